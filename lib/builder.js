@@ -1,0 +1,208 @@
+// Grows a tree from left to right, a window of chunks at a time, over input of any length that is not known beforehand.
+// Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
+
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT } from './constants.js'
+import { BLOCK, CV, INPUT, KEY, OUT, WINDOW_LEN, u32, u8 } from './arena.js'
+import { cvsOf, emitPairs, hashChunks, high, low, reduce } from './window.js'
+import { enter } from './mode.js'
+import { kernel } from './kernel/index.js'
+
+/** @import { Mode, Output, PairSink } from './types.js' */
+
+const CV_WORDS = HASH_LEN / 4
+
+/**
+ * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has come:
+ * until then their parent may turn out to be the root, which is compressed otherwise.
+ */
+export class TreeBuilder {
+  #mode
+  #startChunk
+  #groupLog
+  #sink
+  /** Chunks in the tree so far. */
+  #chunks = 0
+  #stack = new Uint32Array(CV_WORDS * 4)
+  /** Per stack entry: the chunk it starts at, and the binary logarithm of its chunks. */
+  #starts = [0]
+  #logs = [0]
+  #depth = 0
+  /** Input that does not fill a window yet; grows up to one window. */
+  #pending = new Uint8Array(0)
+  #pendingLen = 0
+
+  /**
+   * @param {Mode} mode
+   * @param {object} [options]
+   * @param {number} [options.startChunk]  where in the blob this subtree starts
+   * @param {number} [options.groupLog]  pairs below this level are not handed out
+   * @param {PairSink} [options.sink]  takes the pairs in post-order; the last ones come when the tree is closed
+   */
+  constructor (mode, { startChunk = 0, groupLog = 0, sink } = {}) {
+    this.#mode = mode
+    this.#startChunk = startChunk
+    this.#groupLog = groupLog
+    this.#sink = sink
+  }
+
+  /** Bytes taken so far. */
+  get size () { return this.#chunks * CHUNK_LEN + this.#pendingLen }
+
+  /** @param {Uint8Array} bytes  any length; read, not kept */
+  update (bytes) {
+    for (let at = 0; at < bytes.length;) {
+      const due = WINDOW_LEN - this.#pendingLen
+      if (bytes.length - at < due) return this.#stash(at === 0 ? bytes : bytes.subarray(at))
+      if (this.#pendingLen > 0) u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
+      u8.set(bytes.subarray(at, at + due), INPUT + this.#pendingLen)
+      this.#pendingLen = 0
+      this.#addWindow(WINDOW_LEN)
+      at += due
+    }
+  }
+
+  /** Makes the tree empty again, keeping its memory. */
+  reset () {
+    this.#chunks = 0
+    this.#depth = 0
+    this.#pendingLen = 0
+  }
+
+  /** @returns {TreeBuilder} an independent copy; it hands out no pairs */
+  clone () {
+    const copy = new TreeBuilder(this.#mode, { startChunk: this.#startChunk, groupLog: this.#groupLog })
+    copy.#chunks = this.#chunks
+    copy.#stack = this.#stack.slice()
+    copy.#starts = this.#starts.slice()
+    copy.#logs = this.#logs.slice()
+    copy.#depth = this.#depth
+    copy.#pending = this.#pending.slice(0, this.#pendingLen)
+    copy.#pendingLen = this.#pendingLen
+    return copy
+  }
+
+  /**
+   * The chaining value of all input so far, as a subtree of something larger.
+   *
+   * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+   */
+  cv () {
+    const { blockLen, flags } = this.#close()
+    const counter = flags & PARENT ? 0 : this.#startChunk
+    kernel.compressBlock(CV, BLOCK, blockLen, flags, low(counter), high(counter), OUT)
+    return u8.slice(OUT, OUT + HASH_LEN)
+  }
+
+  /**
+   * The root of all input so far, before its compression. More input may follow.
+   *
+   * @returns {Output} fresh
+   */
+  root () {
+    return { ...this.#close(), cv: u8.slice(CV, CV + HASH_LEN), block: u8.slice(BLOCK, BLOCK + BLOCK_LEN) }
+  }
+
+  /** @param {Uint8Array} bytes  fewer than fill the window */
+  #stash (bytes) {
+    const len = this.#pendingLen + bytes.length
+    if (len > this.#pending.length) {
+      const roomier = new Uint8Array(Math.min(WINDOW_LEN, Math.max(CHUNK_LEN, 2 * this.#pending.length, len)))
+      roomier.set(this.#pending.subarray(0, this.#pendingLen))
+      this.#pending = roomier
+    }
+    this.#pending.set(bytes, this.#pendingLen)
+    this.#pendingLen = len
+  }
+
+  /** Hashes the input window and pushes its two halves; of a single chunk, that one. @param {number} len bytes, at least 1 */
+  #addWindow (len) {
+    const flags = enter(this.#mode)
+    this.#joinEquals(flags)
+    const start = this.#startChunk + this.#chunks
+    const chunks = hashChunks(len, start, flags)
+    const level = reduce(chunks, flags)
+    const { at, count } = cvsOf(level)
+    for (let i = 0; i < count; i++) {
+      if (this.#sink) emitPairs(level, i, start, this.#groupLog, this.#sink)
+      this.#push(at + i * HASH_LEN, start + i * 2 ** level, level)
+    }
+    this.#chunks += chunks
+  }
+
+  /** @param {number} at in the arena @param {number} start @param {number} log */
+  #push (at, start, log) {
+    if (this.#depth * CV_WORDS === this.#stack.length) {
+      const deeper = new Uint32Array(CV_WORDS * (MAX_DEPTH + 2))
+      deeper.set(this.#stack)
+      this.#stack = deeper
+    }
+    this.#stack.set(u32.subarray(at / 4, at / 4 + CV_WORDS), this.#depth * CV_WORDS)
+    this.#starts[this.#depth] = start
+    this.#logs[this.#depth] = log
+    this.#depth++
+  }
+
+  /** Joins finished subtrees of equal size. Only when more input follows: see the class. @param {number} flags */
+  #joinEquals (flags) {
+    while (this.#depth > 1 && this.#logs[this.#depth - 1] === this.#logs[this.#depth - 2]) {
+      const left = this.#depth - 2
+      const pair = this.#stack.subarray(left * CV_WORDS, (left + 2) * CV_WORDS)
+      u32.set(pair, BLOCK / 4)
+      this.#emit(left)
+      kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT, 0, 0, OUT)
+      this.#depth = left
+      this.#push(OUT, this.#starts[left], this.#logs[left] + 1)
+    }
+  }
+
+  /** The pair at BLOCK, whose left half is this stack entry. @param {number} left */
+  #emit (left) {
+    if (this.#sink && this.#logs[left] >= this.#groupLog) this.#sink(this.#starts[left + 1] - 1, BLOCK)
+  }
+
+  /**
+   * Brings the topmost compression to CV and BLOCK, and leaves the tree as it was.
+   *
+   * @returns {{ blockLen: number, flags: number }}
+   */
+  #close () {
+    const flags = enter(this.#mode)
+    if (this.#depth === 0 && this.#pendingLen <= CHUNK_LEN) return this.#closeChunk(flags)
+
+    if (this.#pendingLen > 0) this.#joinEquals(flags)
+    const depth = this.#depth
+    const chunks = this.#chunks
+    if (this.#pendingLen > 0) {
+      u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
+      this.#addWindow(this.#pendingLen)
+    }
+    // What is left on the stack is joined from the right.
+    let right = this.#depth - 1
+    u32.set(this.#stack.subarray(right * CV_WORDS, (right + 1) * CV_WORDS), OUT / 4)
+    while (right-- > 0) {
+      u32.set(this.#stack.subarray(right * CV_WORDS, (right + 1) * CV_WORDS), BLOCK / 4)
+      u8.copyWithin(BLOCK + HASH_LEN, OUT, OUT + HASH_LEN)
+      this.#emit(right)
+      if (right > 0) kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT, 0, 0, OUT)
+    }
+    this.#depth = depth
+    this.#chunks = chunks
+    u8.copyWithin(CV, KEY, KEY + HASH_LEN)
+    return { blockLen: PAIR_LEN, flags: flags | PARENT }
+  }
+
+  /** A tree of one chunk: all its blocks but the last. @param {number} flags */
+  #closeChunk (flags) {
+    u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
+    u8.copyWithin(CV, KEY, KEY + HASH_LEN)
+    let blockFlags = flags | CHUNK_START
+    let at = 0
+    for (; this.#pendingLen - at > BLOCK_LEN; at += BLOCK_LEN) {
+      kernel.compressBlock(CV, INPUT + at, BLOCK_LEN, blockFlags, low(this.#startChunk), high(this.#startChunk), OUT)
+      u8.copyWithin(CV, OUT, OUT + HASH_LEN)
+      blockFlags = flags
+    }
+    u8.copyWithin(BLOCK, INPUT + at, INPUT + at + BLOCK_LEN)
+    return { blockLen: this.#pendingLen - at, flags: blockFlags | CHUNK_END }
+  }
+}

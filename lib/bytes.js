@@ -1,0 +1,83 @@
+// Checks of arguments, and numbers in bytes.
+
+import { BaoError } from './errors.js'
+
+if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1) {
+  throw new Error('baobox needs a little-endian machine: hashes computed here would be wrong')
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {asserts value is Uint8Array}
+ */
+export function assertBytes (name, value) {
+  if (!(value instanceof Uint8Array)) throw new TypeError(`"${name}" expected a Uint8Array, got ${describe(value)}`)
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} len
+ * @returns {asserts value is Uint8Array}
+ */
+export function assertBytesOf (name, value, len) {
+  assertBytes(name, value)
+  if (value.length !== len) throw new RangeError(`"${name}" expected ${len} bytes, got ${value.length}`)
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} [min]
+ * @param {number} [max]
+ * @returns {asserts value is number}
+ */
+export function assertInteger (name, value, min = 0, max = Number.MAX_SAFE_INTEGER) {
+  if (typeof value !== 'number') throw new TypeError(`"${name}" expected an integer, got ${describe(value)}`)
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new RangeError(`"${name}" expected an integer from ${min} to ${max}, got ${value}`)
+  }
+}
+
+/**
+ * What a value is, for a message: its type, and for small things the value.
+ *
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function describe (value) {
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number' || typeof value === 'bigint') return `${typeof value} ${value}`
+  if (typeof value === 'object') return value.constructor?.name ?? 'an object'
+  return `a ${typeof value}`
+}
+
+/**
+ * A length as the eight little-endian bytes that stand before an encoding.
+ *
+ * @param {number} value  a safe integer
+ * @returns {Uint8Array}
+ * @see Bao spec, "Combined Encoding Format"
+ */
+export function u64ToBytes (value) {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)
+  return bytes
+}
+
+/**
+ * The length in a header. Nothing has proven it yet.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} [at]
+ * @returns {number}
+ * @throws {BaoError} BAO_SIZE_TOO_LARGE above 2^53 - 1
+ */
+export function u64FromBytes (bytes, at = 0) {
+  const value = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at, true)
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new BaoError('BAO_SIZE_TOO_LARGE', `header claims ${value} bytes: sizes end at 2^53 - 1`)
+  }
+  return Number(value)
+}

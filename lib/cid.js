@@ -1,0 +1,76 @@
+// Hashes as names: BLAKE3 multihashes and version 1 CIDs. Sources: multiformats "multihash" and "CID" specs; the multicodec table.
+
+import { CID } from 'multiformats/cid'
+import { from as hasherFrom } from 'multiformats/hashes/hasher'
+import * as Digest from 'multiformats/hashes/digest'
+import { fromString } from 'uint8arrays/from-string'
+import { HASH_LEN } from './constants.js'
+import { BaoError } from './errors.js'
+import { assertBytesOf, assertInteger, describe } from './bytes.js'
+import { hash } from './hasher.js'
+
+/** Multicodec of plain bytes. */
+export const RAW = 0x55
+/** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
+export const HASHSEQ = 0x80
+
+/** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
+export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @type {Uint8Array} */ bytes) => hash(bytes) })
+
+/**
+ * @param {Uint8Array} hash  32 bytes; copied
+ * @param {number} [code]  multicodec of the content
+ * @returns {CID} version 1
+ */
+export function toCid (hash, code = RAW) {
+  assertBytesOf('hash', hash, HASH_LEN)
+  assertInteger('code', code)
+  return CID.createV1(code, Digest.create(blake3.code, hash.slice()))
+}
+
+/**
+ * The BLAKE3 hash in a CID.
+ *
+ * @param {CID | string | Uint8Array} cid
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ * @throws {BaoError} CID_UNSUPPORTED for another hash function, length or version, or no CID at all
+ */
+export function fromCid (cid) {
+  const parsed = parseCid(cid)
+  const { code, digest } = parsed.multihash
+  if (parsed.version !== 1) throw unsupported(cid, `version ${parsed.version}, expected 1`)
+  if (code !== blake3.code) throw unsupported(cid, `hash function 0x${code.toString(16)}, expected BLAKE3 (0x1e)`)
+  if (digest.length !== HASH_LEN) throw unsupported(cid, `a hash of ${digest.length} bytes, expected ${HASH_LEN}`)
+  return digest.slice()
+}
+
+/**
+ * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID in any form.
+ *
+ * @param {CID | string | Uint8Array} name
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ * @throws {BaoError} CID_UNSUPPORTED
+ */
+export function parseRoot (name) {
+  if (name instanceof Uint8Array && name.length === HASH_LEN) return name.slice()
+  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return fromString(name.toLowerCase(), 'base16')
+  return fromCid(name)
+}
+
+/** @param {unknown} cid @returns {CID} */
+function parseCid (cid) {
+  const known = CID.asCID(cid)
+  if (known !== null) return known
+  if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
+    throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
+  }
+  try {
+    return typeof cid === 'string' ? CID.parse(cid) : CID.decode(cid)
+  } catch (cause) {
+    throw unsupported(cid, 'not a CID', cause)
+  }
+}
+
+/** @param {unknown} cid @param {string} why @param {unknown} [cause] */
+const unsupported = (cid, why, cause) =>
+  new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : cid}: ${why}`, { cid, cause })

@@ -1,0 +1,46 @@
+// Errors that a caller may want to act on carry a stable code and the place they name.
+// A caller's slip (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
+
+/**
+ * @typedef {object} Place  where it happened: whichever of these the code's documentation names
+ * @property {number} [node]      in-order number of a parent
+ * @property {number} [start]     byte offset in the blob
+ * @property {number} [len]       bytes
+ * @property {number} [wanted]    bytes that were due
+ * @property {number} [got]       bytes that came
+ * @property {unknown} [cid]
+ * @property {unknown} [ranges]
+ * @property {string} [location]
+ */
+
+/** An error with a stable `code`; the message may change between releases, the code does not. */
+export class BaoError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {Place & { cause?: unknown }} [place]  becomes properties of the error; `cause` is kept as the cause
+   */
+  constructor (code, message, { cause, ...place } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'BaoError'
+    this.code = code
+    /** @type {number | undefined} */ this.node = undefined
+    /** @type {number | undefined} */ this.start = undefined
+    /** @type {number | undefined} */ this.len = undefined
+    Object.assign(this, place)
+  }
+}
+
+/** @param {number} node @returns {BaoError} */
+export const parentMismatch = node =>
+  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root`, { node })
+
+/** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
+export const leafMismatch = (start, len) =>
+  new BaoError('BAO_LEAF_MISMATCH', `bytes ${start} to ${start + len} do not match the root`, { start, len })
+
+/** @param {Place & { wanted: number, got: number }} place @returns {BaoError} */
+export const truncated = place => {
+  const what = place.node !== undefined ? `parent ${place.node}` : place.start !== undefined ? `bytes from ${place.start}` : 'the header'
+  return new BaoError('BAO_TRUNCATED', `input ended at ${what}: ${place.got} of ${place.wanted} bytes`, place)
+}

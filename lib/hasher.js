@@ -1,0 +1,181 @@
+// Hashing: at once, piece by piece, keyed, and for deriving keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
+
+import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, PAIR_LEN, PARENT, ROOT } from './constants.js'
+import { INPUT, KEY, OUT, WINDOW_LEN, u8 } from './arena.js'
+import { assertBytes, assertInteger, describe } from './bytes.js'
+import { cvsOf, hashChunks, reduce } from './window.js'
+import { HASH_MODE, enter, keyedMode, wordsOf } from './mode.js'
+import { OutputReader } from './output.js'
+import { TreeBuilder } from './builder.js'
+import { kernel } from './kernel/index.js'
+
+/** @import { Mode, ModeOptions } from './types.js' */
+
+const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
+
+/**
+ * BLAKE3 of bytes that are at hand.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} [length]  bytes of output
+ * @returns {Uint8Array<ArrayBuffer>} fresh
+ */
+export function hash (bytes, length = HASH_LEN) {
+  return hashInMode(HASH_MODE, bytes, length)
+}
+
+/**
+ * Keyed BLAKE3: a message authentication code.
+ *
+ * @param {Uint8Array} key  32 bytes
+ * @param {Uint8Array} bytes
+ * @param {number} [length]  bytes of output
+ * @returns {Uint8Array<ArrayBuffer>} fresh
+ */
+export function keyedHash (key, bytes, length = HASH_LEN) {
+  return hashInMode(keyedMode(key), bytes, length)
+}
+
+/**
+ * Derives a key from key material.
+ *
+ * @param {string} context  hardcoded, unique to the application and the use
+ * @param {Uint8Array} material
+ * @param {number} [length]  bytes of output
+ * @returns {Uint8Array<ArrayBuffer>} fresh
+ */
+export function deriveKey (context, material, length = HASH_LEN) {
+  return hashInMode(deriveMode(context), material, length)
+}
+
+/**
+ * BLAKE3 of bytes that are at hand, written to memory of the caller's.
+ *
+ * @template {Uint8Array} T
+ * @param {Uint8Array} bytes
+ * @param {T} out  written: the first 32 bytes
+ * @returns {T} `out`
+ */
+export function hashInto (bytes, out) {
+  assertBytes('bytes', bytes)
+  assertBytes('out', out)
+  if (out.length < HASH_LEN) throw new RangeError(`"out" expected at least ${HASH_LEN} bytes, got ${out.length}`)
+  rootOf(HASH_MODE, bytes)
+  out.set(RESULT)
+  return out
+}
+
+/** BLAKE3 of input that comes in pieces. A digest does not end it: more may follow. */
+export class Hasher {
+  #tree
+  #mode
+
+  /** @param {Mode} [mode]  see `Hasher.keyed` and `Hasher.deriveKey` */
+  constructor (mode = HASH_MODE) {
+    this.#mode = mode
+    this.#tree = new TreeBuilder(mode)
+  }
+
+  /** @param {Uint8Array} key  32 bytes; copied */
+  static keyed (key) { return new Hasher(keyedMode(key)) }
+
+  /** @param {string} context  hardcoded, unique to the application and the use */
+  static deriveKey (context) { return new Hasher(deriveMode(context)) }
+
+  /** Bytes taken so far. */
+  get bytesHashed () { return this.#tree.size }
+
+  /**
+   * @param {Uint8Array} bytes  read, not kept
+   * @returns {this}
+   */
+  update (bytes) {
+    assertBytes('bytes', bytes)
+    this.#tree.update(bytes)
+    return this
+  }
+
+  /**
+   * The hash of everything so far.
+   *
+   * @param {number} [length]  bytes of output
+   * @returns {Uint8Array<ArrayBuffer>} fresh
+   */
+  digest (length = HASH_LEN) {
+    assertInteger('length', length)
+    return this.reader().read(length)
+  }
+
+  /**
+   * The hash of everything so far, as many bytes as `out` takes.
+   *
+   * @template {Uint8Array} T
+   * @param {T} out  written
+   * @returns {T} `out`
+   */
+  digestInto (out) { return this.reader().readInto(out) }
+
+  /** Output of any length, from any position, for everything so far. */
+  reader () { return new OutputReader(this.#tree.root()) }
+
+  /** An independent hasher with the same input so far. */
+  clone () {
+    const copy = new Hasher(this.#mode)
+    copy.#tree = this.#tree.clone()
+    return copy
+  }
+
+  /** Forgets all input, keeps the mode. @returns {this} */
+  reset () {
+    this.#tree.reset()
+    return this
+  }
+}
+
+/**
+ * The mode that options name. Checks them.
+ *
+ * @param {ModeOptions} [options]
+ * @returns {Mode}
+ */
+export function modeOf ({ key, context } = {}) {
+  if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
+  if (key !== undefined) return keyedMode(key)
+  return context === undefined ? HASH_MODE : deriveMode(context)
+}
+
+const utf8 = new TextEncoder()
+const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
+
+/** @param {string} context @returns {Mode} */
+function deriveMode (context) {
+  if (typeof context !== 'string') throw new TypeError(`"context" expected a string, got ${describe(context)}`)
+  rootOf(CONTEXT_MODE, utf8.encode(context))
+  return { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL }
+}
+
+/** @param {Mode} mode @param {Uint8Array} bytes @param {number} length @returns {Uint8Array<ArrayBuffer>} */
+function hashInMode (mode, bytes, length) {
+  assertBytes('bytes', bytes)
+  if (length !== HASH_LEN) return new Hasher(mode).update(bytes).digest(length)
+  rootOf(mode, bytes)
+  return RESULT.slice()
+}
+
+/** Leaves the 32-byte hash in RESULT. @param {Mode} mode @param {Uint8Array} bytes */
+function rootOf (mode, bytes) {
+  const flags = enter(mode)
+  const len = bytes.length
+  if (len <= CHUNK_LEN) {
+    u8.set(bytes, INPUT)
+    kernel.compressChunk(INPUT, len, flags, CHUNK_END | ROOT, 0, 0, OUT)
+  } else if (len <= WINDOW_LEN) {
+    u8.set(bytes, INPUT)
+    const { at } = cvsOf(reduce(hashChunks(len, 0, flags), flags))
+    kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
+  } else {
+    const tree = new TreeBuilder(mode)
+    tree.update(bytes)
+    new OutputReader(tree.root()).readInto(RESULT)
+  }
+}

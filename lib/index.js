@@ -1,0 +1,12 @@
+// What `import 'baobox'` gives: BLAKE3, its tree, and its names.
+
+export { BLOCK_LEN, CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, KEY_LEN, MAX_GROUP_LOG, PAIR_LEN } from './constants.js'
+export { BaoError } from './errors.js'
+export { Hasher, deriveKey, hash, hashInto, keyedHash } from './hasher.js'
+export { OutputReader } from './output.js'
+export { kernelName, warmup } from './kernel/index.js'
+export { chunkCv, parentCv, rootHash, subtreeCv } from './subtree.js'
+export { chunkCount, groupCount, leftLen, levelOf, maxSubtreeLen, outboardLen } from './tree.js'
+export { ENTER, LEAF, LEAVE, Walk, walk } from './walk.js'
+export { ChunkRanges } from './ranges.js'
+export { HASHSEQ, RAW, blake3, fromCid, parseRoot, toCid } from './cid.js'

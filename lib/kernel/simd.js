@@ -1,0 +1,254 @@
+// The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
+// `compressChunk` and `compressBlock` take one, with a row of the state in each vector.
+// Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
+
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
+import { KEY, memory } from '../arena.js'
+import { func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when } from './assembler.js'
+
+/** @import { Local } from './assembler.js' */
+/** @import { Code, Kernel } from '../types.js' */
+
+const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+const [A, B, C, D] = [0, 1, 2, 3]
+
+/** @param {Code} x @param {number} bits @returns {Code} */
+const rotr = (x, bits) => v128.or(i32x4.shrU(x, i32.const(bits)), i32x4.shl(x, i32.const(32 - bits)))
+/** Rotation by 16 is quicker as a shuffle of bytes; by 8 it is not, on the engines of today. @param {Code} x @returns {Code} */
+const rotr16 = x => i8x16.shuffle(x, x, [2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13])
+
+/**
+ * The mixing function on vectors: the lines of the paper's G, in its order. The message word is added first: it is ready
+ * before `b` is.
+ *
+ * @param {Local} a @param {Local} b @param {Local} c @param {Local} d @param {Code} x @param {Code} y
+ * @returns {Code}
+ */
+const mix = (a, b, c, d, x, y) => [
+  a.set(i32x4.add(i32x4.add(a.get, x), b.get)),
+  d.set(rotr16(v128.xor(d.get, a.get))),
+  c.set(i32x4.add(c.get, d.get)),
+  b.set(rotr(v128.xor(b.get, c.get), 12)),
+  a.set(i32x4.add(i32x4.add(a.get, y), b.get)),
+  d.set(rotr(v128.xor(d.get, a.get), 8)),
+  c.set(i32x4.add(c.get, d.get)),
+  b.set(rotr(v128.xor(b.get, c.get), 7))
+]
+
+/**
+ * Four vectors of four words become their transpose.
+ *
+ * @param {Local[]} rows
+ * @param {Local[]} columns  may be the rows themselves
+ * @param {Local[]} scratch  four
+ * @returns {Code}
+ */
+const transpose = (rows, columns, scratch) => {
+  const [a, b, c, d] = rows.map(row => row.get)
+  const [ab01, cd01, ab23, cd23] = scratch
+  return [
+    ab01.set(i32x4.shuffle(a, b, [0, 4, 1, 5])),
+    cd01.set(i32x4.shuffle(c, d, [0, 4, 1, 5])),
+    ab23.set(i32x4.shuffle(a, b, [2, 6, 3, 7])),
+    cd23.set(i32x4.shuffle(c, d, [2, 6, 3, 7])),
+    columns[0].set(i32x4.shuffle(ab01.get, cd01.get, [0, 1, 4, 5])),
+    columns[1].set(i32x4.shuffle(ab01.get, cd01.get, [2, 3, 6, 7])),
+    columns[2].set(i32x4.shuffle(ab23.get, cd23.get, [0, 1, 4, 5])),
+    columns[3].set(i32x4.shuffle(ab23.get, cd23.get, [2, 3, 6, 7]))
+  ]
+}
+
+const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, counterHi, out], local) => {
+  const start = local('i32')
+  const end = local('i32')
+  const lastBlock = local('i32')
+  const block = local('i32')
+  const counter = local('i64')
+  const counters01 = local('v128')
+  const counters23 = local('v128')
+  const step = local('v128')
+  const pointers = [0, 1, 2, 3].map(() => local('i32'))
+  const cv = WORDS.slice(0, 8).map(() => local('v128'))
+  const state = WORDS.map(() => local('v128'))
+  const message = WORDS.map(() => local('v128'))
+  const scratch = [0, 1, 2, 3].map(() => local('v128'))
+
+  const isParent = i32.and(flags.get, i32.const(PARENT))
+  const countersOfNext = [
+    counters01.set(i64x2.add(counters01.get, step.get)),
+    counters23.set(i64x2.add(counters23.get, step.get))
+  ]
+
+  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0.
+  const setUp = [
+    when(i32.eqz(isParent), [
+      start.set(i32.const(CHUNK_START)),
+      end.set(i32.const(CHUNK_END)),
+      lastBlock.set(i32.const(CHUNK_LEN - BLOCK_LEN)),
+      step.set(v128.const([4, 0, 4, 0])),
+      counter.set(i64.or(i64.extendI32u(counterLo.get), i64.shl(i64.extendI32u(counterHi.get), i64.const(32)))),
+      counters01.set(i64x2.add(i64x2.splat(counter.get), v128.const([0, 0, 1, 0]))),
+      counters23.set(i64x2.add(i64x2.splat(counter.get), v128.const([2, 0, 3, 0])))
+    ])
+  ]
+
+  const blockFlags = i32.or(flags.get, i32.or(
+    select(block.get, i32.const(0), start.get),
+    select(i32.eq(block.get, lastBlock.get), end.get, i32.const(0))
+  ))
+
+  const compressBlockOfFour = [
+    [0, 4, 8, 12].map(first => {
+      const rows = message.slice(first, first + 4)
+      return [
+        rows.map((row, lane) => row.set(v128.load(i32.add(pointers[lane].get, block.get), 4 * first))),
+        transpose(rows, rows, scratch)
+      ]
+    }),
+    cv.map((word, i) => state[i].set(word.get)),
+    [0, 1, 2, 3].map(i => state[8 + i].set(v128.const(Array(4).fill(IV[i])))),
+    state[12].set(i32x4.shuffle(counters01.get, counters23.get, [0, 2, 4, 6])),
+    state[13].set(i32x4.shuffle(counters01.get, counters23.get, [1, 3, 5, 7])),
+    state[14].set(v128.const(Array(4).fill(BLOCK_LEN))),
+    state[15].set(i32x4.splat(blockFlags)),
+    SCHEDULE.map(round => MIXINGS.map(([a, b, c, d], i) =>
+      mix(state[a], state[b], state[c], state[d], message[round[2 * i]].get, message[round[2 * i + 1]].get))),
+    cv.map((word, i) => word.set(v128.xor(state[i].get, state[8 + i].get)))
+  ]
+
+  return [
+    setUp,
+    loopWhile([
+      pointers.map((pointer, lane) => pointer.set(i32.load(table.get, 4 * lane))),
+      cv.map((word, i) => word.set(v128.loadSplat32(i32.const(KEY), 4 * i))),
+      block.set(i32.const(0)),
+      loopWhile(
+        [compressBlockOfFour, block.set(i32.add(block.get, i32.const(BLOCK_LEN)))],
+        i32.eqz(i32.gtS(block.get, lastBlock.get))
+      ),
+      transpose(cv.slice(0, 4), cv.slice(0, 4), scratch),
+      transpose(cv.slice(4, 8), cv.slice(4, 8), scratch),
+      cv.map((row, i) => v128.store(out.get, row.get, HASH_LEN * (i % 4) + (i < 4 ? 0 : 16))),
+      countersOfNext,
+      table.set(i32.add(table.get, i32.const(16))),
+      out.set(i32.add(out.get, i32.const(4 * HASH_LEN))),
+      count.set(i32.sub(count.get, i32.const(4)))
+    ], i32.gtS(count.get, i32.const(0)))
+  ]
+})
+
+// One input: rows of the state in four vectors. After the columns, the rows are turned so that the diagonals become columns.
+// The four message vectors hold the words in the order in which a round takes them: x and y of the columns, x and y of the diagonals.
+
+/** Word `i` of the message: which of the four vectors, which lane. @param {number} i */
+const placeOfWord = i => ({ vector: (i >> 3) * 2 + (i & 1), lane: (i & 7) >> 1 })
+/** Words that a vector holds. @param {number} vector */
+const wordsOf = vector => [0, 1, 2, 3].map(lane => (vector >> 1) * 8 + 2 * lane + (vector & 1))
+
+/**
+ * A vector of four words, each from anywhere in up to three vectors.
+ *
+ * @param {{ vector: number, lane: number }[]} places
+ * @param {Local[]} from
+ * @returns {Code}
+ */
+const gather = (places, from) => {
+  const [first, second = first, third] = [...new Set(places.map(place => place.vector))]
+  const two = i32x4.shuffle(from[first].get, from[second].get,
+    places.map(({ vector, lane }) => vector === first ? lane : vector === second ? 4 + lane : 0))
+  return third === undefined
+    ? two
+    : i32x4.shuffle(two, from[third].get, places.map(({ vector, lane }, i) => vector === third ? 4 + lane : i))
+}
+
+/**
+ * One compression of the block at `at` on the chaining value in rows A and B; rows A to D become the state after seven rounds.
+ *
+ * @param {(type: 'i32' | 'v128') => Local} local
+ */
+const oneBlock = local => {
+  const state = [A, B, C, D].map(() => local('v128'))
+  const message = [0, 1, 2, 3].map(() => local('v128'))
+  const words = [0, 1, 2, 3].map(() => local('v128'))
+  const round = local('i32')
+  const [a, b, c, d] = state
+  const [x, y, xDiagonal, yDiagonal] = message
+  /** @param {Local} row @param {number} by @returns {Code} */
+  const turn = (row, by) => row.set(i32x4.shuffle(row.get, row.get, [0, 1, 2, 3].map(lane => (lane + by) % 4)))
+
+  // Bytes behind the end of the block count as zero, whatever stands there.
+  /** @param {Code} len @returns {Code} */
+  const clearBehind = len => words.map((row, i) => row.set(v128.and(row.get,
+    i8x16.gtS(i8x16.splat(len), i8x16.const(WORDS.map(byte => 16 * i + byte))))))
+
+  /** @param {Code} at @param {Code} len @param {Code} lo @param {Code} hi @param {Code} flags @returns {Code} */
+  const compress = (at, len, lo, hi, flags) => [
+    words.map((row, i) => row.set(v128.load(at, 16 * i))),
+    when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
+    message.map((vector, i) => vector.set(gather(wordsOf(i).map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
+    c.set(v128.const(IV.subarray(0, 4))),
+    d.set(i32x4.replaceLane(i32x4.replaceLane(i32x4.replaceLane(i32x4.splat(lo), 1, hi), 2, len), 3, flags)),
+    round.set(i32.const(SCHEDULE.length)),
+    loopWhile([
+      mix(a, b, c, d, x.get, y.get),
+      turn(b, 1), turn(c, 2), turn(d, 3),
+      mix(a, b, c, d, xDiagonal.get, yDiagonal.get),
+      turn(b, 3), turn(c, 2), turn(d, 1),
+      words.map((row, i) => row.set(gather(wordsOf(i).map(word => placeOfWord(PERMUTATION[word])), message))),
+      message.map((vector, i) => vector.set(words[i].get))
+    ], round.tee(i32.sub(round.get, i32.const(1))))
+  ]
+  return { state, compress }
+}
+
+const compressChunk = func('compressChunk', 7, ([input, len, flags, endFlags, counterLo, counterHi, out], local) => {
+  const { state: [a, b, c, d], compress } = oneBlock(local)
+  const blockLen = local('i32')
+  const blockFlags = local('i32')
+  return [
+    a.set(v128.load(i32.const(KEY), 0)),
+    b.set(v128.load(i32.const(KEY), 16)),
+    blockFlags.set(i32.or(flags.get, i32.const(CHUNK_START))),
+    loopWhile([
+      blockLen.set(i32.const(BLOCK_LEN)),
+      when(i32.eqz(i32.gtS(len.get, i32.const(BLOCK_LEN))), [
+        blockLen.set(len.get),
+        blockFlags.set(i32.or(blockFlags.get, endFlags.get))
+      ]),
+      compress(input.get, blockLen.get, counterLo.get, counterHi.get, blockFlags.get),
+      a.set(v128.xor(a.get, c.get)),
+      b.set(v128.xor(b.get, d.get)),
+      blockFlags.set(flags.get),
+      input.set(i32.add(input.get, i32.const(BLOCK_LEN)))
+    ], i32.gtS(len.tee(i32.sub(len.get, i32.const(BLOCK_LEN))), i32.const(0))),
+    v128.store(out.get, a.get, 0),
+    v128.store(out.get, b.get, 16)
+  ]
+})
+
+const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterLo, counterHi, out], local) => {
+  const { state: [a, b, c, d], compress } = oneBlock(local)
+  return [
+    a.set(v128.load(cv.get, 0)),
+    b.set(v128.load(cv.get, 16)),
+    compress(block.get, len.get, counterLo.get, counterHi.get, flags.get),
+    v128.store(out.get, v128.xor(a.get, c.get), 0),
+    v128.store(out.get, v128.xor(b.get, d.get), 16),
+    v128.store(out.get, v128.xor(c.get, v128.load(cv.get, 0)), 32),
+    v128.store(out.get, v128.xor(d.get, v128.load(cv.get, 16)), 48)
+  ]
+})
+
+/**
+ * Assembles and compiles the kernel.
+ *
+ * @returns {Kernel}
+ * @throws where WebAssembly or its SIMD is refused
+ */
+export function createSimdKernel () {
+  if (memory === undefined) throw new Error('this place has no WebAssembly')
+  const pages = memory.buffer.byteLength / 65536
+  const bytes = module(pages, [compressMany, compressChunk, compressBlock])
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
+  return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
+}

@@ -1,0 +1,44 @@
+// The three modes of BLAKE3 differ in the key words and one flag. Source: BLAKE3 paper 2.3.
+
+import { HASH_LEN, IV, KEYED_HASH, KEY_LEN } from './constants.js'
+import { KEY, u32 } from './arena.js'
+import { assertBytesOf } from './bytes.js'
+
+/** @import { Mode } from './types.js' */
+
+/** @type {Mode} */
+export const HASH_MODE = { keyWords: IV, flags: 0 }
+
+/**
+ * Eight little-endian words of 32 bytes; a copy, at any alignment.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {Uint32Array}
+ */
+export const wordsOf = bytes => new Uint32Array(bytes.slice(0, HASH_LEN).buffer)
+
+/**
+ * @param {Uint8Array} key  32 bytes; copied
+ * @returns {Mode}
+ */
+export function keyedMode (key) {
+  assertBytesOf('key', key, KEY_LEN)
+  return { keyWords: wordsOf(key), flags: KEYED_HASH }
+}
+
+/** @type {Mode | undefined} */
+let entered
+
+/**
+ * Makes the arena's key words those of a mode. Every computation calls it before its first compression.
+ *
+ * @param {Mode} mode
+ * @returns {number} the flag of the mode
+ */
+export function enter (mode) {
+  if (mode !== entered) {
+    u32.set(mode.keyWords, KEY / 4)
+    entered = mode
+  }
+  return mode.flags
+}

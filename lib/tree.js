@@ -1,0 +1,90 @@
+// Geometry of the tree. Numbers in, numbers out: no bytes are touched here.
+// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks, which does not depend on the size:
+// the parent whose complete subtree starts at chunk c and spans 2^(level+1) chunks is number c + 2^level - 1.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from './constants.js'
+import { assertInteger } from './bytes.js'
+
+/**
+ * Chunks of a blob. The empty blob has one, an empty one.
+ *
+ * @param {number} size  bytes
+ */
+export function chunkCount (size) {
+  assertInteger('size', size)
+  return Math.max(1, Math.ceil(size / CHUNK_LEN))
+}
+
+/**
+ * Chunk groups of a blob. The empty blob has one, an empty one.
+ *
+ * @param {number} size  bytes
+ * @param {number} [groupLog]  0 to 16: a group is 2^groupLog chunks
+ */
+export function groupCount (size, groupLog = DEFAULT_GROUP_LOG) {
+  assertInteger('size', size)
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  return Math.max(1, Math.ceil(size / (CHUNK_LEN * 2 ** groupLog)))
+}
+
+/**
+ * Bytes of an outboard: a pair for every parent at or above the group level.
+ *
+ * @param {number} size  bytes
+ * @param {number} [groupLog]  0 to 16
+ */
+export function outboardLen (size, groupLog = DEFAULT_GROUP_LOG) {
+  return PAIR_LEN * (groupCount(size, groupLog) - 1)
+}
+
+/**
+ * Bytes under the left child of a parent.
+ *
+ * @param {number} len  bytes under the parent: more than one chunk
+ */
+export function leftLen (len) {
+  assertInteger('len', len, CHUNK_LEN + 1)
+  return CHUNK_LEN * leftChunks(Math.ceil(len / CHUNK_LEN))
+}
+
+/**
+ * The most bytes that a subtree may cover that starts at this offset. A subtree is shorter only at the end of its blob.
+ *
+ * @param {number} offset  bytes, whole chunks
+ * @returns {number} bytes; Infinity at offset 0
+ */
+export function maxSubtreeLen (offset) {
+  assertInteger('offset', offset)
+  if (offset % CHUNK_LEN !== 0) throw new RangeError(`"offset" expected a multiple of ${CHUNK_LEN}, got ${offset}`)
+  if (offset === 0) return Infinity
+  let len = CHUNK_LEN
+  while (offset % (2 * len) === 0) len *= 2
+  return len
+}
+
+/**
+ * The level of the parent over this many chunks: its left child has 2^level.
+ *
+ * @param {number} chunks  at least 2
+ */
+export const levelOver = chunks => chunks <= 2 ** 32
+  ? 31 - Math.clz32(chunks - 1)
+  : 63 - Math.clz32((chunks - 1) / 2 ** 32)
+
+/**
+ * Chunks under the left child of a parent.
+ *
+ * @param {number} chunks  under the parent: at least 2
+ */
+export const leftChunks = chunks => 2 ** levelOver(chunks)
+
+/**
+ * The level of a parent: 0 over two chunks.
+ *
+ * @param {number} node  in-order number
+ */
+export function levelOf (node) {
+  let level = 0
+  while (Math.floor(node / 2 ** level) % 2 === 1) level++
+  return level
+}

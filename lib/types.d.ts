@@ -1,0 +1,60 @@
+// Shapes that more than one file speaks of.
+
+/**
+ * One of the two engines. All places are byte offsets into the arena (arena.js), multiples of 4; key words stand at KEY.
+ * Counters come as the low and high 32 bits of a chunk index or output block. Sources: BLAKE3 paper 2.2 to 2.6.
+ */
+export interface Kernel {
+  readonly name: string
+  /**
+   * Chaining values of `count` inputs side by side: chunks of 1024 bytes, counted upwards from the counter; or, when `flags` has
+   * PARENT, pairs of 64 bytes. `table` holds a pointer to each input. Table and output are used up to the next multiple of 4 inputs:
+   * behind the last, pointers must lie in the input region, and what is written has no meaning.
+   */
+  compressMany (table: number, count: number, flags: number, counterLo: number, counterHi: number, out: number): void
+  /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */
+  compressChunk (input: number, len: number, flags: number, endFlags: number, counterLo: number, counterHi: number, out: number): void
+  /** All 64 bytes that one compression gives. Bytes of the block from `len` on count as zero. */
+  compressBlock (cv: number, block: number, len: number, flags: number, counterLo: number, counterHi: number, out: number): void
+}
+
+/** What a computation starts from: the eight key words, and the flag of the mode. */
+export interface Mode {
+  readonly keyWords: Uint32Array
+  readonly flags: number
+}
+
+/** Names the mode in options: nothing for plain hashing, a 32-byte key for keyed hashing, a context for key derivation. */
+export interface ModeOptions {
+  key?: Uint8Array
+  context?: string
+}
+
+/** One compression that has not been done yet: the root, before it is known how much output is wanted. */
+export interface Output {
+  readonly cv: Uint8Array
+  readonly block: Uint8Array
+  readonly blockLen: number
+  readonly flags: number
+}
+
+/** Takes a pair while a tree grows: the parent's in-order number, and where in the arena its 64 bytes stand, to be copied at once. */
+export type PairSink = (node: number, at: number) => void
+
+/** One step of a walk. The fields are described at `Walk` (walk.js). */
+export interface Step {
+  kind: 'enter' | 'leaf' | 'leave'
+  node: number
+  level: number
+  start: number
+  len: number
+  isRoot: boolean
+  isStored: boolean
+  pre: number
+  post: number
+  hasLeft: boolean
+  hasRight: boolean
+}
+
+/** WebAssembly code under construction: bytes, nested as the instructions are (kernel/assembler.js). */
+export type Code = number | Code[]

@@ -1,0 +1,91 @@
+// A window of chunks in the arena: their chaining values side by side, then their parents level by level.
+// After a reduction every pair of the window stands in the arena and can be copied out.
+
+import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from './constants.js'
+import { CHUNK_TABLE, CVS, CVS_TABLE, INPUT, u8 } from './arena.js'
+import { kernel } from './kernel/index.js'
+
+/** @import { PairSink } from './types.js' */
+
+/** The low and high 32 bits of a chunk index or output block. @param {number} n */
+export const low = n => n >>> 0
+/** @param {number} n */
+export const high = n => Math.floor(n / 2 ** 32)
+
+/**
+ * Chaining values of the chunks at INPUT, to CVS.
+ *
+ * @param {number} len  bytes, 1 to WINDOW_LEN; the last chunk may be short
+ * @param {number} chunkIndex  of the first
+ * @param {number} flags  of the mode
+ * @returns {number} how many
+ */
+export function hashChunks (len, chunkIndex, flags) {
+  const whole = Math.floor(len / CHUNK_LEN)
+  const rest = len % CHUNK_LEN
+  if (whole > 0) kernel.compressMany(CHUNK_TABLE, whole, flags, low(chunkIndex), high(chunkIndex), CVS)
+  if (rest > 0) {
+    const last = chunkIndex + whole
+    kernel.compressChunk(INPUT + whole * CHUNK_LEN, rest, flags, CHUNK_END, low(last), high(last), CVS + whole * HASH_LEN)
+  }
+  return whole + (rest > 0 ? 1 : 0)
+}
+
+/** Where each level of the last reduction begins, and how many chaining values it has. */
+const levelAt = [CVS]
+const levelCount = [0]
+
+/**
+ * Joins the chaining values at CVS in pairs, level by level. The odd one at the end of a level moves up as it is, which gives
+ * BLAKE3's tree: left subtrees are perfect.
+ *
+ * @param {number} count  of chaining values at CVS, at least 1
+ * @param {number} flags  of the mode
+ * @param {number} [downTo]  stops when this many or fewer are left
+ * @returns {number} the level it stopped at, 0 for the chunks themselves
+ */
+export function reduce (count, flags, downTo = 2) {
+  let level = 0
+  let at = CVS
+  levelCount[0] = count
+  while (count > downTo) {
+    const parents = count >> 1
+    const above = at + Math.ceil(count / 2) * PAIR_LEN
+    kernel.compressMany(CVS_TABLE + (at - CVS) / PAIR_LEN * 4, parents, flags | PARENT, 0, 0, above)
+    if (count % 2 === 1) u8.copyWithin(above + parents * HASH_LEN, at + (count - 1) * HASH_LEN, at + count * HASH_LEN)
+    at = above
+    count = parents + count % 2
+    level++
+    levelAt[level] = at
+    levelCount[level] = count
+  }
+  return level
+}
+
+/**
+ * Where in the arena the chaining values of a level stand.
+ *
+ * @param {number} level  of the last reduction
+ * @returns {{ at: number, count: number }}
+ */
+export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
+
+/**
+ * Hands out the pairs below one chaining value of the last reduction, in post-order.
+ *
+ * @param {number} level  of the chaining value
+ * @param {number} index  of the chaining value in its level
+ * @param {number} chunkIndex  where the window starts
+ * @param {number} groupLog  pairs below this level are left out
+ * @param {PairSink} sink
+ */
+export function emitPairs (level, index, chunkIndex, groupLog, sink) {
+  if (level <= groupLog) return
+  const below = level - 1
+  const left = 2 * index
+  emitPairs(below, left, chunkIndex, groupLog, sink)
+  if (left + 1 < levelCount[below]) {
+    emitPairs(below, left + 1, chunkIndex, groupLog, sink)
+    sink(chunkIndex + (left + 1) * 2 ** below - 1, levelAt[below] + left * HASH_LEN)
+  }
+}
