@@ -18,6 +18,14 @@ export const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
 
+/**
+ * Is this more of an encoding than one window takes?
+ *
+ * @param {number} len  bytes, pairs among them
+ * @param {number} chunks
+ */
+export const overflows = (len, chunks) => len > INPUT_LEN || chunks > WINDOW_CHUNKS
+
 let end = 0
 /** @param {number} len bytes @returns {number} the offset of a fresh region */
 const region = len => {
@@ -42,8 +50,9 @@ export const CVS_TABLE = region(4 * CVS_PAIRS)
 export const TABLE = region(4 * (MAX_PAIRS + LANES))
 /** Chaining values: those of a window's chunks, then level upon level of their parents. */
 export const CVS = region(PAIR_LEN * CVS_PAIRS)
-/** Chaining values of pairs under verification. */
+/** Chaining values computed for the pairs, and for the leaves, of a window under verification. */
 export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))
+export const LEAF_CVS = region(HASH_LEN * (MAX_CHUNKS + LANES))
 /** The input window. */
 export const INPUT = region(INPUT_LEN)
 

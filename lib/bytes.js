@@ -57,7 +57,7 @@ export function describe (value) {
  * A length as the eight little-endian bytes that stand before an encoding.
  *
  * @param {number} value  a safe integer
- * @returns {Uint8Array}
+ * @returns {Uint8Array<ArrayBuffer>}
  * @see Bao spec, "Combined Encoding Format"
  */
 export function u64ToBytes (value) {

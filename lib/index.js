@@ -4,6 +4,7 @@ export { BLOCK_LEN, CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, KEY_LEN, MAX_GROUP_L
 export { BaoError } from './errors.js'
 export { Hasher, deriveKey, hash, hashInto, keyedHash } from './hasher.js'
 export { OutputReader } from './output.js'
+export { hashStream } from './stream.js'
 export { kernelName, warmup } from './kernel/index.js'
 export { chunkCv, parentCv, rootHash, subtreeCv } from './subtree.js'
 export { chunkCount, groupCount, leftLen, levelOf, maxSubtreeLen, outboardLen } from './tree.js'

@@ -5,6 +5,8 @@ import { CHUNK_LEN, MAX_GROUP_LOG } from './constants.js'
 import { assertInteger, describe } from './bytes.js'
 import { chunkCount } from './tree.js'
 
+/** @typedef {ChunkRanges | { start?: number, end?: number }} RangesLike */
+
 /** An immutable set of chunk indices. */
 export class ChunkRanges {
   /** Nothing. */
@@ -154,6 +156,22 @@ export class ChunkRanges {
     }
     return low
   }
+}
+
+/**
+ * What a caller wants of a blob, as a set of chunks.
+ *
+ * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao; undefined means all
+ * @returns {ChunkRanges}
+ */
+export function toRanges (ranges) {
+  if (ranges === undefined) return ChunkRanges.all
+  if (ranges instanceof ChunkRanges) return ranges
+  if (typeof ranges !== 'object' || ranges === null) throw new TypeError(`"ranges" expected ChunkRanges or { start, end }, got ${describe(ranges)}`)
+  const { start = 0, end = Infinity } = ranges
+  const chunks = ChunkRanges.fromBytes(start, end)
+  const chunk = Math.floor(start / CHUNK_LEN)
+  return chunks.isEmpty ? new ChunkRanges([chunk, chunk + 1]) : chunks
 }
 
 /** @param {ChunkRanges} a @param {ChunkRanges} b @param {(inA: boolean, inB: boolean) => boolean} rule */

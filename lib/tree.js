@@ -88,3 +88,29 @@ export function levelOf (node) {
   while (Math.floor(node / 2 ** level) % 2 === 1) level++
   return level
 }
+
+/**
+ * Where a parent's pair stands in the outboards of a blob.
+ *
+ * @param {number} node  in-order number
+ * @param {number} size  bytes
+ * @param {number} groupLog  0 to 16
+ * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined when the outboard has no such parent
+ */
+export function placeOf (node, size, groupLog) {
+  const group = 2 ** groupLog
+  let start = 0
+  let end = chunkCount(size)
+  let before = 0
+  for (let above = 0; end - start > group; above++) {
+    const middle = start + leftChunks(end - start)
+    if (node === middle - 1) return { pre: before + above, post: before + Math.ceil((end - start) / group) - 2 }
+    if (node < middle) {
+      end = middle
+    } else {
+      before += (middle - start) / group - 1
+      start = middle
+    }
+  }
+  return undefined
+}

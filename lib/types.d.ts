@@ -41,6 +41,14 @@ export interface Output {
 /** Takes a pair while a tree grows: the parent's in-order number, and where in the arena its 64 bytes stand, to be copied at once. */
 export type PairSink = (node: number, at: number) => void
 
+/** Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once, and hash nothing meanwhile. */
+export interface BelievedSink {
+  /** @param start  byte offset in the blob; its bytes are `len` bytes of `memory` from `at` on */
+  leaf (start: number, memory: Uint8Array, at: number, len: number): void
+  /** @param at  where in the arena the pair stands */
+  pair? (node: number, at: number): void
+}
+
 /** One step of a walk. The fields are described at `Walk` (walk.js). */
 export interface Step {
   kind: 'enter' | 'leaf' | 'leave'
@@ -58,3 +66,47 @@ export interface Step {
 
 /** WebAssembly code under construction: bytes, nested as the instructions are (kernel/assembler.js). */
 export type Code = number | Code[]
+
+/** Bytes that can be read at any place. `read` gives the bytes from `start` up to `end`, all of them; offsets are bytes. */
+export interface RandomAccess {
+  readonly size: number
+  read (start: number, end: number): Uint8Array | Promise<Uint8Array>
+}
+
+/** Anything that bytes can be taken from, start to end. A string or `file:` URL is a path, where there are files. */
+export type Source =
+  | Uint8Array
+  | Blob
+  | RandomAccess
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
+  | Iterable<Uint8Array>
+  | string
+  | URL
+
+export interface ProgressEvent {
+  /** `baobox:hash`, `baobox:outboard`, `baobox:put`, ... */
+  type: string
+  /** In bytes; `total` when it is known. */
+  detail: { done: number, total?: number }
+}
+
+/** What long calls take. An abort rejects with the signal's reason. */
+export interface ProgressOptions {
+  signal?: AbortSignal
+  onProgress?: (event: ProgressEvent) => void
+}
+
+/** Where the pairs of a blob are at hand while a slice is cut. */
+export interface PairSource {
+  /** Copies the 64 bytes of a stored parent to `out`. */
+  copyPair (step: Step, out: Uint8Array, at: number): void
+}
+
+/** What a slice is cut from, beside the bytes. `prepare` is awaited with the parents whose pairs are copied next. */
+export interface SliceOutboard extends PairSource {
+  readonly root: Uint8Array
+  readonly size: number
+  readonly groupLog: number
+  prepare? (nodes: number[]): Promise<void> | void
+}

@@ -1,0 +1,5 @@
+// What `import 'baobox/encoder'` gives.
+
+export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
+export { encode, encodeStream } from './combined.js'
+export { encodeSlice, encodeSliceSync } from './slice.js'

@@ -1,0 +1,191 @@
+// Outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob. Source: Bao spec, "Outboard Encoding Format";
+// orders and group levels as in bao-tree.
+
+import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { BaoError } from '../lib/errors.js'
+import { ENTER, Walk } from '../lib/walk.js'
+import { OutputReader } from '../lib/output.js'
+import { PairList } from '../lib/pairs.js'
+import { TreeBuilder } from '../lib/builder.js'
+import { assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
+import { modeOf } from '../lib/hasher.js'
+import { outboardLen, placeOf } from '../lib/tree.js'
+import { parseRoot, toCid } from '../lib/cid.js'
+import { toPieces } from '../lib/source.js'
+import { totalOf } from '../lib/stream.js'
+
+/** @import { ProgressOptions, Source, Step } from '../lib/types.js' */
+/** @import { CID } from 'multiformats/cid' */
+
+/** @typedef {'pre' | 'post'} Order  parents before what is below them, or after */
+/** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */
+
+/** Bytes of the length that stands before bao's outboards. */
+const HEADER_LEN = 8
+
+/** The pairs of one blob, and what names them. Immutable. */
+export class Outboard {
+  /** The hash of the blob: 32 bytes. */
+  root
+  /** Bytes of the blob. */
+  size
+  /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
+  groupLog
+  /** @type {Order} */
+  order
+  /** `outboardLen(size, groupLog)` bytes: 64 for each pair, left chaining value first. */
+  bytes
+
+  /**
+   * See `Outboard.from`, which checks.
+   *
+   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order, bytes: Uint8Array }} parts
+   */
+  constructor ({ root, size, groupLog, order, bytes }) {
+    this.root = root
+    this.size = size
+    this.groupLog = groupLog
+    this.order = order
+    this.bytes = bytes
+  }
+
+  /**
+   * An outboard that was stored or sent. Nothing in it is believed: whatever it proves is checked against the root when it is used.
+   *
+   * @param {{ root: Uint8Array | CID | string, size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} parts  not copied
+   */
+  static from ({ root, size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', bytes }) {
+    assertOrder(order)
+    assertBytesOf('bytes', bytes, outboardLen(size, groupLog))
+    return new Outboard({ root: parseRoot(root), size, groupLog, order, bytes })
+  }
+
+  /**
+   * An outboard file of bao: the length, then all pairs in pre-order. Bytes behind it are not looked at.
+   *
+   * @param {Uint8Array} bytes  not copied
+   * @param {Uint8Array | CID | string} root
+   * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, BAO_TRUNCATED
+   */
+  static fromBao (bytes, root) {
+    assertBytes('bytes', bytes)
+    if (bytes.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `an outboard begins with 8 bytes of length, got ${bytes.length}`)
+    const size = u64FromBytes(bytes)
+    const len = outboardLen(size, 0)
+    const got = bytes.length - HEADER_LEN
+    if (got < len) throw new BaoError('BAO_TRUNCATED', `the outboard of ${size} bytes has ${len} bytes of pairs, got ${got}`, { wanted: len, got })
+    return Outboard.from({ root, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })
+  }
+
+  /** The blob's name. @returns {CID} */
+  get cid () { return toCid(this.root) }
+
+  /**
+   * The pair of a parent.
+   *
+   * @param {number} node  in-order number
+   * @returns {Uint8Array | undefined} 64 bytes of `bytes`; undefined when no such pair is kept
+   */
+  pair (node) {
+    assertInteger('node', node)
+    const place = placeOf(node, this.size, this.groupLog)
+    if (place === undefined) return undefined
+    return this.bytes.subarray(place[this.order] * PAIR_LEN, (place[this.order] + 1) * PAIR_LEN)
+  }
+
+  /** Copies the pair of a step. @param {Step} step @param {Uint8Array} out @param {number} at */
+  copyPair (step, out, at) {
+    const from = step[this.order] * PAIR_LEN
+    out.set(this.bytes.subarray(from, from + PAIR_LEN), at)
+  }
+
+  /** The same outboard in the other order. */
+  flip () {
+    const order = this.order === 'pre' ? 'post' : 'pre'
+    const bytes = new Uint8Array(this.bytes.length)
+    const walk = new Walk(this.size, this.groupLog)
+    while (walk.next()) {
+      if (walk.kind === ENTER) this.copyPair(walk, bytes, walk[order] * PAIR_LEN)
+    }
+    return new Outboard({ ...this, order, bytes })
+  }
+
+  /**
+   * As bao's outboard file.
+   *
+   * @returns {Uint8Array<ArrayBuffer>} fresh
+   */
+  toBao () {
+    if (this.groupLog !== 0) throw new RangeError(`bao's outboards have group log 0, this one has ${this.groupLog}`)
+    const { bytes } = this.order === 'pre' ? this : this.flip()
+    const file = new Uint8Array(HEADER_LEN + bytes.length)
+    file.set(u64ToBytes(this.size))
+    file.set(bytes, HEADER_LEN)
+    return file
+  }
+}
+
+/**
+ * The outboard of bytes that are at hand.
+ *
+ * @param {Uint8Array} bytes
+ * @param {OutboardOptions} [options]
+ * @returns {Outboard}
+ */
+export function createOutboardSync (bytes, options) {
+  assertBytes('bytes', bytes)
+  const growing = new GrowingOutboard(bytes.length, options)
+  growing.update(bytes)
+  return growing.finish()
+}
+
+/**
+ * The outboard of anything that gives bytes over time, in one pass. Memory holds the outboard, not the blob.
+ *
+ * @param {Source} source
+ * @param {OutboardOptions & ProgressOptions} [options]  `onProgress` gets `baobox:outboard`
+ * @returns {Promise<Outboard>}
+ */
+export async function createOutboard (source, { signal, onProgress, ...options } = {}) {
+  const total = totalOf(source)
+  const growing = new GrowingOutboard(0, options)
+  for await (const piece of toPieces(source, { signal })) {
+    growing.update(piece)
+    onProgress?.({ type: 'baobox:outboard', detail: { done: growing.size, total } })
+  }
+  return growing.finish()
+}
+
+/** A tree that keeps its pairs. Post-order needs no size, so it is grown that way, and turned at the end when that is wanted. */
+class GrowingOutboard {
+  #tree
+  #pairs
+  #groupLog
+  #order
+
+  /** @param {number} size  bytes, as far as they are known @param {OutboardOptions} [options] */
+  constructor (size, { groupLog = DEFAULT_GROUP_LOG, order = 'pre', key } = {}) {
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    assertOrder(order)
+    this.#pairs = new PairList(size, groupLog)
+    this.#tree = new TreeBuilder(modeOf({ key }), { groupLog, sink: this.#pairs.push })
+    this.#groupLog = groupLog
+    this.#order = order
+  }
+
+  get size () { return this.#tree.size }
+
+  /** @param {Uint8Array} bytes */
+  update (bytes) { this.#tree.update(bytes) }
+
+  finish () {
+    const root = new OutputReader(this.#tree.root()).read(HASH_LEN)
+    const grown = new Outboard({ root, size: this.size, groupLog: this.#groupLog, order: 'post', bytes: this.#pairs.bytes })
+    return this.#order === 'post' ? grown : grown.flip()
+  }
+}
+
+/** @param {unknown} order @returns {asserts order is Order} */
+function assertOrder (order) {
+  if (order !== 'pre' && order !== 'post') throw new TypeError(`"order" expected 'pre' or 'post', got ${typeof order === 'string' ? `'${order}'` : describe(order)}`)
+}

@@ -1,0 +1,109 @@
+// Slices: the part of an encoding that proves some ranges of a blob. Source: Bao spec, "Slice Format"; several ranges and groups
+// as in bao-tree.
+
+import { BaoError, leafMismatch } from '../lib/errors.js'
+import { CHUNK_LEN } from '../lib/constants.js'
+import { Checker } from '../lib/checker.js'
+import { cut, cutSync } from '../lib/slicer.js'
+import { assertBytes, u64ToBytes } from '../lib/bytes.js'
+import { concat } from 'uint8arrays/concat'
+import { toRandomAccess } from '../lib/source.js'
+import { levelOf } from '../lib/tree.js'
+import { modeOf } from '../lib/hasher.js'
+import { toRanges } from '../lib/ranges.js'
+
+/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { RangesLike } from '../lib/ranges.js' */
+
+/**
+ * @typedef {object} SliceOptions
+ * @property {boolean} [header]  begin with the length, as bao and iroh do; true unless told
+ * @property {boolean} [validate]  check pairs and bytes against the root before they leave; true unless told. Without, they are trusted
+ * @property {Uint8Array} [key]  of a keyed tree
+ */
+
+/**
+ * A slice of bytes that are at hand.
+ *
+ * @param {Uint8Array} bytes  the whole blob
+ * @param {SliceOutboard} outboard
+ * @param {RangesLike} [ranges]  everything unless told
+ * @param {SliceOptions} [options]
+ * @returns {Uint8Array<ArrayBuffer>} fresh
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is not what the root names
+ */
+export function encodeSliceSync (bytes, outboard, ranges, options) {
+  assertBytes('bytes', bytes)
+  const { what, header, validated } = prepare(outboard, ranges, options)
+  const windows = [header]
+  for (const window of cutSync(bytes, outboard, what)) {
+    const { fault } = validated(window)
+    if (fault) throw fault
+    windows.push(window)
+  }
+  return /** @type {Uint8Array<ArrayBuffer>} */ (concat(windows))
+}
+
+/**
+ * A slice, window by window, from a source of any size.
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
+ * @param {SliceOutboard} outboard
+ * @param {RangesLike} [ranges]  everything unless told
+ * @param {SliceOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @throws {BaoError} as `encodeSliceSync`, after everything before the fault has been given
+ */
+export async function * encodeSlice (source, outboard, ranges, { signal, onProgress, ...options } = {}) {
+  const { what, header, validated } = prepare(outboard, ranges, options)
+  signal?.throwIfAborted()
+  const blob = await toRandomAccess(source)
+  let done = 0
+  try {
+    if (header.length > 0) yield header
+    for await (const window of cut(blob, outboard, what)) {
+      signal?.throwIfAborted()
+      const { good, fault } = validated(window)
+      if (good.length > 0) yield good
+      if (fault) throw fault
+      done += good.length
+      onProgress?.({ type: 'baobox:slice', detail: { done } })
+    }
+  } finally {
+    await blob.close()
+  }
+}
+
+/**
+ * What both share.
+ *
+ * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
+ */
+function prepare (outboard, like, { header = true, validate = true, key } = {}) {
+  const { root, size, groupLog } = outboard
+  const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
+  const checker = validate ? new Checker(what, { leaf () {} }) : undefined
+
+  /** A window up to its first fault. @param {Uint8Array<ArrayBuffer>} window @returns {{ good: Uint8Array<ArrayBuffer>, fault?: BaoError }} */
+  const validated = window => {
+    if (checker === undefined) return { good: window }
+    const before = checker.verified
+    try {
+      checker.write(window)
+      checker.flush()
+      return { good: window }
+    } catch (error) {
+      if (!(error instanceof BaoError)) throw error
+      return { good: window.slice(0, checker.verified - before), fault: blame(error, outboard) }
+    }
+  }
+  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), validated }
+}
+
+/** Pairs below the group level were made from the group's bytes: those are at fault. @param {BaoError} error @param {SliceOutboard} outboard */
+function blame (error, { groupLog, size }) {
+  if (error.node === undefined || levelOf(error.node) >= groupLog) return error
+  const groupLen = CHUNK_LEN * 2 ** groupLog
+  const start = Math.floor(error.node * CHUNK_LEN / groupLen) * groupLen
+  return leafMismatch(start, Math.min(groupLen, size - start))
+}

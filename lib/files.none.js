@@ -1,0 +1,6 @@
+// Stands in for files.node.js in browsers.
+
+/** @param {string | URL} path @returns {Promise<never>} */
+export async function openFile (path) {
+  throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
+}

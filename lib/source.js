@@ -1,0 +1,104 @@
+// Where bytes come from: one of two shapes. A random-access source is `{ size, read(start, end) }`; a sequence is an async iterable of
+// pieces. Everything else that callers have at hand becomes one of them here.
+
+import { openFile } from '#files'
+import { assertBytes, describe } from './bytes.js'
+import { truncated } from './errors.js'
+
+/** @import { RandomAccess, Source } from './types.js' */
+
+/** Bytes per read from a file or Blob that is read from start to end. */
+const PIECE_LEN = 1 << 20
+
+/**
+ * Bytes of a random-access source, checked: no more than was asked for, and fewer only where the source ends too early.
+ *
+ * @param {RandomAccess} source
+ * @param {number} start  bytes
+ * @param {number} end  bytes, not included
+ */
+export async function readUpTo (source, start, end) {
+  const bytes = await source.read(start, end)
+  assertBytes('what source.read gave', bytes)
+  if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
+  return bytes
+}
+
+/**
+ * A random-access view of bytes, a Blob, a file, or what already is one.
+ *
+ * @param {Source} source
+ * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
+ */
+export async function toRandomAccess (source) {
+  if (source instanceof Uint8Array) return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
+  if (isPath(source)) return openFile(source)
+  if (source instanceof Blob) {
+    return { size: source.size, read: async (start, end) => new Uint8Array(await source.slice(start, end).arrayBuffer()), close () {} }
+  }
+  if (isRandomAccess(source)) return { size: source.size, read: (start, end) => source.read(start, end), close () {} }
+  throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
+}
+
+/**
+ * The bytes of any source from start to end, in pieces. A stream that is not read to its end is cancelled.
+ *
+ * @param {Source} source
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+export async function * toPieces (source, { signal } = {}) {
+  signal?.throwIfAborted()
+  if (source instanceof Uint8Array) {
+    yield source
+  } else if (isPath(source) || source instanceof Blob || isRandomAccess(source)) {
+    const file = await toRandomAccess(source)
+    try {
+      for (let at = 0; at < file.size; at += PIECE_LEN) {
+        signal?.throwIfAborted()
+        const end = Math.min(at + PIECE_LEN, file.size)
+        const piece = await readUpTo(file, at, end)
+        if (piece.length < end - at) throw truncated({ start: at, wanted: end - at, got: piece.length })
+        yield piece
+      }
+    } finally {
+      await file.close()
+    }
+  } else {
+    for await (const piece of iterableOf(source)) {
+      signal?.throwIfAborted()
+      assertBytes('piece of the source', piece)
+      yield piece
+    }
+  }
+}
+
+/** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
+function iterableOf (source) {
+  if (typeof source === 'object' && source !== null) {
+    if (Symbol.asyncIterator in source || Symbol.iterator in source) return /** @type {AsyncIterable<unknown>} */ (source)
+    // Browsers whose streams are not iterable yet.
+    if (source instanceof ReadableStream) return readableStreamPieces(source)
+  }
+  throw new TypeError(`"source" expected bytes, a Blob, a stream, an iterable of bytes, or a path, got ${describe(source)}`)
+}
+
+/** @param {ReadableStream<unknown>} stream */
+async function * readableStreamPieces (stream) {
+  const reader = stream.getReader()
+  let isRead = false
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+    isRead = true
+  } finally {
+    if (!isRead) await reader.cancel()
+    reader.releaseLock()
+  }
+}
+
+/** @param {unknown} source @returns {source is string | URL} */
+const isPath = source => typeof source === 'string' || source instanceof URL
+
+/** @param {unknown} source @returns {source is RandomAccess} */
+const isRandomAccess = source => typeof source === 'object' && source !== null &&
+  'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'

@@ -1,0 +1,5 @@
+// What `import 'baobox/verifier'` gives.
+
+export { SliceVerifier, decode, verifySlice } from './slice.js'
+export { VerifiedReader } from './reader.js'
+export { verifyStream, verifyTransform } from './stream.js'

@@ -1,0 +1,185 @@
+// Seekable verified reading. Both the blob and its tree are untrusted, and may be remote: a read touches only what it needs.
+
+import { ChunkRanges, toRanges } from '../lib/ranges.js'
+import { ENTER, LEAF, LEAVE, Walk } from '../lib/walk.js'
+import { CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
+import { SliceVerifier } from './slice.js'
+import { assertInteger, u64FromBytes } from '../lib/bytes.js'
+import { concat } from 'uint8arrays/concat'
+import { cut } from '../lib/slicer.js'
+import { modeOf } from '../lib/hasher.js'
+import { overflows } from '../lib/arena.js'
+import { parseRoot } from '../lib/cid.js'
+import { readUpTo, toRandomAccess } from '../lib/source.js'
+import { truncated } from '../lib/errors.js'
+import { verifyPieces } from './stream.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { RandomAccess, SliceOutboard } from '../lib/types.js' */
+
+const HEADER_LEN = 8
+
+/** Reads any range of a blob, and gives nothing that does not verify. The size is told only once the last chunk has proven it. */
+export class VerifiedReader {
+  #root
+  #key
+  #open
+  /** @type {Promise<Origin> | undefined} */
+  #origin
+  #provenSize = /** @type {number | undefined} */ (undefined)
+
+  /**
+   * @param {object} what
+   * @param {Uint8Array | CID | string} what.root
+   * @param {Uint8Array | Blob | RandomAccess | string | URL} [what.encoded]  a combined encoding; or
+   * @param {Uint8Array | Blob | RandomAccess | string | URL} [what.source]  the blob, and
+   * @param {SliceOutboard} [what.outboard]  its outboard
+   * @param {number} [what.groupLog]  of the combined encoding: 0 unless told
+   * @param {Uint8Array} [what.key]  of a keyed tree
+   */
+  constructor ({ root, encoded, source, outboard, groupLog = 0, key }) {
+    this.#root = parseRoot(root)
+    this.#key = key
+    if (encoded !== undefined) this.#open = () => openCombined(encoded, groupLog)
+    else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, key)
+    else throw new TypeError('"encoded", or "source" and "outboard", expected')
+  }
+
+  /**
+   * @param {number} [start]  bytes
+   * @param {number} [end]  bytes, not included; what lies beyond the end of the blob is left out
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
+   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED, BAO_SIZE_TOO_LARGE
+   */
+  async read (start = 0, end = Infinity, options = {}) {
+    const pieces = []
+    for await (const piece of this.stream(start, end, options)) pieces.push(piece)
+    return /** @type {Uint8Array<ArrayBuffer>} */ (concat(pieces))
+  }
+
+  /**
+   * The same, leaf by leaf as they verify.
+   *
+   * @param {number} [start]
+   * @param {number} [end]
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * stream (start = 0, end = Infinity, { signal } = {}) {
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end)
+    if (end <= start) return
+    for await (const { offset, bytes } of this.#leaves(toRanges({ start, end }), signal)) {
+      const from = Math.max(start - offset, 0)
+      const to = Math.min(end - offset, bytes.length)
+      if (from < to) yield from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
+    }
+  }
+
+  /**
+   * Bytes of the blob, once the last chunk has verified.
+   *
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<number>}
+   */
+  async size ({ signal } = {}) {
+    if (this.#provenSize === undefined) {
+      const leaves = this.#leaves(ChunkRanges.last, signal)
+      while (!(await leaves.next()).done);
+    }
+    return /** @type {number} */ (this.#provenSize)
+  }
+
+  /** Lets go of files that the reader has opened. */
+  async close () {
+    if (this.#origin !== undefined) await (await this.#origin).close()
+  }
+
+  async [Symbol.asyncDispose] () { await this.close() }
+
+  /** @param {ChunkRanges} like @param {AbortSignal} [signal] */
+  async * #leaves (like, signal) {
+    signal?.throwIfAborted()
+    this.#origin ??= this.#open()
+    const { size, groupLog, windows } = await this.#origin
+    // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
+    const ranges = like.canonical(size).roundToGroups(groupLog)
+    const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key })
+    yield * verifyPieces(verifier, abortable(windows(ranges), signal))
+    if (verifier.sizeProven) this.#provenSize = size
+  }
+}
+
+/** @typedef {{ size: number, groupLog: number, windows: (ranges: ChunkRanges) => AsyncIterable<Uint8Array>, close: () => Promise<void> | void }} Origin */
+
+/**
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {Uint8Array} [key]
+ * @returns {Promise<Origin>}
+ */
+async function openWithOutboard (source, outboard, key) {
+  const blob = await toRandomAccess(source)
+  const { size, groupLog } = outboard
+  const mode = modeOf({ key })
+  return { size, groupLog, windows: ranges => cut(blob, outboard, { size, groupLog, ranges, mode }), close: () => blob.close() }
+}
+
+/**
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded @param {number} groupLog
+ * @returns {Promise<Origin>}
+ */
+async function openCombined (encoded, groupLog) {
+  const file = await toRandomAccess(encoded)
+  const header = await readUpTo(file, 0, HEADER_LEN)
+  if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
+  const size = u64FromBytes(header)
+  return { size, groupLog, windows: ranges => cutCombined(file, size, groupLog, ranges), close: () => file.close() }
+}
+
+/**
+ * The bytes of a slice of whole groups, as far as the combined encoding has them.
+ *
+ * @param {RandomAccess} encoded @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * cutCombined (encoded, size, groupLog, ranges) {
+  for (const [start, end] of stretches(size, groupLog, ranges)) {
+    const bytes = await readUpTo(encoded, start, Math.min(end, Math.max(start, encoded.size)))
+    yield bytes
+    if (bytes.length < end - start) return
+  }
+}
+
+/**
+ * Where in the combined encoding these are: in front of any node stand the pairs and the bytes that come before it in pre-order.
+ *
+ * @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
+ * @returns {Generator<[start: number, end: number]>} a window each, at most
+ */
+function * stretches (size, groupLog, ranges) {
+  const walk = new Walk(size, groupLog, ranges)
+  let start = 0
+  let end = 0
+  let chunks = 0
+  while (walk.next()) {
+    if (walk.kind === LEAVE) continue
+    const at = HEADER_LEN + walk.pre * PAIR_LEN + walk.start
+    const len = walk.kind === ENTER ? PAIR_LEN : walk.len
+    if (walk.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)
+    if (at !== end || overflows(at + len - start, chunks)) {
+      if (end > start) yield [start, end]
+      start = at
+      chunks = walk.kind === LEAF ? Math.ceil(len / CHUNK_LEN) : 0
+    }
+    end = at + len
+  }
+  if (end > start) yield [start, end]
+}
+
+/** @param {AsyncIterable<Uint8Array>} pieces @param {AbortSignal} [signal] */
+async function * abortable (pieces, signal) {
+  for await (const piece of pieces) {
+    signal?.throwIfAborted()
+    yield piece
+  }
+}

@@ -1,0 +1,63 @@
+// Verification around streams: the loop that reads, and nothing else.
+
+import { SliceVerifier } from './slice.js'
+import { toPieces } from '../lib/source.js'
+
+/** @import { Leaf, VerifyOptions } from './slice.js' */
+/** @import { Source } from '../lib/types.js' */
+
+/**
+ * The verified leaves of a slice that comes as a stream. Reading stops where the slice ends.
+ *
+ * @param {Source} source
+ * @param {VerifyOptions & { signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<Leaf>}
+ * @throws {import('../lib/errors.js').BaoError} as `SliceVerifier`, after everything before the fault has been given
+ */
+export async function * verifyStream (source, { signal, ...options }) {
+  yield * verifyPieces(new SliceVerifier(options), toPieces(source, { signal }))
+}
+
+/**
+ * The loop: whatever ends it, what came before is given first.
+ *
+ * @param {SliceVerifier} verifier
+ * @param {AsyncIterable<Uint8Array>} pieces
+ * @returns {AsyncGenerator<Leaf>}
+ */
+export async function * verifyPieces (verifier, pieces) {
+  try {
+    for await (const piece of pieces) {
+      yield * verifier.write(piece)
+      if (verifier.error) throw verifier.error
+      if (verifier.done) return
+    }
+  } catch (error) {
+    if (verifier.error === undefined) yield * verifier.flush()
+    throw error
+  }
+  yield * verifier.flush()
+  verifier.end()
+}
+
+/**
+ * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other.
+ *
+ * @param {VerifyOptions} options
+ * @returns {TransformStream<Uint8Array, Uint8Array>}
+ */
+export function verifyTransform (options) {
+  const verifier = new SliceVerifier(options)
+  /** @param {Leaf[]} leaves @param {TransformStreamDefaultController<Uint8Array>} controller */
+  const give = (leaves, controller) => {
+    for (const { bytes } of leaves) if (bytes.length > 0) controller.enqueue(bytes)
+    if (verifier.error) throw verifier.error
+  }
+  return new TransformStream({
+    transform: (piece, controller) => give(verifier.write(piece), controller),
+    flush: controller => {
+      give(verifier.flush(), controller)
+      verifier.end()
+    }
+  })
+}
