@@ -5,7 +5,7 @@ import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { cut, cutSync } from '../lib/slicer.js'
-import { assertBytes, u64ToBytes } from '../lib/bytes.js'
+import { assertBytes, describe, u64ToBytes } from '../lib/bytes.js'
 import { concat } from 'uint8arrays/concat'
 import { toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
@@ -80,6 +80,7 @@ export async function * encodeSlice (source, outboard, ranges, { signal, onProgr
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
 function prepare (outboard, like, { header = true, validate = true, key } = {}) {
+  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
   const checker = validate ? new Checker(what, { leaf () {} }) : undefined

@@ -24,10 +24,15 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    /** @type {number | undefined} */ this.node = undefined
-    /** @type {number | undefined} */ this.start = undefined
-    /** @type {number | undefined} */ this.len = undefined
-    Object.assign(this, place)
+    const { node, start, len, wanted, got, cid, ranges, location } = place
+    /** @type {number | undefined} */ if (node !== undefined) this.node = node
+    /** @type {number | undefined} */ if (start !== undefined) this.start = start
+    /** @type {number | undefined} */ if (len !== undefined) this.len = len
+    /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
+    /** @type {number | undefined} */ if (got !== undefined) this.got = got
+    /** @type {unknown} */ if (cid !== undefined) this.cid = cid
+    /** @type {unknown} */ if (ranges !== undefined) this.ranges = ranges
+    /** @type {string | undefined} */ if (location !== undefined) this.location = location
   }
 }
 

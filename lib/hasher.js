@@ -45,6 +45,7 @@ export function keyedHash (key, bytes, length = HASH_LEN) {
  * @returns {Uint8Array<ArrayBuffer>} fresh
  */
 export function deriveKey (context, material, length = HASH_LEN) {
+  assertBytes('material', material)
   return hashInMode(deriveMode(context), material, length)
 }
 

@@ -43,6 +43,7 @@ export class ChunkRanges {
    *   lie behind the end of any blob, and stand for it
    */
   static fromBoundaries (boundaries) {
+    if (typeof boundaries?.[Symbol.iterator] !== 'function') throw new TypeError(`"boundaries" expected an iterable, got ${describe(boundaries)}`)
     const numbers = []
     let before = -1n
     for (const boundary of boundaries) {
@@ -62,7 +63,10 @@ export class ChunkRanges {
   get isEmpty () { return this.boundaries.length === 0 }
 
   /** @param {number} chunk */
-  has (chunk) { return this.#boundariesUpTo(chunk) % 2 === 1 }
+  has (chunk) {
+    assertInteger('chunk', chunk)
+    return this.#boundariesUpTo(chunk) % 2 === 1
+  }
 
   /** Is any chunk of [start, end) in the set? @param {number} start @param {number} end */
   intersects (start, end) {
@@ -167,7 +171,7 @@ export class ChunkRanges {
 export function toRanges (ranges) {
   if (ranges === undefined) return ChunkRanges.all
   if (ranges instanceof ChunkRanges) return ranges
-  if (typeof ranges !== 'object' || ranges === null) throw new TypeError(`"ranges" expected ChunkRanges or { start, end }, got ${describe(ranges)}`)
+  if (typeof ranges !== 'object' || ranges === null || !('start' in ranges || 'end' in ranges)) throw new TypeError(`"ranges" expected ChunkRanges or { start, end }, got ${describe(ranges)}`)
   const { start = 0, end = Infinity } = ranges
   const chunks = ChunkRanges.fromBytes(start, end)
   const chunk = Math.floor(start / CHUNK_LEN)
@@ -176,6 +180,7 @@ export function toRanges (ranges) {
 
 /** @param {ChunkRanges} a @param {ChunkRanges} b @param {(inA: boolean, inB: boolean) => boolean} rule */
 function combine (a, b, rule) {
+  if (!(b instanceof ChunkRanges)) throw new TypeError(`"other" expected ChunkRanges, got ${describe(b)}`)
   /** @type {number[]} */
   const boundaries = []
   let i = 0

@@ -44,7 +44,7 @@ export type PairSink = (node: number, at: number) => void
 /** Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once, and hash nothing meanwhile. */
 export interface BelievedSink {
   /** @param start  byte offset in the blob; its bytes are `len` bytes of `memory` from `at` on */
-  leaf (start: number, memory: Uint8Array, at: number, len: number): void
+  leaf (start: number, memory: Uint8Array, at: number, len: number): unknown
   /** @param at  where in the arena the pair stands */
   pair? (node: number, at: number): void
 }

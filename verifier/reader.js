@@ -2,9 +2,9 @@
 
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { ENTER, LEAF, LEAVE, Walk } from '../lib/walk.js'
-import { CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
-import { assertInteger, u64FromBytes } from '../lib/bytes.js'
+import { assertInteger, describe, u64FromBytes } from '../lib/bytes.js'
 import { concat } from 'uint8arrays/concat'
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
@@ -40,6 +40,8 @@ export class VerifiedReader {
   constructor ({ root, encoded, source, outboard, groupLog = 0, key }) {
     this.#root = parseRoot(root)
     this.#key = key
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    modeOf({ key })
     if (encoded !== undefined) this.#open = () => openCombined(encoded, groupLog)
     else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, key)
     else throw new TypeError('"encoded", or "source" and "outboard", expected')
@@ -119,6 +121,7 @@ export class VerifiedReader {
  */
 async function openWithOutboard (source, outboard, key) {
   const blob = await toRandomAccess(source)
+  if (typeof outboard.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
   const { size, groupLog } = outboard
   const mode = modeOf({ key })
   return { size, groupLog, windows: ranges => cut(blob, outboard, { size, groupLog, ranges, mode }), close: () => blob.close() }

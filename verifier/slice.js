@@ -1,6 +1,6 @@
 // Verified slices: bytes of a slice in, believed leaves out. Source: Bao spec, "Decoder"; the decisions are in lib/checker.js.
 
-import { DEFAULT_GROUP_LOG } from '../lib/constants.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
 import { BaoError, truncated } from '../lib/errors.js'
 import { Checker } from '../lib/checker.js'
 import { assertBytes, assertInteger, u64FromBytes } from '../lib/bytes.js'
@@ -9,6 +9,7 @@ import { parseRoot } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BelievedSink } from '../lib/types.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
 /** @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes and where they stand in the blob; the caller's to keep */
@@ -41,15 +42,21 @@ export class SliceVerifier {
   #leaves = /** @type {Leaf[]} */ ([])
   #bytesRead = 0
   #flushes
+  #sink
 
   /** What ended the verification, if something did. @type {BaoError | undefined} */
   error
 
-  /** @param {VerifyOptions} options */
-  constructor ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, size, key, release = 'window' }) {
+  /**
+   * @param {VerifyOptions} options
+   * @param {BelievedSink} [sink]  takes pairs and leaves the moment they are believed; then the calls below return no leaves
+   */
+  constructor ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, size, key, release = 'window' }, sink) {
     if (release !== 'window' && release !== 'leaf') throw new TypeError(`"release" expected 'window' or 'leaf', got '${release}'`)
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     this.#options = { root: parseRoot(root), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
     this.#flushes = release === 'leaf'
+    this.#sink = sink ?? { leaf: (offset, memory, at, len) => this.#leaves.push({ offset, bytes: copyOf(memory, at, len) }) }
     if (size !== undefined) this.#begin(size)
   }
 
@@ -142,13 +149,12 @@ export class SliceVerifier {
   #begin (size) {
     assertInteger('size', size)
     this.#size = size
-    this.#checker = new Checker({ size, ...this.#options }, {
-      leaf: (offset, memory, at, len) => {
-        this.#leaves.push({ offset, bytes: /** @type {Uint8Array<ArrayBuffer>} */ (memory.slice(at, at + len)) })
-      }
-    })
+    this.#checker = new Checker({ size, ...this.#options }, this.#sink)
   }
 }
+
+/** @param {Uint8Array} memory @param {number} at @param {number} len @returns {Uint8Array<ArrayBuffer>} */
+const copyOf = (memory, at, len) => /** @type {Uint8Array<ArrayBuffer>} */ (memory.slice(at, at + len))
 
 /**
  * Verifies a slice that is at hand.
@@ -159,6 +165,7 @@ export class SliceVerifier {
  * @throws {BaoError} as `SliceVerifier`
  */
 export function verifySlice (slice, options) {
+  assertBytes('slice', slice)
   const verifier = new SliceVerifier(options)
   const leaves = verifier.write(slice)
   return leaves.concat(verifier.end())
@@ -174,6 +181,7 @@ export function verifySlice (slice, options) {
  * @throws {BaoError} as `SliceVerifier`
  */
 export function decode (combined, root, { groupLog = 0, key } = {}) {
+  assertBytes('combined', combined)
   const leaves = verifySlice(combined, { root, groupLog, key })
   const last = leaves[leaves.length - 1]
   const blob = new Uint8Array(last.offset + last.bytes.length)

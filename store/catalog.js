@@ -1,0 +1,96 @@
+// The index database: which blobs there are, what is known of them, and when they were last used.
+
+import { hash } from '../lib/hasher.js'
+import { parseRoot } from '../lib/cid.js'
+import { toString } from 'uint8arrays/to-string'
+import { VIEWS } from './databases.js'
+import { allBlobs, blobKey, doomedKey, hashOfKey, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Databases } from './databases.js' */
+
+/** Uses of blobs that are remembered before they are written. */
+const USED_BATCH = 1000
+
+/** How a hash is named in memory. @param {Uint8Array} root */
+export const nameOf = root => toString(root, 'base16')
+
+/** The empty blob is always here, and never stored. */
+const EMPTY_NAME = nameOf(hash(new Uint8Array(0)))
+/** @type {BlobRecord} */
+const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, created: 0 }
+
+export class Catalog {
+  #databases
+  /** Uses that are not written yet: names to milliseconds since 1970. */
+  #used = /** @type {Map<string, number>} */ (new Map())
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** @param {Uint8Array} root @returns {Promise<BlobRecord | undefined>} */
+  async record (root) {
+    if (nameOf(root) === EMPTY_NAME) return EMPTY_RECORD
+    const stored = await this.#databases.index.get(blobKey(root), VIEWS)
+    return stored === undefined ? undefined : unpackRecord(stored)
+  }
+
+  /** All records, in the order of their hashes. @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>} */
+  async * records () {
+    for await (const [key, value] of this.#databases.index.iterator({ ...allBlobs, ...VIEWS })) {
+      yield { root: hashOfKey(key), record: unpackRecord(value) }
+    }
+  }
+
+  /**
+   * Writes a record. The data under another id that it replaces is given up in the same batch, and deleted then: if that is
+   * interrupted, it is done when the store is opened next.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {{ sync: boolean, replaces?: BlobRecord }} options
+   */
+  async write (root, record, { sync, replaces }) {
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(record) }, ...doom(replaces)])
+    if (replaces !== undefined) await this.#databases.deleteDoomed(replaces.id)
+  }
+
+  /** Forgets a blob, and deletes its data. @param {Uint8Array} root @param {BlobRecord} record */
+  async remove (root, record) {
+    this.#used.delete(nameOf(root))
+    await this.#batch(true, [{ type: 'del', key: blobKey(root) }, { type: 'del', key: usedKey(root) }, ...doom(record)])
+    await this.#databases.deleteDoomed(record.id)
+  }
+
+  /** Notes that a blob is used now. @param {Uint8Array} root */
+  touch (root) {
+    if (nameOf(root) === EMPTY_NAME) return
+    this.#used.set(nameOf(root), Date.now())
+    if (this.#used.size >= USED_BATCH) this.flush().catch(() => {}) // a time lost: the blob is used again some day
+  }
+
+  /** @param {Uint8Array} root @returns {Promise<number | undefined>} milliseconds since 1970 */
+  async lastUsed (root) {
+    const used = this.#used.get(nameOf(root))
+    if (used !== undefined) return used
+    const stored = await this.#databases.index.get(usedKey(root), VIEWS)
+    return stored === undefined ? undefined : unpackTime(stored)
+  }
+
+  /** Writes the uses. */
+  async flush () {
+    const used = [...this.#used]
+    this.#used.clear()
+    await this.#batch(false, used.map(([name, time]) => ({ type: 'put', key: usedKey(parseRoot(name)), value: packTime(time) })))
+  }
+
+  /** @param {boolean} sync @param {({ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array })[]} operations */
+  async #batch (sync, operations) {
+    await this.#databases.index.batch(operations, sync ? this.#databases.syncOptions : VIEWS)
+  }
+}
+
+/** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
+const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: new Uint8Array(0) }]

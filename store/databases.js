@@ -1,0 +1,144 @@
+// The two databases of a store: opening, locking, ids, and what an interrupted life left behind.
+//
+// They are two because LevelDB sorts what it holds: data goes in under increasing ids and is never moved, while the index is small and
+// written at random. In one database each would slow the other down.
+
+import { Level } from 'level'
+import { BaoError } from '../lib/errors.js'
+import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, idOfDoomed, idOfKey, packState, stateKey, unpackRecord, unpackState } from './keys.js'
+
+/** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
+/** @typedef {{ index: Database, data: Database }} DatabasePair */
+
+/** Keys and values as Uint8Arrays, whatever the database was opened with. */
+export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+
+/** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
+const ID_BLOCK = 1024
+
+export class Databases {
+  index
+  data
+  location
+  #sync
+  #swept = 0
+  #nextId = 0
+  #promisedId = 0
+  #promise = Promise.resolve()
+
+  /** @param {DatabasePair} pair @param {string} location @param {boolean} sync */
+  constructor ({ index, data }, location, sync) {
+    this.index = index
+    this.data = data
+    this.location = location
+    this.#sync = sync
+  }
+
+  /**
+   * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
+   * @param {{ sync: boolean }} options
+   * @throws {BaoError} STORE_LOCKED, STORE_VERSION
+   */
+  static async open (where, { sync }) {
+    const location = typeof where === 'string' ? where : 'the given databases'
+    const pair = typeof where === 'string'
+      ? {
+          index: /** @type {Database} */ (new Level(`${where}/index`, VIEWS)),
+          // Content is mostly compressed already, and is hashed anyway: time is better spent on writing it.
+          data: /** @type {Database} */ (new Level(`${where}/data`, { ...VIEWS, compression: false }))
+        }
+      : where
+    const databases = new Databases(pair, location, sync)
+    await databases.#open()
+    return databases
+  }
+
+  /** What makes a write reach the disk before it counts as done. */
+  get syncOptions () { return { ...VIEWS, sync: this.#sync } }
+
+  /** An id that no blob has or had. */
+  async newId () {
+    const id = this.#nextId++
+    if (id >= this.#promisedId) {
+      this.#promisedId = id + ID_BLOCK
+      this.#promise = this.#writeState(false)
+    }
+    await this.#promise
+    return id
+  }
+
+  /** Deletes what is kept under an id whose record is gone. Survives a crash halfway: see `#sweep`. @param {number} id */
+  async deleteDoomed (id) {
+    await this.data.clear({ ...allOfId(id), ...VIEWS })
+    await this.index.del(doomedKey(id), VIEWS)
+  }
+
+  /** @param {boolean} isClean  is nothing under way that would leave something behind? */
+  async close (isClean) {
+    try {
+      if (isClean) {
+        this.#swept = this.#promisedId = this.#nextId
+        await this.#writeState(true)
+      }
+    } finally {
+      await Promise.all([this.index.close(), this.data.close()])
+    }
+  }
+
+  async #open () {
+    try {
+      await this.index.open()
+      await this.data.open()
+    } catch (cause) {
+      await Promise.allSettled([this.index.close(), this.data.close()])
+      const isLocked = /** @type {any} */ (cause)?.cause?.code === 'LEVEL_LOCKED'
+      if (isLocked) throw new BaoError('STORE_LOCKED', `another process or store has ${this.location} open`, { location: this.location, cause })
+      throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
+    }
+    try {
+      await this.#start()
+    } catch (error) {
+      await Promise.allSettled([this.index.close(), this.data.close()])
+      throw error
+    }
+  }
+
+  async #start () {
+    const stored = await this.index.get(stateKey, VIEWS)
+    if (stored !== undefined) {
+      const state = unpackState(stored)
+      if (state.version > LAYOUT_VERSION) {
+        throw new BaoError('STORE_VERSION', `the store at ${this.location} has layout ${state.version}, this release knows ${LAYOUT_VERSION}`, { location: this.location })
+      }
+      this.#nextId = this.#promisedId = state.nextId
+      this.#swept = state.swept
+      if (!state.isClean) await this.#sweep()
+      this.#swept = this.#nextId
+    }
+    await this.#writeState(false)
+  }
+
+  /** Deletes data that no record speaks of: of puts that did not end, and of deletions that did not. */
+  async #sweep () {
+    for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
+
+    const known = new Set()
+    for await (const value of this.index.values({ ...allBlobs, ...VIEWS })) {
+      const { id } = unpackRecord(value)
+      if (id >= this.#swept) known.add(id)
+    }
+    for (let id = this.#swept; ;) {
+      const [key] = await this.data.keys({ gte: allOfId(id).gte, limit: 1, ...VIEWS }).all()
+      if (key === undefined) return
+      const found = idOfKey(key)
+      if (!known.has(found)) await this.data.clear({ ...allOfId(found), ...VIEWS })
+      id = found + 1
+    }
+  }
+
+  /** @param {boolean} isClean */
+  async #writeState (isClean) {
+    const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#promisedId }
+    await this.index.put(stateKey, packState(state), this.syncOptions)
+  }
+}

@@ -1,0 +1,140 @@
+// The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 64 KiB,
+// so the extents that hold a byte start in its cell.
+
+import { BaoError } from '../lib/errors.js'
+import { VIEWS } from './databases.js'
+import { extentKey, extentsOf, offsetOfExtent } from './keys.js'
+
+/** @import { Database } from './databases.js' */
+
+export const CELL_LEN = 65536
+/** How much the database hands over at a time while a blob is read from start to end. */
+const READ_AHEAD = 1 << 20
+
+/** Cuts bytes into extents. They are copied: nobody else holds the memory that goes into the database. */
+export class ExtentCutter {
+  #id
+  #offset
+  #bytes = new Uint8Array(0)
+  #len = 0
+
+  /** @param {number} id @param {number} [offset]  where in the blob the bytes begin */
+  constructor (id, offset = 0) {
+    this.#id = id
+    this.#offset = offset
+  }
+
+  /** Where the next byte belongs. */
+  get position () { return this.#offset + this.#len }
+
+  /**
+   * @param {Uint8Array} bytes  the next ones
+   * @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} extents that are full now
+   */
+  add (bytes) {
+    const full = []
+    for (let at = 0; at < bytes.length;) {
+      const room = CELL_LEN - this.#offset % CELL_LEN
+      const part = bytes.subarray(at, at + room - this.#len)
+      this.#append(part, room)
+      at += part.length
+      if (this.#len === room) full.push(...this.end())
+    }
+    return full
+  }
+
+  /** @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the last extent, if there are bytes in it */
+  end () {
+    if (this.#len === 0) return []
+    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: this.#bytes.subarray(0, this.#len) }
+    this.#offset += this.#len
+    this.#len = 0
+    this.#bytes = new Uint8Array(0)
+    return [extent]
+  }
+
+  /** @param {Uint8Array} part @param {number} room  bytes that the extent can have */
+  #append (part, room) {
+    const len = this.#len + part.length
+    if (len > this.#bytes.length) {
+      const roomier = new Uint8Array(Math.min(room, Math.max(len, 2 * this.#bytes.length)))
+      roomier.set(this.#bytes.subarray(0, this.#len))
+      this.#bytes = roomier
+    }
+    this.#bytes.set(part, this.#len)
+    this.#len = len
+  }
+}
+
+/**
+ * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is believed yet.
+ */
+export class ExtentReader {
+  #iterator
+  #id
+  /** The extent in hand. */
+  #offset = 0
+  #bytes = new Uint8Array(0)
+  size
+
+  /**
+   * @param {Database} data
+   * @param {{ id: number, size: number }} blob
+   * @param {number} [start]  bytes; nothing before is read
+   * @param {number} [end]  bytes; nothing behind is read
+   */
+  constructor (data, { id, size }, start = 0, end = size) {
+    this.#id = id
+    this.size = size
+    const options = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false } // of classic-level
+    this.#iterator = data.iterator({ ...extentsOf(id, cellOf(start), end), ...VIEWS, ...options })
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @returns {Promise<Uint8Array>} from `start` on: fewer bytes than asked for where the next are not there
+   */
+  async read (start, end) {
+    if (start < this.#offset) this.#seek(start)
+    const out = new Uint8Array(end - start)
+    let at = start
+    while (at < end) {
+      if (at >= this.#offset + this.#bytes.length && !(await this.#next())) break
+      if (at < this.#offset) break
+      const part = this.#bytes.subarray(at - this.#offset, end - this.#offset)
+      out.set(part, at - start)
+      at += part.length
+      // An extent may lie wholly before `start`: then there was nothing to copy, and the next one is looked at.
+    }
+    return out.subarray(0, at - start)
+  }
+
+  close () { return this.#iterator.close() }
+
+  /** @param {number} start */
+  #seek (start) {
+    this.#iterator.seek(extentKey(this.#id, cellOf(start)), VIEWS)
+    this.#offset = 0
+    this.#bytes = new Uint8Array(0)
+  }
+
+  /** @returns {Promise<boolean>} false when there are no more extents */
+  async #next () {
+    for (let entry = await this.#iterator.next(); entry !== undefined; entry = await this.#iterator.next()) {
+      const [key, value] = entry
+      const offset = offsetOfExtent(key)
+      if (offset === undefined) continue // a page of the tree
+      if (value.length > CELL_LEN - offset % CELL_LEN) {
+        throw new BaoError('STORE_CORRUPT', `the extent at ${offset} has ${value.length} bytes`, { start: offset, len: value.length })
+      }
+      this.#offset = offset
+      this.#bytes = value
+      return true
+    }
+    return false
+  }
+}
+
+/** @param {number} offset */
+const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

@@ -1,0 +1,3 @@
+// What `import 'baobox/store'` gives.
+
+export { BlobStore } from './blobs.js'

@@ -1,0 +1,111 @@
+// What a byte string in the two databases means. Nothing else knows. All integers are big-endian, so that keys sort by them.
+//
+// index   00                         state of the store
+//         01 | hash (32)             a blob: its record
+//         02 | hash (32)             when the blob was last used
+//         03 | id (8)                an id whose data is being deleted
+// data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 64 KiB
+//         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
+//                                         from start to end is written in the order of its keys, and LevelDB never has to move it
+
+import { BaoError } from '../lib/errors.js'
+import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
+
+/** How everything below is laid out. A store with a higher number was written by a later release. */
+export const LAYOUT_VERSION = 1
+
+const [STATE, BLOB, USED, DOOMED] = [0, 1, 2, 3]
+const [EXTENT, PAGE] = [0, 1]
+const [ID_LEN, KIND_AT] = [8, 16]
+
+/**
+ * @typedef {object} State
+ * @property {number} version  of the layout
+ * @property {boolean} isClean  was the store closed, with nothing under way?
+ * @property {number} swept  ids below have been looked at: each has a record or no data
+ * @property {number} nextId  ids from here on were never given away
+ */
+
+/**
+ * @typedef {object} BlobRecord
+ * @property {number} id  under which its data is kept
+ * @property {number} size  bytes; a claim unless `sizeProven`
+ * @property {boolean} sizeProven
+ * @property {boolean} complete  is every byte here?
+ * @property {number} created  milliseconds since 1970
+ */
+
+/** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
+function pack (...parts) {
+  const bytes = new Uint8Array(parts.reduce((/** @type {number} */ len, part) => len + (typeof part === 'number' ? 1 : 'u64' in part ? 8 : part.length), 0))
+  const view = new DataView(bytes.buffer)
+  let at = 0
+  for (const part of parts) {
+    if (typeof part === 'number') bytes[at++] = part
+    else if ('u64' in part) at = (view.setBigUint64(at, BigInt(part.u64)), at + 8)
+    else at = (bytes.set(part, at), at + part.length)
+  }
+  return bytes
+}
+
+/** @param {Uint8Array} bytes @param {number} at */
+const u64At = (bytes, at) => Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at))
+
+export const stateKey = pack(STATE)
+/** @param {Uint8Array} hash */
+export const blobKey = hash => pack(BLOB, hash)
+/** @param {Uint8Array} hash */
+export const usedKey = hash => pack(USED, hash)
+/** @param {number} id */
+export const doomedKey = id => pack(DOOMED, { u64: id })
+/** All blobs, and all ids that are being deleted. */
+export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
+export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
+/** @param {Uint8Array} key  of a blob */
+export const hashOfKey = key => key.slice(1, 1 + HASH_LEN)
+/** @param {Uint8Array} key  of a doomed id */
+export const idOfDoomed = key => u64At(key, 1)
+
+/** @param {number} id @param {number} offset  bytes, whole chunks */
+export const extentKey = (id, offset) => pack({ u64: id }, { u64: offset / CHUNK_LEN }, EXTENT)
+/** @param {number} id @param {{ band: number, lastChunk: number }} page */
+export const pageKey = (id, { band, lastChunk }) => pack({ u64: id }, { u64: lastChunk }, PAGE + band)
+/** Everything kept under an id. @param {number} id */
+export const allOfId = id => ({ gte: pack({ u64: id }), lt: pack({ u64: id + 1 }) })
+/** Extents that start in [start, end), and pages between them. @param {number} id @param {number} start  whole chunks @param {number} end  bytes */
+export const extentsOf = (id, start, end) => ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
+/** @param {Uint8Array} key  in the data database */
+export const idOfKey = key => u64At(key, 0)
+/** Where an extent starts, in bytes; undefined for a page. @param {Uint8Array} key */
+export const offsetOfExtent = key => key[KIND_AT] === EXTENT ? u64At(key, ID_LEN) * CHUNK_LEN : undefined
+
+const SIZE_PROVEN = 1
+const COMPLETE = 2
+const RECORD_LEN = 25
+
+/** @param {BlobRecord} record */
+export const packRecord = ({ id, size, sizeProven, complete, created }) =>
+  pack({ u64: id }, { u64: size }, (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0), { u64: created })
+
+/** @param {Uint8Array} bytes @returns {BlobRecord} */
+export function unpackRecord (bytes) {
+  if (bytes.length !== RECORD_LEN) throw new BaoError('STORE_CORRUPT', `a record of ${bytes.length} bytes, expected ${RECORD_LEN}`)
+  return {
+    id: u64At(bytes, 0),
+    size: u64At(bytes, 8),
+    sizeProven: (bytes[16] & SIZE_PROVEN) !== 0,
+    complete: (bytes[16] & COMPLETE) !== 0,
+    created: u64At(bytes, 17)
+  }
+}
+
+/** @param {State} state */
+export const packState = ({ version, isClean, swept, nextId }) => pack({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
+
+/** @param {Uint8Array} bytes @returns {State} */
+export const unpackState = bytes => ({ version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) })
+
+/** @param {number} time  milliseconds since 1970 */
+export const packTime = time => pack({ u64: time })
+/** @param {Uint8Array} bytes */
+export const unpackTime = bytes => u64At(bytes, 0)

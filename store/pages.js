@@ -1,0 +1,229 @@
+// The tree of a blob in pages: a page is a subtree of six levels, 63 pairs, so that few reads lead from the root to any group.
+//
+// Bands of six levels stand on the group level; a page is named by its band and the last chunk that it can cover. Parents keep their
+// in-order numbers, and so their places, whatever the size turns out to be. A page holds: which of its 64 groups are here (8 bytes, one bit each, lowest band
+// only), then its pairs in in-order, cut off behind the last one known. An unknown pair is zeros: no pair of chaining values is.
+
+import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
+import { ChunkRanges } from '../lib/ranges.js'
+import { chunkCount, levelOf } from '../lib/tree.js'
+import { allOfId, offsetOfExtent, pageKey } from './keys.js'
+import { VIEWS } from './databases.js'
+
+/** @import { Database } from './databases.js' */
+/** @import { Step } from '../lib/types.js' */
+
+export const GROUP_LEN = CHUNK_LEN * 2 ** GROUP_LOG
+
+const PAGE_LEVELS = 6
+const PAGE_GROUPS = 2 ** PAGE_LEVELS
+const PAGE_PAIRS = PAGE_GROUPS - 1
+const PAGE_CHUNKS = PAGE_GROUPS * 2 ** GROUP_LOG
+const BITS_LEN = PAGE_GROUPS / 8
+/** How many pages a reader keeps: a path from the root to a group is at most seven. */
+const KEPT_PAGES = 64
+
+/** @typedef {{ band: number, lastChunk: number }} PageName */
+
+/** The page of a parent, and its place there. @param {number} node  in-order number, at or above the group level */
+export function placeInPages (node) {
+  const band = Math.floor((levelOf(node) - GROUP_LOG) / PAGE_LEVELS)
+  const lowest = 2 ** (GROUP_LOG + PAGE_LEVELS * band)
+  const span = lowest * PAGE_GROUPS
+  return { page: { band, lastChunk: (Math.floor(node / span) + 1) * span - 1 }, slot: Math.floor((node % span) / lowest) }
+}
+
+/** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
+export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
+
+/** One page in memory. */
+export class Page {
+  #bytes
+  #slots
+
+  /** @param {Uint8Array} [stored]  copied */
+  constructor (stored) {
+    this.#bytes = new Uint8Array(BITS_LEN + PAGE_PAIRS * PAIR_LEN)
+    if (stored) this.#bytes.set(stored.subarray(0, this.#bytes.length))
+    this.#slots = stored ? Math.ceil((stored.length - BITS_LEN) / PAIR_LEN) : 0
+  }
+
+  /** As it is stored. */
+  get bytes () { return this.#bytes.subarray(0, BITS_LEN + this.#slots * PAIR_LEN) }
+
+  /** @param {number} slot @param {Uint8Array} memory  holds 64 bytes @param {number} at  there */
+  setPair (slot, memory, at) {
+    this.#bytes.set(memory.subarray(at, at + PAIR_LEN), BITS_LEN + slot * PAIR_LEN)
+    this.#slots = Math.max(this.#slots, slot + 1)
+  }
+
+  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when it is not known */
+  pair (slot) {
+    const pair = this.#bytes.subarray(BITS_LEN + slot * PAIR_LEN, BITS_LEN + (slot + 1) * PAIR_LEN)
+    return pair.some(byte => byte !== 0) ? pair : undefined
+  }
+
+  /** @param {number} group  of this page, 0 to 63 */
+  hasGroup (group) { return (this.#bytes[group >> 3] >> (group & 7) & 1) === 1 }
+
+  /** @param {number} group  of this page, 0 to 63 */
+  addGroup (group) { this.#bytes[group >> 3] |= 1 << (group & 7) }
+}
+
+/** Pages of one blob, in memory. */
+class Pages {
+  #id
+  #pages = /** @type {Map<string, { name: PageName, page: Page }>} */ (new Map())
+
+  /** @param {number} id */
+  constructor (id) {
+    this.#id = id
+  }
+
+  get count () { return this.#pages.size }
+
+  /** @param {PageName} name @returns {Page | undefined} */
+  find (name) { return this.#pages.get(textOf(name))?.page }
+
+  /** @param {PageName} name */
+  get (name) {
+    const found = this.find(name)
+    if (found) return found
+    const page = new Page()
+    this.#pages.set(textOf(name), { name, page })
+    return page
+  }
+
+  /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names */
+  async load (data, names) {
+    const missing = new Map(names.filter(name => !this.find(name)).map(name => [textOf(name), name]))
+    if (missing.size === 0) return
+    const stored = await data.getMany([...missing.values()].map(name => pageKey(this.#id, name)), VIEWS)
+    let i = 0
+    for (const [text, name] of missing) this.#pages.set(text, { name, page: new Page(stored[i++]) })
+  }
+
+  /** Forgets pages that reach no further than some chunk, and gives them as batch operations. @param {number} chunks */
+  take (chunks) {
+    const puts = []
+    for (const [text, { name, page }] of this.#pages) {
+      if (name.lastChunk >= chunks) continue
+      puts.push({ type: /** @type {const} */ ('put'), key: pageKey(this.#id, name), value: page.bytes })
+      this.#pages.delete(text)
+    }
+    return puts
+  }
+
+  clear () { this.#pages.clear() }
+}
+
+/** @param {PageName} name */
+const textOf = ({ band, lastChunk }) => `${band}:${lastChunk}`
+
+/** Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same batch. */
+export class PageEditor {
+  #pages
+
+  /** @param {number} id */
+  constructor (id) {
+    this.#pages = new Pages(id)
+  }
+
+  /** @param {number} node @param {Uint8Array} memory  holds the pair @param {number} at  there */
+  setPair (node, memory, at) {
+    const { page, slot } = placeInPages(node)
+    this.#pages.get(page).setPair(slot, memory, at)
+  }
+
+  /** @param {number} group  index in the blob */
+  addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
+
+  /** @param {number} group  index in the blob */
+  hasGroup (group) { return this.#pages.get(pageOfGroup(group)).hasGroup(group % PAGE_GROUPS) }
+
+  /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
+  load (data, names) { return this.#pages.load(data, names) }
+
+  /** Batch operations for the pages that lie in front of a chunk; the editor forgets them. @param {number} [chunks]  all unless told */
+  take (chunks = Infinity) { return this.#pages.take(chunks) }
+}
+
+/** The pairs of one stored blob, as slices are cut from them. Not believed: they are checked on their way out. */
+export class StoredOutboard {
+  #data
+  #onMissing
+  #pages
+  groupLog = GROUP_LOG
+  root
+  size
+
+  /**
+   * @param {Database} data
+   * @param {{ id: number, root: Uint8Array, size: number }} blob
+   * @param {(node: number) => Error} onMissing  makes the error for a pair that is not there
+   */
+  constructor (data, { id, root, size }, onMissing) {
+    this.#data = data
+    this.#onMissing = onMissing
+    this.#pages = new Pages(id)
+    this.root = root
+    this.size = size
+  }
+
+  /** @param {number[]} nodes */
+  async prepare (nodes) {
+    if (this.#pages.count > KEPT_PAGES) this.#pages.clear()
+    await this.#pages.load(this.#data, nodes.map(node => placeInPages(node).page))
+  }
+
+  /** @param {Step} step @param {Uint8Array} out @param {number} at */
+  copyPair (step, out, at) {
+    const { page, slot } = placeInPages(step.node)
+    const pair = this.#pages.find(page)?.pair(slot)
+    if (pair === undefined) throw this.#onMissing(step.node)
+    out.set(pair, at)
+  }
+}
+
+/**
+ * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the claimed size would have.
+ *
+ * @param {Database} data
+ * @param {{ id: number, size: number }} blob
+ */
+export async function presentChunks (data, { id, size }) {
+  const chunks = chunkCount(size)
+  /** @type {number[]} */
+  const boundaries = []
+  for await (const { lastChunk, page } of lowestPages(data, id)) {
+    for (let group = 0; group < PAGE_GROUPS; group++) {
+      if (!page.hasGroup(group)) continue
+      const start = lastChunk + 1 - PAGE_CHUNKS + group * 2 ** GROUP_LOG
+      const end = Math.min(start + 2 ** GROUP_LOG, chunks)
+      if (boundaries.at(-1) === start) boundaries[boundaries.length - 1] = end
+      else if (start < end) boundaries.push(start, end)
+    }
+  }
+  return new ChunkRanges(boundaries)
+}
+
+/**
+ * Hops from page to page: where there is an extent, there is a lowest page over it.
+ *
+ * @param {Database} data @param {number} id
+ */
+async function * lowestPages (data, id) {
+  const keys = data.keys({ ...allOfId(id), ...VIEWS })
+  try {
+    for (let key = await keys.next(); key !== undefined; key = await keys.next()) {
+      const offset = offsetOfExtent(key)
+      if (offset === undefined) continue
+      const name = pageOfGroup(offset / GROUP_LEN)
+      const stored = await data.get(pageKey(id, name), VIEWS)
+      if (stored !== undefined) yield { ...name, page: new Page(stored) }
+      keys.seek(pageKey(id, name), VIEWS)
+    }
+  } finally {
+    await keys.close()
+  }
+}

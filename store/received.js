@@ -1,0 +1,83 @@
+// What a slice has proven, until it is written: groups, and the pairs that lead to them.
+
+import { GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from './pages.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { ChunkRanges } from '../lib/ranges.js'
+import { ExtentCutter } from './extents.js'
+import { levelOf } from '../lib/tree.js'
+import { u8 } from '../lib/arena.js'
+
+/** @import { Database } from './databases.js' */
+
+/** Takes what a verifier believes, in the order of the walk. */
+export class Received {
+  #groups = /** @type {{ start: number, bytes: Uint8Array }[]} */ ([])
+  #pairs = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
+  /** Pairs that have a believed leaf below them. */
+  #provenPairs = 0
+  /** Bytes of the groups. */
+  len = 0
+
+  /** @param {number} node @param {number} at */
+  pair (node, at) {
+    if (levelOf(node) >= GROUP_LOG) this.#pairs.push({ node, bytes: u8.slice(at, at + PAIR_LEN) })
+  }
+
+  /**
+   * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it ends where the blob
+   * does, and a leaf that ends a blob of the claimed size has proven that size.
+   *
+   * @param {number} start @param {Uint8Array} memory @param {number} at @param {number} len @param {number} size  the claim
+   */
+  group (start, memory, at, len, size) {
+    // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that checked out too.
+    this.#provenPairs = this.#pairs.length
+    if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
+    this.#groups.push({ start, bytes: memory.slice(at, at + len) })
+    this.len += len
+  }
+
+  /** Lets go of everything that has not been written. */
+  drop () {
+    this.#groups = []
+    this.#pairs = []
+    this.#provenPairs = this.len = 0
+  }
+
+  /**
+   * Batch operations that keep what is not there yet. Afterwards this is empty, but for pairs that nothing has proven.
+   *
+   * @param {Database} data
+   * @param {number} id
+   */
+  async take (data, id) {
+    const groups = this.#groups
+    const pairs = this.#pairs.splice(0, this.#provenPairs)
+    this.#groups = []
+    this.#provenPairs = this.len = 0
+
+    const pages = new PageEditor(id)
+    await pages.load(data, [
+      ...groups.map(({ start }) => pageOfGroup(start / GROUP_LEN)),
+      ...pairs.map(({ node }) => placeInPages(node).page)
+    ])
+    const extents = []
+    let cutter = new ExtentCutter(id)
+    let fresh = ChunkRanges.none
+    let len = 0
+    for (const { start, bytes } of groups) {
+      if (pages.hasGroup(start / GROUP_LEN)) continue
+      pages.addGroup(start / GROUP_LEN)
+      if (start !== cutter.position) {
+        extents.push(...cutter.end())
+        cutter = new ExtentCutter(id, start)
+      }
+      extents.push(...cutter.add(bytes))
+      fresh = fresh.union(ChunkRanges.fromBytes(start, start + bytes.length))
+      len += bytes.length
+    }
+    extents.push(...cutter.end())
+    for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)
+    return { puts: [...extents, ...pages.take()], fresh, len }
+  }
+}
