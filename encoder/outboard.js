@@ -20,6 +20,7 @@ import { totalOf } from '../lib/stream.js'
 /** @typedef {'pre' | 'post'} Order  parents before what is below them, or after */
 /** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */
 
+const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes of the length that stands before bao's outboards. */
 const HEADER_LEN = 8
 
@@ -102,12 +103,16 @@ export class Outboard {
   /** The same outboard in the other order. */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
-    const bytes = new Uint8Array(this.bytes.length)
+    const from = wordsOf(this.bytes)
+    const to = new Uint32Array(from.length)
     const walk = new Walk(this.size, this.groupLog)
     while (walk.next()) {
-      if (walk.kind === ENTER) this.copyPair(walk, bytes, walk[order] * PAIR_LEN)
+      if (walk.kind !== ENTER) continue
+      const source = walk[this.order] * PAIR_WORDS
+      const target = walk[order] * PAIR_WORDS
+      for (let i = 0; i < PAIR_WORDS; i++) to[target + i] = from[source + i]
     }
-    return new Outboard({ ...this, order, bytes })
+    return new Outboard({ ...this, order, bytes: new Uint8Array(to.buffer) })
   }
 
   /**
@@ -184,6 +189,11 @@ class GrowingOutboard {
     return this.#order === 'post' ? grown : grown.flip()
   }
 }
+
+/** Bytes as words: a view where they are aligned, else a copy. @param {Uint8Array} bytes */
+const wordsOf = bytes => bytes.byteOffset % 4 === 0
+  ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+  : new Uint32Array(new Uint8Array(bytes).buffer)
 
 /** @param {unknown} order @returns {asserts order is Order} */
 function assertOrder (order) {

@@ -6,7 +6,7 @@
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { CVS, INPUT, INPUT_LEN, KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, overflows, u32, u8 } from './arena.js'
-import { ENTER, LEAF, LEAVE, Walk } from './walk.js'
+import { ENTER, LEAF, Walk } from './walk.js'
 import { OutputReader } from './output.js'
 import { TreeBuilder } from './builder.js'
 import { cvsOf, high, low, reduce } from './window.js'
@@ -141,7 +141,6 @@ export class Checker {
     const walk = this.#walk
     while (this.#isHeld || walk.next()) {
       this.#isHeld = false
-      if (walk.kind === LEAVE) continue
       const len = walk.kind === ENTER ? PAIR_LEN : walk.len
       if (walk.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)
       if (this.#kinds.length > 0 && overflows(this.#windowLen + len, chunks)) {
@@ -279,24 +278,29 @@ export class Checker {
    * Believes the steps one after the other.
    *
    * @param {number} count
-   * @param {Uint8Array} memory  holds their bytes
+   * @param {Uint8Array} memory  holds their bytes; what stood before a step may be overwritten when its turn comes
    * @param {number} at  from here on
    */
   #compare (count, memory, at) {
+    const end = this.#first + count
+    const run = new Run(memory, this.#sink)
     let pairCv = PAIR_CVS / 4
     let leafCv = LEAF_CVS / 4
-    for (let i = this.#first; i < this.#first + count; i++) {
+    for (let i = this.#first; i < end; i++) {
       const kind = this.#kinds[i]
       const place = this.#places[i]
       const len = this.#lens[i]
-      if (kind === IS_LEAF) {
-        if (!this.#isPromised(leafCv)) throw (this.error = leafMismatch(place, len))
+      const isLeaf = kind === IS_LEAF
+      if (!this.#isPromised(isLeaf ? leafCv : pairCv)) {
+        run.end()
+        throw (this.error = isLeaf ? leafMismatch(place, len) : parentMismatch(place))
+      }
+      if (isLeaf) {
         leafCv += CV_WORDS
         // Only here: what verified as the last chunk of a blob of this size proves the size.
         if (place + len === this.#size) this.isSizeProven = true
-        this.#sink.leaf(place, memory, at, len)
+        run.add(place, at, len)
       } else {
-        if (!this.#isPromised(pairCv)) throw (this.error = parentMismatch(place))
         pairCv += CV_WORDS
         if (kind & HAS_RIGHT) this.#promise(at + HASH_LEN)
         if (kind & HAS_LEFT) this.#promise(at)
@@ -306,6 +310,7 @@ export class Checker {
       this.verified += len
       at += len
     }
+    run.end()
   }
 
   /** @param {number} at  bytes in the arena, where a child's chaining value stands in its parent's pair */
@@ -320,6 +325,40 @@ export class Checker {
     let difference = 0
     for (let i = 0; i < CV_WORDS; i++) difference |= this.#promised[top + i] ^ u32[at + i]
     return difference === 0
+  }
+}
+
+/** Believed leaves that follow one another in the blob: pushed together in memory, they go to the sink as one. */
+class Run {
+  #memory
+  #sink
+  #start = 0
+  #at = 0
+  #len = 0
+
+  /** @param {Uint8Array} memory @param {BelievedSink} sink */
+  constructor (memory, sink) {
+    this.#memory = memory
+    this.#sink = sink
+  }
+
+  /** @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
+  add (start, at, len) {
+    // Who takes pairs wants to know which leaves stand below them.
+    if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)
+    if (this.#len === 0 || start !== this.#start + this.#len) {
+      this.end()
+      this.#start = start
+      this.#at = at
+    } else if (at !== this.#at + this.#len) {
+      this.#memory.copyWithin(this.#at + this.#len, at, at + len)
+    }
+    this.#len += len
+  }
+
+  end () {
+    if (this.#len > 0) this.#sink.leaf(this.#start, this.#memory, this.#at, this.#len)
+    this.#len = 0
   }
 }
 

@@ -25,7 +25,7 @@ export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @typ
 export function toCid (hash, code = RAW) {
   assertBytesOf('hash', hash, HASH_LEN)
   assertInteger('code', code)
-  return CID.createV1(code, Digest.create(blake3.code, hash.slice()))
+  return CID.createV1(code, Digest.create(blake3.code, new Uint8Array(hash)))
 }
 
 /**
@@ -41,7 +41,7 @@ export function fromCid (cid) {
   if (parsed.version !== 1) throw unsupported(cid, `version ${parsed.version}, expected 1`)
   if (code !== blake3.code) throw unsupported(cid, `hash function 0x${code.toString(16)}, expected BLAKE3 (0x1e)`)
   if (digest.length !== HASH_LEN) throw unsupported(cid, `a hash of ${digest.length} bytes, expected ${HASH_LEN}`)
-  return digest.slice()
+  return new Uint8Array(digest)
 }
 
 /**
@@ -52,7 +52,7 @@ export function fromCid (cid) {
  * @throws {BaoError} CID_UNSUPPORTED
  */
 export function parseRoot (name) {
-  if (name instanceof Uint8Array && name.length === HASH_LEN) return name.slice()
+  if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
   if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return fromString(name.toLowerCase(), 'base16')
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
     throw new TypeError(`"root" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)

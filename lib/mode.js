@@ -1,6 +1,6 @@
 // The three modes of BLAKE3 differ in the key words and one flag. Source: BLAKE3 paper 2.3.
 
-import { HASH_LEN, IV, KEYED_HASH, KEY_LEN } from './constants.js'
+import { IV, KEYED_HASH, KEY_LEN } from './constants.js'
 import { KEY, u32 } from './arena.js'
 import { assertBytesOf } from './bytes.js'
 
@@ -10,12 +10,12 @@ import { assertBytesOf } from './bytes.js'
 export const HASH_MODE = { keyWords: IV, flags: 0 }
 
 /**
- * Eight little-endian words of 32 bytes; a copy, at any alignment.
+ * The little-endian words of bytes: a copy, at any alignment. (`slice` would be no copy of a Node.js Buffer.)
  *
  * @param {Uint8Array} bytes
  * @returns {Uint32Array}
  */
-export const wordsOf = bytes => new Uint32Array(bytes.slice(0, HASH_LEN).buffer)
+export const wordsOf = bytes => new Uint32Array(new Uint8Array(bytes).buffer)
 
 /**
  * @param {Uint8Array} key  32 bytes; copied

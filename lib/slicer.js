@@ -2,7 +2,7 @@
 // Source: Bao spec, "Slice Format"; with chunk groups, as in bao-tree.
 
 import { CHUNK_LEN, PAIR_LEN } from './constants.js'
-import { ENTER, LEAF, LEAVE, Walk } from './walk.js'
+import { ENTER, LEAF, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairList } from './pairs.js'
 import { overflows } from './arena.js'
@@ -96,7 +96,6 @@ class Slicer {
     let chunks = 0
     while (this.#isHeld || step.next()) {
       this.#isHeld = false
-      if (step.kind === LEAVE) continue
       const len = step.kind === ENTER ? PAIR_LEN : step.len
       if (step.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)
       if (this.#steps > 0 && overflows(this.#len + len, chunks)) {
@@ -122,7 +121,6 @@ class Slicer {
     let at = 0
     const step = this.#behind
     for (let steps = this.#steps; steps > 0 && step.next();) {
-      if (step.kind === LEAVE) continue
       steps--
       if (step.kind === ENTER && step.isStored) {
         this.#pairs.copyPair(step, out, at)
@@ -171,7 +169,7 @@ class Slicer {
       tree.update(group)
       tree.cv()
       // The next window may start within this group.
-      this.#group = { start, bytes: group.slice(), pairs: list.bytes }
+      this.#group = { start, bytes: new Uint8Array(group), pairs: list.bytes }
     }
     return this.#group.pairs.subarray(step.post * PAIR_LEN, (step.post + 1) * PAIR_LEN)
   }

@@ -41,9 +41,12 @@ export interface Output {
 /** Takes a pair while a tree grows: the parent's in-order number, and where in the arena its 64 bytes stand, to be copied at once. */
 export type PairSink = (node: number, at: number) => void
 
-/** Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once, and hash nothing meanwhile. */
+/**
+ * Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once, and hash nothing meanwhile.
+ * Without `pair`, leaves that follow one another come as one.
+ */
 export interface BelievedSink {
-  /** @param start  byte offset in the blob; its bytes are `len` bytes of `memory` from `at` on */
+  /** @param start  byte offset in the blob; its bytes are `len` bytes of `memory` from `at` on; never none */
   leaf (start: number, memory: Uint8Array, at: number, len: number): unknown
   /** @param at  where in the arena the pair stands */
   pair? (node: number, at: number): void

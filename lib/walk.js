@@ -1,7 +1,7 @@
 // The walk: every use of the tree goes over the same steps, in pre-order, and reads the kinds it needs. Numbers in, numbers out.
 // Encoding a slice and verifying one read ENTER and LEAF; what works from the leaves up reads LEAF and LEAVE.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from './constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from './constants.js'
 import { assertInteger, describe } from './bytes.js'
 import { chunkCount, levelOver } from './tree.js'
 import { ChunkRanges } from './ranges.js'
@@ -14,6 +14,9 @@ export const ENTER = 'enter'
 export const LEAF = 'leaf'
 /** A walk has been through everything below a parent. */
 export const LEAVE = 'leave'
+
+/** 2^level, which is slower to compute than to look up. */
+const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const TO_ENTER = 0
 const TO_LEAVE = 1
@@ -47,7 +50,9 @@ export class Walk {
   hasRight = false
 
   #size
+  #chunks
   #groupChunks
+  #comesBack
   #ranges
   /** Subtrees still to be walked, the next on top. */
   #depth = 0
@@ -66,15 +71,18 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
+   * @param {boolean} [comesBack]  with LEAVE steps? Most uses read ENTER and LEAF only
    */
-  constructor (size, groupLog, ranges = ChunkRanges.all) {
+  constructor (size, groupLog, ranges = ChunkRanges.all, comesBack = false) {
     assertInteger('size', size)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     this.#size = size
     this.#groupChunks = 2 ** groupLog
+    this.#comesBack = comesBack
     this.#ranges = ranges.canonical(size)
-    if (!this.#ranges.isEmpty) this.#push(TO_ENTER, 0, chunkCount(size), 0, 0, false, false)
+    this.#chunks = chunkCount(size)
+    if (!this.#ranges.isEmpty) this.#push(TO_ENTER, 0, this.#chunks, 0, 0, false, false)
   }
 
   /** Moves to the next step. @returns {boolean} false when there is none */
@@ -87,7 +95,7 @@ export class Walk {
     const isWhole = this.#isWhole[top] || this.#ranges.contains(start, end)
     this.start = start * CHUNK_LEN
     this.len = Math.min(end * CHUNK_LEN, this.#size) - this.start
-    this.isRoot = top === 0
+    this.isRoot = chunks === this.#chunks
 
     if (chunks === 1 || (isWhole && chunks <= this.#groupChunks)) {
       this.kind = LEAF
@@ -98,7 +106,8 @@ export class Walk {
     }
 
     const level = levelOver(chunks)
-    const middle = start + 2 ** level
+    const onLeft = POWERS[level]
+    const middle = start + onLeft
     const isStored = chunks > this.#groupChunks
     // A group that is wanted in part is walked as a tree of its own.
     const isTopOfGroup = !isStored && !this.#isInGroup[top]
@@ -118,8 +127,8 @@ export class Walk {
       return true
     }
     this.kind = ENTER
-    this.#push(TO_LEAVE, start, end, this.#pairsBefore[top], this.#parentsAbove[top], this.#isInGroup[top], isWhole)
-    if (this.hasRight) this.#push(TO_ENTER, middle, end, before + 2 ** level / unit - 1, above + 1, !isStored, isWhole)
+    if (this.#comesBack) this.#push(TO_LEAVE, start, end, this.#pairsBefore[top], this.#parentsAbove[top], this.#isInGroup[top], isWhole)
+    if (this.hasRight) this.#push(TO_ENTER, middle, end, before + onLeft / unit - 1, above + 1, !isStored, isWhole)
     if (this.hasLeft) this.#push(TO_ENTER, start, middle, before, above + 1, !isStored, isWhole)
     return true
   }
@@ -149,6 +158,6 @@ export class Walk {
  * @returns {Generator<Step>}
  */
 export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
-  const steps = new Walk(size, groupLog, ranges)
+  const steps = new Walk(size, groupLog, ranges, true)
   while (steps.next()) yield { ...steps }
 }

@@ -1,30 +1,26 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
 import { BaoError, truncated } from '../lib/errors.js'
-import { CHUNK_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { assertInteger } from '../lib/bytes.js'
-import { chunkCount, levelOf } from '../lib/tree.js'
 import { concat } from 'uint8arrays/concat'
+import { levelOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces } from '../lib/source.js'
-import { totalOf } from '../lib/stream.js'
 import { encodeSlice } from '../encoder/slice.js'
-import { SliceVerifier } from '../verifier/slice.js'
 import { VerifiedReader } from '../verifier/reader.js'
+import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
-import { Databases, VIEWS } from './databases.js'
-import { ExtentReader } from './extents.js'
-import { GROUP_LEN, StoredOutboard, presentChunks } from './pages.js'
-import { IncomingBlob } from './incoming.js'
+import { Databases } from './databases.js'
+import { GROUP_LEN } from './pages.js'
 import { Locks } from './locks.js'
-import { Received } from './received.js'
-import { allOfId } from './keys.js'
+import { Presence } from './presence.js'
+import { StoredView } from './view.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { DatabasePair } from './databases.js' */
-/** @import { ProgressOptions, Source } from '../lib/types.js' */
+/** @import { ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
@@ -45,27 +41,22 @@ import { allOfId } from './keys.js'
  * @property {Date} lastUsed
  */
 
-/** Bytes of verified groups that are gathered before they are written. */
-const RECEIVE_BATCH_LEN = 1 << 22
-
 export class BlobStore {
   #databases
   #catalog
   #verifies
   #locks = new Locks()
+  #presence
+  #writer
   #isClosed = false
-  /** Puts and receives under way. */
-  #writers = 0
-  /** Did something fail that should have been cleaned up? Then the next opening does it. */
-  #isUnclean = false
-  /** What is here of incomplete blobs: looked up once, then kept up to date. */
-  #present = /** @type {Map<string, ChunkRanges>} */ (new Map())
 
   /** @param {Databases} databases @param {boolean} verifies */
   constructor (databases, verifies) {
     this.#databases = databases
     this.#catalog = new Catalog(databases)
     this.#verifies = verifies
+    this.#presence = new Presence(databases.data)
+    this.#writer = new BlobWriter({ databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence })
   }
 
   /**
@@ -87,23 +78,8 @@ export class BlobStore {
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:put`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: it was not here before
    */
-  put (source, { signal, onProgress } = {}) {
-    return this.#write(async () => {
-      const id = await this.#databases.newId()
-      const blob = new IncomingBlob(this.#databases, id)
-      const total = totalOf(source)
-      try {
-        for await (const piece of toPieces(source, { signal })) {
-          await blob.write(piece)
-          onProgress?.({ type: 'baobox:put', detail: { done: blob.size, total } })
-        }
-        const root = blob.root()
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, signal))
-      } catch (error) {
-        await this.#discard(id, blob)
-        throw error
-      }
-    })
+  put (source, options = {}) {
+    return this.#whileOpen(() => this.#writer.put(source, options))
   }
 
   /**
@@ -121,26 +97,11 @@ export class BlobStore {
     const { root, record } = await this.#find(cid)
     const stop = record.complete ? Math.min(end, record.size) : end
     if (start >= stop) return
-    await this.#require(root, record, ChunkRanges.fromBytes(start, stop))
-    const reader = new ExtentReader(this.#databases.data, record, start, Math.min(stop, record.size))
-    try {
-      if (verify) {
-        const outboard = this.#outboard(root, record)
-        yield * new VerifiedReader({ root, source: reader, outboard }).stream(start, stop, { signal })
-      } else {
-        for (let at = start; at < Math.min(stop, record.size); at += GROUP_LEN) {
-          signal?.throwIfAborted()
-          const pieceEnd = Math.min(at + GROUP_LEN, stop, record.size)
-          const piece = await reader.read(at, pieceEnd)
-          if (piece.length < pieceEnd - at) throw truncated({ start: at, wanted: pieceEnd - at, got: piece.length })
-          yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
-        }
-      }
-    } catch (error) {
-      throw await this.#explain(error, root)
-    } finally {
-      await reader.close()
-    }
+    const wanted = ChunkRanges.fromBytes(start, stop)
+    await this.#require(root, record, wanted)
+    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify
+      ? new VerifiedReader({ root, ...view }).stream(start, stop, { signal })
+      : unverified(view.source, start, Math.min(stop, record.size), signal))
   }
 
   /**
@@ -189,7 +150,7 @@ export class BlobStore {
    */
   async stat (cid) {
     const { root, record } = await this.#find(cid, { isUse: false })
-    return { ...await this.#describe(root, record), present: await this.#presentOf(root, record) }
+    return { ...await this.#describe(root, record), present: await this.#presence.of(root, record) }
   }
 
   /** All blobs, whole or in part, in the order of their hashes. @returns {AsyncGenerator<BlobStat>} */
@@ -209,7 +170,7 @@ export class BlobStore {
     return this.#locks.run(nameOf(root), async () => {
       const record = await this.#record(root)
       if (record === undefined || record.size === 0) return false
-      this.#present.delete(nameOf(root))
+      this.#presence.forget(root)
       await this.#catalog.remove(root, record)
       return true
     })
@@ -229,14 +190,8 @@ export class BlobStore {
     signal?.throwIfAborted()
     const { root, record } = await this.#find(cid)
     await this.#require(root, record, wanted)
-    const reader = new ExtentReader(this.#databases.data, record, ...spanOf(wanted, record.size))
-    try {
-      yield * encodeSlice(reader, this.#outboard(root, record), wanted, { header, validate: this.#verifies, signal })
-    } catch (error) {
-      throw await this.#explain(error, root)
-    } finally {
-      await reader.close()
-    }
+    yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
+      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies, signal }))
   }
 
   /**
@@ -251,34 +206,8 @@ export class BlobStore {
    * @returns {Promise<{ received: number, complete: boolean }>} bytes that were not here before; whether the blob is whole now
    * @throws {BaoError} as `SliceVerifier`
    */
-  receive (cid, source, ranges, { size, signal, onProgress } = {}) {
-    return this.#write(async () => {
-      const root = parseRoot(cid)
-      const received = new Received()
-      /** @type {SliceVerifier} */
-      const verifier = new SliceVerifier({ root, ranges: toRanges(ranges), size }, {
-        pair: (node, at) => received.pair(node, at),
-        leaf: (start, memory, at, len) => received.group(start, memory, at, len, /** @type {number} */ (verifier.size))
-      })
-      let len = 0
-      let fault
-      try {
-        for await (const piece of toPieces(source, { signal })) {
-          verifier.write(piece)
-          if (received.len >= RECEIVE_BATCH_LEN) len += await this.#keep(root, received, verifier, false)
-          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
-          if (verifier.done) break
-        }
-        verifier.end()
-      } catch (error) {
-        fault = error
-        // A source that failed says nothing against what it gave before.
-        if (verifier.error === undefined) attempt(() => verifier.flush())
-      }
-      len += await this.#keep(root, received, verifier, true)
-      if (fault !== undefined) throw fault
-      return { received: len, complete: await this.has(root) }
-    })
+  receive (cid, source, ranges, options) {
+    return this.#whileOpen(() => this.#writer.receive(cid, source, ranges, options))
   }
 
   /**
@@ -292,7 +221,7 @@ export class BlobStore {
     const root = parseRoot(cid)
     const wanted = toRanges(ranges)
     const record = await this.#record(root)
-    return record === undefined ? wanted : this.#missingOf(root, record, wanted)
+    return record === undefined ? wanted : this.#presence.missing(root, record, wanted)
   }
 
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
@@ -302,85 +231,20 @@ export class BlobStore {
     try {
       await this.#catalog.flush()
     } finally {
-      await this.#databases.close(this.#writers === 0 && !this.#isUnclean)
+      await this.#databases.close(this.#writer.isClean)
     }
   }
 
   async [Symbol.asyncDispose] () { await this.close() }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async #write (work) {
+  async #whileOpen (work) {
     this.#assertOpen()
-    this.#writers++
     try {
       return await work()
     } catch (error) {
       throw this.#isClosed ? closed(error) : error
-    } finally {
-      this.#writers--
     }
-  }
-
-  /**
-   * Makes a written blob one that can be seen, unless it is here already.
-   *
-   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {AbortSignal} [signal]
-   */
-  async #adopt (id, root, blob, signal) {
-    const before = await this.#record(root)
-    const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
-    if (before?.complete) {
-      await this.#discard(id, blob)
-      return result
-    }
-    // First the data, then the record that says it is there: the order is what makes two databases one truth.
-    await blob.finish()
-    signal?.throwIfAborted()
-    const record = { id, size: blob.size, sizeProven: true, complete: true, created: Date.now() }
-    await this.#catalog.write(root, record, { sync: true, replaces: before })
-    this.#catalog.touch(root)
-    this.#present.delete(nameOf(root))
-    return result
-  }
-
-  /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
-  async #discard (id, blob) {
-    await blob.settle()
-    if (!blob.isWritten) return
-    try {
-      await this.#databases.data.clear({ ...allOfId(id), ...VIEWS })
-    } catch {
-      this.#isUnclean = true
-    }
-  }
-
-  /** Writes verified groups. @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier @param {boolean} isLast */
-  #keep (root, received, verifier, isLast) {
-    return this.#locks.run(nameOf(root), async () => {
-      const { data, syncOptions } = this.#databases
-      const before = await this.#record(root)
-      if (verifier.size === undefined || before?.complete || (before === undefined && received.len === 0)) {
-        received.drop()
-        return 0
-      }
-      const record = { ...before ?? { id: await this.#databases.newId(), size: 0, sizeProven: false, complete: false, created: Date.now() } }
-      if (!record.sizeProven) {
-        record.size = verifier.size
-        record.sizeProven = verifier.sizeProven
-      }
-      // Data without a record would be swept away after a crash.
-      if (before === undefined) await this.#catalog.write(root, record, { sync: false })
-      const present = before === undefined ? ChunkRanges.none : await this.#presentOf(root, record)
-      const { puts, fresh, len } = await received.take(data, record.id)
-      await data.batch(puts, isLast ? syncOptions : VIEWS)
-      const now = present.union(fresh)
-      record.complete = record.sizeProven && now.contains(0, chunkCount(record.size))
-      await this.#catalog.write(root, record, { sync: isLast })
-      this.#catalog.touch(root)
-      if (record.complete) this.#present.delete(nameOf(root))
-      else this.#present.set(nameOf(root), now)
-      return len
-    })
   }
 
   /** @param {Uint8Array} root */
@@ -400,24 +264,8 @@ export class BlobStore {
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
-    const missing = await this.#missingOf(root, record, wanted)
+    const missing = await this.#presence.missing(root, record, wanted)
     if (!missing.isEmpty) throw missingError(root, missing)
-  }
-
-  /** Whole groups: none can be proven in part. @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
-  async #missingOf (root, record, wanted) {
-    if (record.complete) return ChunkRanges.none
-    const groups = wanted.canonical(record.size).roundToGroups(4).intersect(new ChunkRanges([0, chunkCount(record.size)]))
-    return groups.difference(await this.#presentOf(root, record))
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record */
-  async #presentOf (root, record) {
-    if (record.complete) return ChunkRanges.all.canonical(record.size)
-    const name = nameOf(root)
-    const present = this.#present.get(name) ?? await presentChunks(this.#databases.data, record)
-    this.#present.set(name, present)
-    return present
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<BlobStat>} */
@@ -426,21 +274,36 @@ export class BlobStore {
     return { cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) }
   }
 
-  /** @param {Uint8Array} root @param {BlobRecord} record */
-  #outboard (root, { id, size }) {
-    return new StoredOutboard(this.#databases.data, { id, root, size }, node => new BaoError('BAO_PARENT_MISMATCH', `parent ${node} is not there`, { node }))
+  /**
+   * Reads a blob in whatever way, and says what it means when that fails.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {[start: number, end: number]} span  bytes that may be read
+   * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
+   */
+  async * #reading (root, record, span, use) {
+    const view = new StoredView(this.#databases.data, root, record, ...span)
+    try {
+      yield * use(view)
+    } catch (error) {
+      throw await this.#explain(error, root, record)
+    } finally {
+      await view.close()
+    }
   }
 
   /**
    * What it means that stored bytes did not verify or were not there.
    *
-   * @param {unknown} error
-   * @param {Uint8Array} root
+   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */
-  async #explain (error, root) {
+  async #explain (error, root, record) {
     if (this.#isClosed) return closed(error)
-    if (!(error instanceof BaoError) || !/^(BAO|STORE_CORRUPT)/.test(error.code)) return error
-    if (await this.#record(root) === undefined) return notFound(root)
+    if (!(error instanceof BaoError)) return error
+    const now = await this.#record(root)
+    if (now === undefined) return notFound(root)
+    if (now.id !== record.id) return new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause: error })
     const { start, len } = placeOf(error)
     return new BaoError('STORE_CORRUPT', `bytes ${start} to ${start + len} of ${toCid(root)} are damaged`, { cid: toCid(root), start, len, cause: error })
   }
@@ -450,18 +313,26 @@ export class BlobStore {
   }
 }
 
-/** Does what may fail, when the failure tells nothing new. @param {() => void} work */
-const attempt = work => {
-  try {
-    work()
-  } catch {}
-}
 /** @param {unknown} [cause] */
 const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
 /** @param {Uint8Array} root */
 const notFound = root => new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
 /** @param {Uint8Array} root @param {ChunkRanges} ranges */
 const missingError = (root, ranges) => new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges })
+
+/**
+ * @param {RandomAccess} source @param {number} start @param {number} end @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * unverified (source, start, end, signal) {
+  for (let at = start; at < end; at += GROUP_LEN) {
+    signal?.throwIfAborted()
+    const wanted = Math.min(GROUP_LEN, end - at)
+    const piece = await source.read(at, at + wanted)
+    if (piece.length < wanted) throw truncated({ start: at, wanted, got: piece.length })
+    yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
+  }
+}
 
 /** The bytes that a fault casts doubt on: a leaf's own, all below a parent. @param {BaoError} error */
 function placeOf ({ node, start = 0, len, wanted = 0 }) {
@@ -470,9 +341,8 @@ function placeOf ({ node, start = 0, len, wanted = 0 }) {
   return { start: (node + 1 - side) * CHUNK_LEN, len: 2 * side * CHUNK_LEN }
 }
 
-/** The bytes between which all wanted chunks lie, as whole groups. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
+/** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
 function spanOf (wanted, size) {
-  const ranges = wanted.toBytes(size)
-  if (ranges.length === 0) return [0, 0]
-  return [ranges[0][0], Math.min(Math.ceil(ranges[ranges.length - 1][1] / GROUP_LEN) * GROUP_LEN, size)]
+  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
+  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
 }

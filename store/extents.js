@@ -80,14 +80,15 @@ export class ExtentReader {
   /**
    * @param {Database} data
    * @param {{ id: number, size: number }} blob
-   * @param {number} [start]  bytes; nothing before is read
-   * @param {number} [end]  bytes; nothing behind is read
+   * @param {number} start  bytes; nothing before is read
+   * @param {number} end  bytes; nothing behind is read
+   * @param {object} options  for the database
    */
-  constructor (data, { id, size }, start = 0, end = size) {
+  constructor (data, { id, size }, start, end, options) {
     this.#id = id
     this.size = size
-    const options = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false } // of classic-level
-    this.#iterator = data.iterator({ ...extentsOf(id, cellOf(start), end), ...VIEWS, ...options })
+    const ofClassicLevel = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false }
+    this.#iterator = data.iterator({ ...extentsOf(id, cellOf(start), end), ...options, ...ofClassicLevel })
   }
 
   /**

@@ -62,7 +62,7 @@ export const doomedKey = id => pack(DOOMED, { u64: id })
 export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
 export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
 /** @param {Uint8Array} key  of a blob */
-export const hashOfKey = key => key.slice(1, 1 + HASH_LEN)
+export const hashOfKey = key => new Uint8Array(key.subarray(1, 1 + HASH_LEN))
 /** @param {Uint8Array} key  of a doomed id */
 export const idOfDoomed = key => u64At(key, 1)
 

@@ -9,6 +9,7 @@ import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
 import { allOfId, offsetOfExtent, pageKey } from './keys.js'
 import { VIEWS } from './databases.js'
+import { parentMismatch } from '../lib/errors.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { Step } from '../lib/types.js' */
@@ -94,11 +95,11 @@ class Pages {
     return page
   }
 
-  /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names */
-  async load (data, names) {
+  /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names @param {object} options  for the database */
+  async load (data, names, options) {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [textOf(name), name]))
     if (missing.size === 0) return
-    const stored = await data.getMany([...missing.values()].map(name => pageKey(this.#id, name)), VIEWS)
+    const stored = await data.getMany([...missing.values()].map(name => pageKey(this.#id, name)), options)
     let i = 0
     for (const [text, name] of missing) this.#pages.set(text, { name, page: new Page(stored[i++]) })
   }
@@ -142,7 +143,7 @@ export class PageEditor {
   hasGroup (group) { return this.#pages.get(pageOfGroup(group)).hasGroup(group % PAGE_GROUPS) }
 
   /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
-  load (data, names) { return this.#pages.load(data, names) }
+  load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
   /** Batch operations for the pages that lie in front of a chunk; the editor forgets them. @param {number} [chunks]  all unless told */
   take (chunks = Infinity) { return this.#pages.take(chunks) }
@@ -151,7 +152,7 @@ export class PageEditor {
 /** The pairs of one stored blob, as slices are cut from them. Not believed: they are checked on their way out. */
 export class StoredOutboard {
   #data
-  #onMissing
+  #options
   #pages
   groupLog = GROUP_LOG
   root
@@ -159,12 +160,13 @@ export class StoredOutboard {
 
   /**
    * @param {Database} data
-   * @param {{ id: number, root: Uint8Array, size: number }} blob
-   * @param {(node: number) => Error} onMissing  makes the error for a pair that is not there
+   * @param {Uint8Array} root
+   * @param {{ id: number, size: number }} blob
+   * @param {object} options  for the database
    */
-  constructor (data, { id, root, size }, onMissing) {
+  constructor (data, root, { id, size }, options) {
     this.#data = data
-    this.#onMissing = onMissing
+    this.#options = options
     this.#pages = new Pages(id)
     this.root = root
     this.size = size
@@ -173,14 +175,14 @@ export class StoredOutboard {
   /** @param {number[]} nodes */
   async prepare (nodes) {
     if (this.#pages.count > KEPT_PAGES) this.#pages.clear()
-    await this.#pages.load(this.#data, nodes.map(node => placeInPages(node).page))
+    await this.#pages.load(this.#data, nodes.map(node => placeInPages(node).page), this.#options)
   }
 
   /** @param {Step} step @param {Uint8Array} out @param {number} at */
   copyPair (step, out, at) {
     const { page, slot } = placeInPages(step.node)
     const pair = this.#pages.find(page)?.pair(slot)
-    if (pair === undefined) throw this.#onMissing(step.node)
+    if (pair === undefined) throw parentMismatch(step.node)
     out.set(pair, at)
   }
 }

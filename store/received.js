@@ -1,7 +1,7 @@
 // What a slice has proven, until it is written: groups, and the pairs that lead to them.
 
 import { GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from './pages.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges } from '../lib/ranges.js'
 import { ExtentCutter } from './extents.js'
 import { levelOf } from '../lib/tree.js'
@@ -9,12 +9,20 @@ import { u8 } from '../lib/arena.js'
 
 /** @import { Database } from './databases.js' */
 
+/** The chunk behind everything below a parent. @param {number} node */
+const endOf = node => node + 1 + 2 ** levelOf(node)
+
 /** Takes what a verifier believes, in the order of the walk. */
 export class Received {
   #groups = /** @type {{ start: number, bytes: Uint8Array }[]} */ ([])
   #pairs = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
   /** Pairs that have a believed leaf below them. */
   #provenPairs = 0
+  /** Pairs given away already that stand above what comes next, and the id under which they were kept. */
+  #path = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
+  #id = -1
+  /** The chunk behind the last leaf. */
+  #position = 0
   /** Bytes of the groups. */
   len = 0
 
@@ -29,32 +37,37 @@ export class Received {
    *
    * @param {number} start @param {Uint8Array} memory @param {number} at @param {number} len @param {number} size  the claim
    */
-  group (start, memory, at, len, size) {
+  leaf (start, memory, at, len, size) {
     // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that checked out too.
     this.#provenPairs = this.#pairs.length
+    this.#position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
     this.#groups.push({ start, bytes: memory.slice(at, at + len) })
     this.len += len
   }
 
-  /** Lets go of everything that has not been written. */
+  /** Gives up what has been proven, and remembers the path from the root to what comes next. */
   drop () {
+    const groups = this.#groups
+    const pairs = this.#pairs.splice(0, this.#provenPairs)
+    const path = this.#path
     this.#groups = []
-    this.#pairs = []
     this.#provenPairs = this.len = 0
+    this.#path = [...path, ...pairs].filter(({ node }) => endOf(node) > this.#position)
+    return { groups, pairs, path }
   }
 
   /**
-   * Batch operations that keep what is not there yet. Afterwards this is empty, but for pairs that nothing has proven.
+   * Batch operations that keep what has been proven and is not there yet.
    *
    * @param {Database} data
    * @param {number} id
    */
   async take (data, id) {
-    const groups = this.#groups
-    const pairs = this.#pairs.splice(0, this.#provenPairs)
-    this.#groups = []
-    this.#provenPairs = this.len = 0
+    const { groups, pairs, path } = this.drop()
+    // Whoever deleted the blob meanwhile has deleted the pairs that lead here.
+    if (id !== this.#id) pairs.push(...path)
+    this.#id = id
 
     const pages = new PageEditor(id)
     await pages.load(data, [

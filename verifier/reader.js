@@ -1,7 +1,7 @@
 // Seekable verified reading. Both the blob and its tree are untrusted, and may be remote: a read touches only what it needs.
 
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { ENTER, LEAF, LEAVE, Walk } from '../lib/walk.js'
+import { ENTER, LEAF, Walk } from '../lib/walk.js'
 import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
 import { assertInteger, describe, u64FromBytes } from '../lib/bytes.js'
@@ -165,7 +165,6 @@ function * stretches (size, groupLog, ranges) {
   let end = 0
   let chunks = 0
   while (walk.next()) {
-    if (walk.kind === LEAVE) continue
     const at = HEADER_LEN + walk.pre * PAIR_LEN + walk.start
     const len = walk.kind === ENTER ? PAIR_LEN : walk.len
     if (walk.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)

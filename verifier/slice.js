@@ -183,8 +183,8 @@ export function verifySlice (slice, options) {
 export function decode (combined, root, { groupLog = 0, key } = {}) {
   assertBytes('combined', combined)
   const leaves = verifySlice(combined, { root, groupLog, key })
-  const last = leaves[leaves.length - 1]
-  const blob = new Uint8Array(last.offset + last.bytes.length)
+  const last = leaves.at(-1)
+  const blob = new Uint8Array(last === undefined ? 0 : last.offset + last.bytes.length)
   for (const { offset, bytes } of leaves) blob.set(bytes, offset)
   return blob
 }

@@ -1,0 +1,43 @@
+// Which chunks of an incomplete blob are here.
+
+import { ChunkRanges } from '../lib/ranges.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
+import { nameOf } from './catalog.js'
+import { presentChunks } from './pages.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Database } from './databases.js' */
+
+export class Presence {
+  #data
+  /** Of blobs that are being received: looked up once, then kept up to date by whoever holds the blob's lock. */
+  #known = /** @type {Map<string, ChunkRanges>} */ (new Map())
+
+  /** @param {Database} data */
+  constructor (data) {
+    this.#data = data
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<ChunkRanges>} */
+  async of (root, record) {
+    if (record.complete) return ChunkRanges.all.canonical(record.size)
+    return this.#known.get(nameOf(root)) ?? presentChunks(this.#data, record)
+  }
+
+  /**
+   * What is wanted and not here: whole groups, since none can be proven in part.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted
+   */
+  async missing (root, record, wanted) {
+    if (record.complete) return ChunkRanges.none
+    const groups = wanted.canonical(record.size).roundToGroups(GROUP_LOG).intersect(ChunkRanges.all.canonical(record.size))
+    return groups.difference(await this.of(root, record))
+  }
+
+  /** For who holds the blob's lock. @param {Uint8Array} root @param {ChunkRanges} present */
+  remember (root, present) { this.#known.set(nameOf(root), present) }
+
+  /** @param {Uint8Array} root */
+  forget (root) { this.#known.delete(nameOf(root)) }
+}

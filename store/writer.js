@@ -1,0 +1,198 @@
+// How blobs get into the store. Whole ones are written under a fresh id before their hash is known, and then adopted; slices are
+// verified, and what they prove is kept window by window.
+
+import { chunkCount } from '../lib/tree.js'
+import { parseRoot, toCid } from '../lib/cid.js'
+import { toPieces } from '../lib/source.js'
+import { toRanges } from '../lib/ranges.js'
+import { totalOf } from '../lib/stream.js'
+import { SliceVerifier } from '../verifier/slice.js'
+import { IncomingBlob } from './incoming.js'
+import { Received } from './received.js'
+import { VIEWS } from './databases.js'
+import { allOfId } from './keys.js'
+import { nameOf } from './catalog.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Catalog } from './catalog.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Locks } from './locks.js' */
+/** @import { Presence } from './presence.js' */
+/** @import { BlobRecord } from './keys.js' */
+/** @import { ProgressOptions, Source } from '../lib/types.js' */
+/** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
+
+/** Bytes of verified groups that are gathered before they are written. */
+const RECEIVE_BATCH_LEN = 1 << 22
+
+export class BlobWriter {
+  #databases
+  #catalog
+  #locks
+  #presence
+  #active = 0
+  #hasLeftovers = false
+
+  /** @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence }} store */
+  constructor ({ databases, catalog, locks, presence }) {
+    this.#databases = databases
+    this.#catalog = catalog
+    this.#locks = locks
+    this.#presence = presence
+  }
+
+  /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
+  get isClean () { return this.#active === 0 && !this.#hasLeftovers }
+
+  /** @param {Source} source @param {ProgressOptions} options  see `BlobStore.put` */
+  put (source, { signal, onProgress }) {
+    return this.#whileActive(async () => {
+      const id = await this.#databases.newId()
+      const blob = new IncomingBlob(this.#databases, id)
+      const total = totalOf(source)
+      try {
+        for await (const piece of toPieces(source, { signal })) {
+          await blob.write(piece)
+          onProgress?.({ type: 'baobox:put', detail: { done: blob.size, total } })
+        }
+        const root = blob.root()
+        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, signal))
+      } catch (error) {
+        await this.#discard(id, blob)
+        throw error
+      }
+    })
+  }
+
+  /**
+   * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
+   * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
+   */
+  receive (cid, source, ranges, { size, signal, onProgress } = {}) {
+    return this.#whileActive(async () => {
+      const root = parseRoot(cid)
+      const received = new Received()
+      /** @type {SliceVerifier} */
+      const verifier = new SliceVerifier({ root, ranges: toRanges(ranges), size }, {
+        pair: (node, at) => received.pair(node, at),
+        leaf: (start, memory, at, len) => received.leaf(start, memory, at, len, /** @type {number} */ (verifier.size))
+      })
+      let result = { received: 0, complete: false }
+      /** @param {boolean} isLast */
+      const keep = async isLast => {
+        const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(root, received, verifier, isLast))
+        result = { received: result.received + len, complete }
+      }
+      try {
+        for await (const piece of toPieces(source, { signal })) {
+          verifier.write(piece)
+          if (received.len >= RECEIVE_BATCH_LEN) await keep(false)
+          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
+          if (verifier.done) break
+        }
+        verifier.end()
+      } catch (error) {
+        // What failed says nothing against what came before: that is kept, and then the failure is told.
+        if (verifier.error === undefined) flush(verifier)
+        await keep(true)
+        throw error
+      }
+      await keep(true)
+      return result
+    })
+  }
+
+  /**
+   * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
+   *
+   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {AbortSignal} [signal]
+   */
+  async #adopt (id, root, blob, signal) {
+    const before = await this.#catalog.record(root)
+    const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
+    if (before?.complete) {
+      await this.#discard(id, blob)
+      return result
+    }
+    // First the data, then the record that says it is there: the order is what makes two databases one truth.
+    await blob.finish()
+    signal?.throwIfAborted()
+    const record = { id, size: blob.size, sizeProven: true, complete: true, created: Date.now() }
+    await this.#catalog.write(root, record, { sync: true, replaces: before })
+    this.#catalog.touch(root)
+    this.#presence.forget(root)
+    return result
+  }
+
+  /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
+  async #discard (id, blob) {
+    await blob.settle()
+    if (!blob.isWritten) return
+    try {
+      await this.#databases.data.clear({ ...allOfId(id), ...VIEWS })
+    } catch {
+      this.#hasLeftovers = true // the next opening sweeps them
+    }
+  }
+
+  /**
+   * Writes what a slice has proven so far. Under the blob's lock.
+   *
+   * @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier @param {boolean} isLast
+   * @returns {Promise<{ len: number, complete: boolean }>} bytes that were not here before; is the blob whole now?
+   */
+  async #keep (root, received, verifier, isLast) {
+    const { data, syncOptions } = this.#databases
+    const before = await this.#catalog.record(root)
+    if (before?.complete || verifier.size === undefined || (before === undefined && received.len === 0)) {
+      received.drop()
+      return { len: 0, complete: before?.complete ?? false }
+    }
+    const record = before ?? { id: await this.#databases.newId(), size: verifier.size, sizeProven: false, complete: false, created: Date.now() }
+    // Data without a record would be swept away after a crash.
+    if (before === undefined) await this.#catalog.write(root, record, { sync: false })
+    const present = await this.#presence.of(root, record)
+    const { puts, fresh, len } = await received.take(data, record.id)
+    await data.batch(puts, isLast ? syncOptions : VIEWS)
+
+    const now = present.union(fresh)
+    const after = { ...record, ...believedSize(record, verifier, present, fresh) }
+    after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
+    await this.#catalog.write(root, after, { sync: isLast })
+    this.#catalog.touch(root)
+    if (after.complete) this.#presence.forget(root)
+    else this.#presence.remember(root, now)
+    return { len, complete: after.complete }
+  }
+
+  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  async #whileActive (work) {
+    this.#active++
+    try {
+      return await work()
+    } finally {
+      this.#active--
+    }
+  }
+}
+
+/** Looks at what is complete. A fault that shows now came behind the failure that is being told already. @param {SliceVerifier} verifier */
+function flush (verifier) {
+  try {
+    verifier.flush()
+  } catch {}
+}
+
+/**
+ * Which size to go by. A proven one; else the claim under which the group furthest to the right was verified: everything to the left of its
+ * path hangs in perfect subtrees, whose shape is the same under any size.
+ *
+ * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present @param {ChunkRanges} fresh
+ */
+function believedSize ({ size, sizeProven }, verifier, present, fresh) {
+  if (sizeProven) return { size, sizeProven }
+  const claim = /** @type {number} */ (verifier.size)
+  if (verifier.sizeProven) return { size: claim, sizeProven: true }
+  const isFurther = (fresh.boundaries.at(-1) ?? 0) > (present.boundaries.at(-1) ?? 0)
+  return { size: isFurther ? claim : size, sizeProven: false }
+}
