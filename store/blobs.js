@@ -48,7 +48,7 @@ export class BlobStore {
   #locks = new Locks()
   #presence
   #writer
-  #isClosed = false
+  #closing = /** @type {Promise<void> | undefined} */ (undefined)
 
   /** @param {Databases} databases @param {boolean} verifies */
   constructor (databases, verifies) {
@@ -167,13 +167,13 @@ export class BlobStore {
    */
   async delete (cid) {
     const root = parseRoot(cid)
-    return this.#locks.run(nameOf(root), async () => {
-      const record = await this.#record(root)
-      if (record === undefined || record.size === 0) return false
+    return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
+      const { isThere, record } = await this.#catalog.look(root)
+      if (!isThere || record?.size === 0) return false
       this.#presence.forget(root)
       await this.#catalog.remove(root, record)
       return true
-    })
+    }))
   }
 
   /**
@@ -225,9 +225,12 @@ export class BlobStore {
   }
 
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
-  async close () {
-    if (this.#isClosed) return
-    this.#isClosed = true
+  close () {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close () {
     try {
       await this.#catalog.flush()
     } finally {
@@ -243,7 +246,7 @@ export class BlobStore {
     try {
       return await work()
     } catch (error) {
-      throw this.#isClosed ? closed(error) : error
+      throw this.#closing ? closed(error) : error
     }
   }
 
@@ -299,7 +302,7 @@ export class BlobStore {
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */
   async #explain (error, root, record) {
-    if (this.#isClosed) return closed(error)
+    if (this.#closing) return closed(error)
     if (!(error instanceof BaoError)) return error
     const now = await this.#record(root)
     if (now === undefined) return notFound(root)
@@ -309,7 +312,7 @@ export class BlobStore {
   }
 
   #assertOpen () {
-    if (this.#isClosed) throw closed()
+    if (this.#closing) throw closed()
   }
 }
 

@@ -1,7 +1,8 @@
 // The index database: which blobs there are, what is known of them, and when they were last used.
 
+import { BaoError } from '../lib/errors.js'
 import { hash } from '../lib/hasher.js'
-import { parseRoot } from '../lib/cid.js'
+import { parseRoot, toCid } from '../lib/cid.js'
 import { toString } from 'uint8arrays/to-string'
 import { VIEWS } from './databases.js'
 import { allBlobs, blobKey, doomedKey, hashOfKey, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
@@ -30,17 +31,31 @@ export class Catalog {
     this.#databases = databases
   }
 
-  /** @param {Uint8Array} root @returns {Promise<BlobRecord | undefined>} */
+  /**
+   * @param {Uint8Array} root
+   * @returns {Promise<BlobRecord | undefined>}
+   * @throws {BaoError} STORE_CORRUPT { cid } when the record is damaged
+   */
   async record (root) {
-    if (nameOf(root) === EMPTY_NAME) return EMPTY_RECORD
+    const { isThere, record } = await this.look(root)
+    if (isThere && record === undefined) throw damaged(root)
+    return record
+  }
+
+  /** For who writes: a damaged record may be replaced. @param {Uint8Array} root @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} */
+  async look (root) {
+    if (nameOf(root) === EMPTY_NAME) return { isThere: true, record: EMPTY_RECORD }
     const stored = await this.#databases.index.get(blobKey(root), VIEWS)
-    return stored === undefined ? undefined : unpackRecord(stored)
+    return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
   }
 
   /** All records, in the order of their hashes. @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>} */
   async * records () {
     for await (const [key, value] of this.#databases.index.iterator({ ...allBlobs, ...VIEWS })) {
-      yield { root: hashOfKey(key), record: unpackRecord(value) }
+      const root = hashOfKey(key)
+      const record = unpackRecord(root, value)
+      if (record === undefined) throw damaged(root)
+      yield { root, record }
     }
   }
 
@@ -53,15 +68,20 @@ export class Catalog {
    * @param {{ sync: boolean, replaces?: BlobRecord }} options
    */
   async write (root, record, { sync, replaces }) {
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(record) }, ...doom(replaces)])
-    if (replaces !== undefined) await this.#databases.deleteDoomed(replaces.id)
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...doom(replaces)])
+    await this.#deleteData(replaces)
   }
 
-  /** Forgets a blob, and deletes its data. @param {Uint8Array} root @param {BlobRecord} record */
+  /** Forgets a blob, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
   async remove (root, record) {
     this.#used.delete(nameOf(root))
     await this.#batch(true, [{ type: 'del', key: blobKey(root) }, { type: 'del', key: usedKey(root) }, ...doom(record)])
-    await this.#databases.deleteDoomed(record.id)
+    await this.#deleteData(record)
+  }
+
+  /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
+  async #deleteData (record) {
+    if (record !== undefined) await this.#databases.deleteDoomed(record.id).catch(() => {})
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root */
@@ -91,6 +111,9 @@ export class Catalog {
     await this.#databases.index.batch(operations, sync ? this.#databases.syncOptions : VIEWS)
   }
 }
+
+/** @param {Uint8Array} root */
+const damaged = root => new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
 
 /** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
 const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: new Uint8Array(0) }]

@@ -5,7 +5,7 @@
 
 import { Level } from 'level'
 import { BaoError } from '../lib/errors.js'
-import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, idOfDoomed, idOfKey, packState, stateKey, unpackRecord, unpackState } from './keys.js'
+import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfDoomed, idOfKey, packState, stateKey, unpackRecord, unpackState } from './keys.js'
 
 /** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
 /** @typedef {{ index: Database, data: Database }} DatabasePair */
@@ -67,7 +67,7 @@ export class Databases {
     return id
   }
 
-  /** Deletes what is kept under an id whose record is gone. Survives a crash halfway: see `#sweep`. @param {number} id */
+  /** Deletes what is kept under an id whose record is gone, and the note that says so. @param {number} id */
   async deleteDoomed (id) {
     await this.data.clear({ ...allOfId(id), ...VIEWS })
     await this.index.del(doomedKey(id), VIEWS)
@@ -112,28 +112,34 @@ export class Databases {
       }
       this.#nextId = this.#promisedId = state.nextId
       this.#swept = state.swept
-      if (!state.isClean) await this.#sweep()
-      this.#swept = this.#nextId
+      for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
+      if (state.isClean || await this.#sweep()) this.#swept = this.#nextId
     }
     await this.#writeState(false)
   }
 
-  /** Deletes data that no record speaks of: of puts that did not end, and of deletions that did not. */
+  /** Deletes data that no record speaks of: of puts that did not end. @returns {Promise<boolean>} false when that cannot be told */
   async #sweep () {
-    for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
-
-    const known = new Set()
-    for await (const value of this.index.values({ ...allBlobs, ...VIEWS })) {
-      const { id } = unpackRecord(value)
-      if (id >= this.#swept) known.add(id)
-    }
+    const known = await this.#knownIds()
+    if (known === undefined) return false
     for (let id = this.#swept; ;) {
       const [key] = await this.data.keys({ gte: allOfId(id).gte, limit: 1, ...VIEWS }).all()
-      if (key === undefined) return
+      if (key === undefined) return true
       const found = idOfKey(key)
       if (!known.has(found)) await this.data.clear({ ...allOfId(found), ...VIEWS })
       id = found + 1
     }
+  }
+
+  /** Ids that have records, of those given away since the last clean opening; undefined when a record is damaged. */
+  async #knownIds () {
+    const known = new Set()
+    for await (const [key, value] of this.index.iterator({ ...allBlobs, ...VIEWS })) {
+      const record = unpackRecord(hashOfKey(key), value)
+      if (record === undefined) return undefined
+      if (record.id >= this.#swept) known.add(record.id)
+    }
+    return known
   }
 
   /** @param {boolean} isClean */

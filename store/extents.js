@@ -1,7 +1,6 @@
 // The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 64 KiB,
 // so the extents that hold a byte start in its cell.
 
-import { BaoError } from '../lib/errors.js'
 import { VIEWS } from './databases.js'
 import { extentKey, extentsOf, offsetOfExtent } from './keys.js'
 
@@ -126,9 +125,7 @@ export class ExtentReader {
       const [key, value] = entry
       const offset = offsetOfExtent(key)
       if (offset === undefined) continue // a page of the tree
-      if (value.length > CELL_LEN - offset % CELL_LEN) {
-        throw new BaoError('STORE_CORRUPT', `the extent at ${offset} has ${value.length} bytes`, { start: offset, len: value.length })
-      }
+      if (value.length > CELL_LEN - offset % CELL_LEN) continue // damaged: as good as not there
       this.#offset = offset
       this.#bytes = value
       return true

@@ -8,8 +8,9 @@
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
 
-import { BaoError } from '../lib/errors.js'
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { hash } from '../lib/hasher.js'
 
 /** How everything below is laid out. A store with a higher number was written by a later release. */
 export const LAYOUT_VERSION = 1
@@ -82,14 +83,22 @@ export const offsetOfExtent = key => key[KIND_AT] === EXTENT ? u64At(key, ID_LEN
 const SIZE_PROVEN = 1
 const COMPLETE = 2
 const RECORD_LEN = 25
+const CHECK_LEN = 8
 
-/** @param {BlobRecord} record */
-export const packRecord = ({ id, size, sizeProven, complete, created }) =>
-  pack({ u64: id }, { u64: size }, (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0), { u64: created })
+/**
+ * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
+ *
+ * @param {Uint8Array} root @param {BlobRecord} record
+ */
+export function packRecord (root, { id, size, sizeProven, complete, created }) {
+  const record = pack({ u64: id }, { u64: size }, (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0), { u64: created })
+  return pack(record, checkOf(root, record))
+}
 
-/** @param {Uint8Array} bytes @returns {BlobRecord} */
-export function unpackRecord (bytes) {
-  if (bytes.length !== RECORD_LEN) throw new BaoError('STORE_CORRUPT', `a record of ${bytes.length} bytes, expected ${RECORD_LEN}`)
+/** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged */
+export function unpackRecord (root, bytes) {
+  const record = bytes.subarray(0, RECORD_LEN)
+  if (bytes.length !== RECORD_LEN + CHECK_LEN || !equals(bytes.subarray(RECORD_LEN), checkOf(root, record))) return undefined
   return {
     id: u64At(bytes, 0),
     size: u64At(bytes, 8),
@@ -98,6 +107,9 @@ export function unpackRecord (bytes) {
     created: u64At(bytes, 17)
   }
 }
+
+/** @param {Uint8Array} root @param {Uint8Array} record */
+const checkOf = (root, record) => hash(pack(root, record), CHECK_LEN)
 
 /** @param {State} state */
 export const packState = ({ version, isClean, swept, nextId }) => pack({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })

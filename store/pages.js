@@ -9,7 +9,6 @@ import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
 import { allOfId, offsetOfExtent, pageKey } from './keys.js'
 import { VIEWS } from './databases.js'
-import { parentMismatch } from '../lib/errors.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { Step } from '../lib/types.js' */
@@ -182,8 +181,9 @@ export class StoredOutboard {
   copyPair (step, out, at) {
     const { page, slot } = placeInPages(step.node)
     const pair = this.#pages.find(page)?.pair(slot)
-    if (pair === undefined) throw parentMismatch(step.node)
+    if (pair === undefined) return false
     out.set(pair, at)
+    return true
   }
 }
 

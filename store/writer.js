@@ -108,10 +108,11 @@ export class BlobWriter {
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {AbortSignal} [signal]
    */
   async #adopt (id, root, blob, signal) {
-    const before = await this.#catalog.record(root)
+    const { record: before } = await this.#catalog.look(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
     if (before?.complete) {
       await this.#discard(id, blob)
+      this.#catalog.touch(root)
       return result
     }
     // First the data, then the record that says it is there: the order is what makes two databases one truth.
@@ -143,7 +144,7 @@ export class BlobWriter {
    */
   async #keep (root, received, verifier, isLast) {
     const { data, syncOptions } = this.#databases
-    const before = await this.#catalog.record(root)
+    const { record: before } = await this.#catalog.look(root)
     if (before?.complete || verifier.size === undefined || (before === undefined && received.len === 0)) {
       received.drop()
       return { len: 0, complete: before?.complete ?? false }
