@@ -98,6 +98,7 @@ export class Outboard {
   copyPair (step, out, at) {
     const from = step[this.order] * PAIR_LEN
     out.set(this.bytes.subarray(from, from + PAIR_LEN), at)
+    return true
   }
 
   /** The same outboard in the other order. */

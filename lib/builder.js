@@ -3,6 +3,7 @@
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT } from './constants.js'
 import { BLOCK, CV, INPUT, KEY, OUT, WINDOW_LEN, u32, u8 } from './arena.js'
+import { Pending } from './pending.js'
 import { cvsOf, emitPairs, hashChunks, high, low, reduce } from './window.js'
 import { enter } from './mode.js'
 import { kernel } from './kernel/index.js'
@@ -27,9 +28,8 @@ export class TreeBuilder {
   #starts = [0]
   #logs = [0]
   #depth = 0
-  /** Input that does not fill a window yet; grows up to one window. */
-  #pending = new Uint8Array(0)
-  #pendingLen = 0
+  /** Input that does not fill a window yet. */
+  #pending = new Pending()
 
   /**
    * @param {Mode} mode
@@ -46,16 +46,16 @@ export class TreeBuilder {
   }
 
   /** Bytes taken so far. */
-  get size () { return this.#chunks * CHUNK_LEN + this.#pendingLen }
+  get size () { return this.#chunks * CHUNK_LEN + this.#pending.len }
 
   /** @param {Uint8Array} bytes  any length; read, not kept */
   update (bytes) {
     for (let at = 0; at < bytes.length;) {
-      const due = WINDOW_LEN - this.#pendingLen
-      if (bytes.length - at < due) return this.#stash(at === 0 ? bytes : bytes.subarray(at))
-      if (this.#pendingLen > 0) u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
-      u8.set(bytes.subarray(at, at + due), INPUT + this.#pendingLen)
-      this.#pendingLen = 0
+      const due = WINDOW_LEN - this.#pending.len
+      if (bytes.length - at < due) return this.#pending.push(at === 0 ? bytes : bytes.subarray(at), WINDOW_LEN)
+      u8.set(this.#pending.bytes, INPUT)
+      u8.set(bytes.subarray(at, at + due), INPUT + this.#pending.len)
+      this.#pending.clear()
       this.#addWindow(WINDOW_LEN)
       at += due
     }
@@ -65,7 +65,7 @@ export class TreeBuilder {
   reset () {
     this.#chunks = 0
     this.#depth = 0
-    this.#pendingLen = 0
+    this.#pending.clear()
   }
 
   /** @returns {TreeBuilder} an independent copy; it hands out no pairs */
@@ -76,8 +76,7 @@ export class TreeBuilder {
     copy.#starts = this.#starts.slice()
     copy.#logs = this.#logs.slice()
     copy.#depth = this.#depth
-    copy.#pending = this.#pending.slice(0, this.#pendingLen)
-    copy.#pendingLen = this.#pendingLen
+    copy.#pending.push(this.#pending.bytes, WINDOW_LEN)
     return copy
   }
 
@@ -100,18 +99,6 @@ export class TreeBuilder {
    */
   root () {
     return { ...this.#close(), cv: u8.slice(CV, CV + HASH_LEN), block: u8.slice(BLOCK, BLOCK + BLOCK_LEN) }
-  }
-
-  /** @param {Uint8Array} bytes  fewer than fill the window */
-  #stash (bytes) {
-    const len = this.#pendingLen + bytes.length
-    if (len > this.#pending.length) {
-      const roomier = new Uint8Array(Math.min(WINDOW_LEN, Math.max(CHUNK_LEN, 2 * this.#pending.length, len)))
-      roomier.set(this.#pending.subarray(0, this.#pendingLen))
-      this.#pending = roomier
-    }
-    this.#pending.set(bytes, this.#pendingLen)
-    this.#pendingLen = len
   }
 
   /** Hashes the input window and pushes its two halves; of a single chunk, that one. @param {number} len bytes, at least 1 */
@@ -167,14 +154,14 @@ export class TreeBuilder {
    */
   #close () {
     const flags = enter(this.#mode)
-    if (this.#depth === 0 && this.#pendingLen <= CHUNK_LEN) return this.#closeChunk(flags)
+    if (this.#depth === 0 && this.#pending.len <= CHUNK_LEN) return this.#closeChunk(flags)
 
-    if (this.#pendingLen > 0) this.#joinEquals(flags)
+    if (this.#pending.len > 0) this.#joinEquals(flags)
     const depth = this.#depth
     const chunks = this.#chunks
-    if (this.#pendingLen > 0) {
-      u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
-      this.#addWindow(this.#pendingLen)
+    if (this.#pending.len > 0) {
+      u8.set(this.#pending.bytes, INPUT)
+      this.#addWindow(this.#pending.len)
     }
     // What is left on the stack is joined from the right.
     let right = this.#depth - 1
@@ -193,16 +180,16 @@ export class TreeBuilder {
 
   /** A tree of one chunk: all its blocks but the last. @param {number} flags */
   #closeChunk (flags) {
-    u8.set(this.#pending.subarray(0, this.#pendingLen), INPUT)
+    u8.set(this.#pending.bytes, INPUT)
     u8.copyWithin(CV, KEY, KEY + HASH_LEN)
     let blockFlags = flags | CHUNK_START
     let at = 0
-    for (; this.#pendingLen - at > BLOCK_LEN; at += BLOCK_LEN) {
+    for (; this.#pending.len - at > BLOCK_LEN; at += BLOCK_LEN) {
       kernel.compressBlock(CV, INPUT + at, BLOCK_LEN, blockFlags, low(this.#startChunk), high(this.#startChunk), OUT)
       u8.copyWithin(CV, OUT, OUT + HASH_LEN)
       blockFlags = flags
     }
     u8.copyWithin(BLOCK, INPUT + at, INPUT + at + BLOCK_LEN)
-    return { blockLen: this.#pendingLen - at, flags: blockFlags | CHUNK_END }
+    return { blockLen: this.#pending.len - at, flags: blockFlags | CHUNK_END }
   }
 }

@@ -7,7 +7,7 @@ import { TreeBuilder } from './builder.js'
 import { PairList } from './pairs.js'
 import { overflows } from './arena.js'
 import { readUpTo } from './source.js'
-import { truncated } from './errors.js'
+import { parentMismatch, truncated } from './errors.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
@@ -73,7 +73,7 @@ class Slicer {
   /** What the next `emit` needs: bytes of the blob, increasing and apart; and the parents whose pairs are in the outboard. */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** The bytes given were too few: the last window ends where they did. @type {BaoError | undefined} */
+  /** Bytes or a pair were not there: the last window ends where they should be. @type {BaoError | undefined} */
   fault
 
   /** @param {SliceOf} what @param {PairSource} pairs */
@@ -123,7 +123,10 @@ class Slicer {
     for (let steps = this.#steps; steps > 0 && step.next();) {
       steps--
       if (step.kind === ENTER && step.isStored) {
-        this.#pairs.copyPair(step, out, at)
+        if (!this.#pairs.copyPair(step, out, at)) {
+          this.fault = parentMismatch(step.node)
+          return out.subarray(0, at)
+        }
         at += PAIR_LEN
         continue
       }

@@ -54,7 +54,7 @@ export interface BelievedSink {
 
 /** One step of a walk. The fields are described at `Walk` (walk.js). */
 export interface Step {
-  kind: 'enter' | 'leaf' | 'leave'
+  kind: 'enter' | 'leaf' | 'leave' | 'subtree'
   node: number
   level: number
   start: number
@@ -102,8 +102,8 @@ export interface ProgressOptions {
 
 /** Where the pairs of a blob are at hand while a slice is cut. */
 export interface PairSource {
-  /** Copies the 64 bytes of a stored parent to `out`. */
-  copyPair (step: Step, out: Uint8Array, at: number): void
+  /** Copies the 64 bytes of a stored parent to `out`; false when they are not there. */
+  copyPair (step: Step, out: Uint8Array, at: number): boolean
 }
 
 /** What a slice is cut from, beside the bytes. `prepare` is awaited with the parents whose pairs are copied next. */

@@ -12,12 +12,15 @@ import { ChunkRanges } from './ranges.js'
 export const ENTER = 'enter'
 /** A walk comes to wanted bytes that travel in one piece: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
-/** A walk has been through everything below a parent. */
+/** A walk has been through everything below a parent. Only where it was asked to tell. */
 export const LEAVE = 'leave'
+/** A walk comes to a perfect subtree of several leaves that is wanted whole, and does not look inside. Only where it was asked not to. */
+export const SUBTREE = 'subtree'
 
 /** 2^level, which is slower to compute than to look up. */
 const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
+const MIN_SUBTREE_CHUNKS = 16
 const TO_ENTER = 0
 const TO_LEAVE = 1
 
@@ -26,7 +29,7 @@ const TO_LEAVE = 1
  * Walks of millions of steps make no garbage.
  */
 export class Walk {
-  /** @type {typeof ENTER | typeof LEAF | typeof LEAVE} */
+  /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
   kind = ENTER
   /** In-order number of a parent. */
   node = 0
@@ -53,6 +56,7 @@ export class Walk {
   #chunks
   #groupChunks
   #comesBack
+  #subtreeChunks
   #ranges
   /** Subtrees still to be walked, the next on top. */
   #depth = 0
@@ -71,15 +75,17 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
-   * @param {boolean} [comesBack]  with LEAVE steps? Most uses read ENTER and LEAF only
+   * @param {{ comesBack?: boolean, subtrees?: number }} [options]  `comesBack`: with LEAVE steps; `subtrees`: with SUBTREE steps for
+   *   subtrees of up to so many chunks
    */
-  constructor (size, groupLog, ranges = ChunkRanges.all, comesBack = false) {
+  constructor (size, groupLog, ranges = ChunkRanges.all, { comesBack = false, subtrees = 0 } = {}) {
     assertInteger('size', size)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     this.#size = size
     this.#groupChunks = 2 ** groupLog
     this.#comesBack = comesBack
+    this.#subtreeChunks = subtrees
     this.#ranges = ranges.canonical(size)
     this.#chunks = chunkCount(size)
     if (!this.#ranges.isEmpty) this.#push(TO_ENTER, 0, this.#chunks, 0, 0, false, false)
@@ -97,8 +103,9 @@ export class Walk {
     this.len = Math.min(end * CHUNK_LEN, this.#size) - this.start
     this.isRoot = chunks === this.#chunks
 
-    if (chunks === 1 || (isWhole && chunks <= this.#groupChunks)) {
-      this.kind = LEAF
+    const isLeaf = chunks === 1 || (isWhole && chunks <= this.#groupChunks)
+    if (isLeaf || (isWhole && chunks <= this.#subtreeChunks && this.#isWorthwhile(chunks))) {
+      this.kind = isLeaf ? LEAF : SUBTREE
       this.level = this.node = this.post = -1
       this.pre = this.#pairsBefore[top] + this.#parentsAbove[top]
       this.isStored = this.hasLeft = this.hasRight = false
@@ -133,6 +140,11 @@ export class Walk {
     return true
   }
 
+  /** Smaller subtrees would leave lanes empty; others have no fixed shape; the root is not like other nodes. @param {number} chunks */
+  #isWorthwhile (chunks) {
+    return chunks >= MIN_SUBTREE_CHUNKS && (chunks & (chunks - 1)) === 0 && this.len === chunks * CHUNK_LEN && !this.isRoot
+  }
+
   /**
    * @param {number} todo @param {number} start @param {number} end @param {number} before @param {number} above
    * @param {boolean} isInGroup @param {boolean} isWhole
@@ -158,6 +170,6 @@ export class Walk {
  * @returns {Generator<Step>}
  */
 export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
-  const steps = new Walk(size, groupLog, ranges, true)
+  const steps = new Walk(size, groupLog, ranges, { comesBack: true })
   while (steps.next()) yield { ...steps }
 }

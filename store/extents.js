@@ -2,6 +2,7 @@
 // so the extents that hold a byte start in its cell.
 
 import { VIEWS } from './databases.js'
+import { Pending } from '../lib/pending.js'
 import { extentKey, extentsOf, offsetOfExtent } from './keys.js'
 
 /** @import { Database } from './databases.js' */
@@ -14,8 +15,7 @@ const READ_AHEAD = 1 << 20
 export class ExtentCutter {
   #id
   #offset
-  #bytes = new Uint8Array(0)
-  #len = 0
+  #pending = new Pending()
 
   /** @param {number} id @param {number} [offset]  where in the blob the bytes begin */
   constructor (id, offset = 0) {
@@ -24,7 +24,7 @@ export class ExtentCutter {
   }
 
   /** Where the next byte belongs. */
-  get position () { return this.#offset + this.#len }
+  get position () { return this.#offset + this.#pending.len }
 
   /**
    * @param {Uint8Array} bytes  the next ones
@@ -34,34 +34,21 @@ export class ExtentCutter {
     const full = []
     for (let at = 0; at < bytes.length;) {
       const room = CELL_LEN - this.#offset % CELL_LEN
-      const part = bytes.subarray(at, at + room - this.#len)
-      this.#append(part, room)
+      const part = bytes.subarray(at, at + room - this.#pending.len)
+      this.#pending.push(part, room)
       at += part.length
-      if (this.#len === room) full.push(...this.end())
+      if (this.#pending.len === room) full.push(...this.end())
     }
     return full
   }
 
   /** @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the last extent, if there are bytes in it */
   end () {
-    if (this.#len === 0) return []
-    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: this.#bytes.subarray(0, this.#len) }
-    this.#offset += this.#len
-    this.#len = 0
-    this.#bytes = new Uint8Array(0)
+    if (this.#pending.len === 0) return []
+    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: this.#pending.bytes }
+    this.#offset += this.#pending.len
+    this.#pending = new Pending() // the memory is the database's now
     return [extent]
-  }
-
-  /** @param {Uint8Array} part @param {number} room  bytes that the extent can have */
-  #append (part, room) {
-    const len = this.#len + part.length
-    if (len > this.#bytes.length) {
-      const roomier = new Uint8Array(Math.min(room, Math.max(len, 2 * this.#bytes.length)))
-      roomier.set(this.#bytes.subarray(0, this.#len))
-      this.#bytes = roomier
-    }
-    this.#bytes.set(part, this.#len)
-    this.#len = len
   }
 }
 

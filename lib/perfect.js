@@ -1,0 +1,87 @@
+// Perfect subtrees that are wanted whole: their encoding has the same shape wherever it stands, so it can be hashed as a blob is,
+// all chunks first and then level by level, and compared with the pairs that were sent.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
+import { CVS, TABLE, u32 } from './arena.js'
+import { cvsOf, high, low, reduce } from './window.js'
+import { kernel } from './kernel/index.js'
+
+const PAIR_WORDS = PAIR_LEN / 4
+
+/** @typedef {{ start: number, len: number, leafLen: number }} Subtree  where in the blob, its bytes, the bytes of each leaf; all powers of two */
+
+/** Bytes of its encoding. @param {Subtree} subtree */
+export const encodedLen = ({ len, leafLen }) => len + (len / leafLen - 1) * PAIR_LEN
+
+/**
+ * Pairs that stand before a leaf and in subtrees to its left.
+ *
+ * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
+ * @returns {number}
+ */
+const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
+/** For every leaf that a window can have. */
+const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
+
+/**
+ * Goes through the encoding in its order.
+ *
+ * @param {Subtree} subtree
+ * @param {(node: number, at: number) => void} onPair  `at`: bytes from the start of the encoding
+ * @param {(start: number, at: number, len: number) => void} onLeaf
+ */
+export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    const at = leafAt(leaf, depth, leafLen)
+    const firstChunk = (start + leaf * leafLen) / CHUNK_LEN
+    for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
+      const chunksOnLeft = leafLen / CHUNK_LEN * 2 ** level
+      onPair(firstChunk + chunksOnLeft - 1, at - (level + 1) * PAIR_LEN)
+    }
+    onLeaf(start + leaf * leafLen, at, leafLen)
+  }
+}
+
+/**
+ * Hashes the bytes of an encoding, and compares the pairs in it.
+ *
+ * @param {Subtree} subtree
+ * @param {number} at  where in the arena its encoding stands
+ * @param {number} flags  of the mode
+ * @returns {number | undefined} where in the arena its chaining value stands; undefined when a pair is not what follows from the bytes
+ */
+export function hashEncoded ({ start, len, leafLen }, at, flags) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  const chunkIndex = start / CHUNK_LEN
+  const chunks = len / CHUNK_LEN
+  let entry = TABLE / 4
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    const leafStart = at + leafAt(leaf, depth, leafLen)
+    for (let done = 0; done < leafLen; done += CHUNK_LEN) u32[entry++] = leafStart + done
+  }
+  kernel.compressMany(TABLE, chunks, flags, low(chunkIndex), high(chunkIndex), CVS)
+  const top = reduce(chunks, flags, 1)
+  for (let level = 0; level < depth; level++) {
+    const { at: cvs } = cvsOf(top - depth + level)
+    for (let leaf = 0; leaf < leaves; leaf += 2 ** (level + 1)) {
+      const sent = at + leafAt(leaf, depth, leafLen) - (level + 1) * PAIR_LEN
+      if (!isEqual((cvs + HASH_LEN * (leaf >> level)) / 4, sent / 4)) return undefined
+    }
+  }
+  return cvsOf(top).at
+}
+
+/** In front of a leaf stand all leaves and pairs to its left, and the parents above it. @param {number} leaf @param {number} depth @param {number} leafLen */
+const leafAt = (leaf, depth, leafLen) => leaf * leafLen + PAIR_LEN * (PAIRS_BEFORE[leaf] + depth)
+
+/** Parents whose first leaf this is. @param {number} leaf @param {number} depth */
+const levelsStartingAt = (leaf, depth) => leaf === 0 ? depth : Math.min(depth, 31 - Math.clz32(leaf & -leaf))
+
+/** Two pairs in the arena. @param {number} a words @param {number} b words */
+function isEqual (a, b) {
+  for (let i = 0; i < PAIR_WORDS; i++) if (u32[a + i] !== u32[b + i]) return false
+  return true
+}

@@ -1,0 +1,92 @@
+// The steps of one window of an encoding, while their bytes arrive: the walk gives them, the checker checks them.
+
+import { CHUNK_LEN, PAIR_LEN } from './constants.js'
+import { ENTER, LEAF } from './walk.js'
+import { encodedLen, forEachStep } from './perfect.js'
+import { overflows } from './arena.js'
+
+/** @import { Walk } from './walk.js' */
+
+/** What a step is. A parent also says which of its children follow. */
+export const IS_LEAF = 0
+export const IS_PARENT = 1
+export const HAS_LEFT = 2
+export const HAS_RIGHT = 4
+/** A perfect subtree that is wanted whole, and checked as one. */
+export const IS_SUBTREE = 8
+
+export class Plan {
+  #walk
+  #leafLen
+  /** The walk stands at a step that did not fit. */
+  #isHeld = false
+
+  /** Per step: what it is, its node number or else its byte offset in the blob, its bytes of the blob, its bytes in the encoding. */
+  kinds = /** @type {number[]} */ ([])
+  places = /** @type {number[]} */ ([])
+  spans = /** @type {number[]} */ ([])
+  lens = /** @type {number[]} */ ([])
+  /** Bytes of all steps in the encoding. */
+  len = 0
+
+  /** @param {Walk} walk  with subtrees @param {number} groupLog */
+  constructor (walk, groupLog) {
+    this.#walk = walk
+    this.#leafLen = CHUNK_LEN * 2 ** groupLog
+    this.fill()
+  }
+
+  get count () { return this.kinds.length }
+
+  /** Makes it the next window: as many steps as fit into the arena, or one leaf that is larger. */
+  fill () {
+    this.kinds.length = this.places.length = this.spans.length = this.lens.length = 0
+    this.len = 0
+    let chunks = 0
+    const walk = this.#walk
+    while (this.#isHeld || walk.next()) {
+      this.#isHeld = false
+      const len = walk.kind === ENTER ? PAIR_LEN : walk.kind === LEAF ? walk.len : encodedLen(this.#subtree(walk.start, walk.len))
+      if (walk.kind !== ENTER) chunks += Math.ceil(walk.len / CHUNK_LEN)
+      if (this.count > 0 && overflows(this.len + len, chunks)) {
+        this.#isHeld = true
+        return
+      }
+      if (walk.kind === ENTER) this.#add(IS_PARENT | (walk.hasLeft ? HAS_LEFT : 0) | (walk.hasRight ? HAS_RIGHT : 0), walk.node, 0, len)
+      else this.#add(walk.kind === LEAF ? IS_LEAF : IS_SUBTREE, walk.start, walk.len, len)
+      this.len += len
+    }
+  }
+
+  /** Forgets the first steps. @param {number} count @param {number} len  their bytes in the encoding */
+  drop (count, len) {
+    for (const list of [this.kinds, this.places, this.spans, this.lens]) list.splice(0, count)
+    this.len -= len
+  }
+
+  /** Takes subtrees apart into parents and leaves. @param {number} [from]  this step and those behind it */
+  expand (from = 0) {
+    if (!this.kinds.includes(IS_SUBTREE, from)) return
+    const [kinds, places, spans, lens] = [this.kinds, this.places, this.spans, this.lens].map(list => list.splice(from))
+    kinds.forEach((kind, i) => {
+      if (kind !== IS_SUBTREE) return this.#add(kind, places[i], spans[i], lens[i])
+      forEachStep(this.#subtree(places[i], spans[i]),
+        node => this.#add(IS_PARENT | HAS_LEFT | HAS_RIGHT, node, 0, PAIR_LEN),
+        (start, _at, len) => this.#add(IS_LEAF, start, len, len))
+    })
+  }
+
+  /** @param {number} step */
+  subtreeAt (step) { return this.#subtree(this.places[step], this.spans[step]) }
+
+  /** @param {number} start @param {number} len */
+  #subtree (start, len) { return { start, len, leafLen: this.#leafLen } }
+
+  /** @param {number} kind @param {number} place @param {number} span @param {number} len */
+  #add (kind, place, span, len) {
+    this.kinds.push(kind)
+    this.places.push(place)
+    this.spans.push(span)
+    this.lens.push(len)
+  }
+}
