@@ -1,10 +1,11 @@
 import neostandard from 'neostandard'
 
+const MOCHA = ['after', 'afterEach', 'before', 'beforeEach', 'describe', 'it']
+
 export default [
-  ...neostandard({ ignores: ['node_modules/', 'types/', 'coverage/', 'bench/node_modules/'] }),
+  ...neostandard({ ignores: ['**/node_modules/', 'types/', 'coverage/'] }),
   {
-    rules: {
-      'no-unused-vars': ['error', { argsIgnorePattern: '^_' }]
-    }
+    files: ['test/**'],
+    languageOptions: { globals: Object.fromEntries(MOCHA.map(name => [name, 'readonly'])) }
   }
 ]

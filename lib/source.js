@@ -41,17 +41,15 @@ export async function toRandomAccess (source) {
 }
 
 /**
- * The bytes of any source from start to end, in pieces. A stream that is not read to its end is cancelled.
+ * The bytes of any source from start to end, in pieces of at most 1 MiB. A stream that is not read to its end is cancelled.
  *
  * @param {Source} source
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal }} [options]  an abort does not wait for a source that is stuck
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * toPieces (source, { signal } = {}) {
   signal?.throwIfAborted()
-  if (source instanceof Uint8Array) {
-    yield source
-  } else if (isPath(source) || source instanceof Blob || isRandomAccess(source)) {
+  if (source instanceof Uint8Array || isPath(source) || source instanceof Blob || isRandomAccess(source)) {
     const file = await toRandomAccess(source)
     try {
       for (let at = 0; at < file.size; at += PIECE_LEN) {
@@ -65,11 +63,42 @@ export async function * toPieces (source, { signal } = {}) {
       await file.close()
     }
   } else {
-    for await (const piece of iterableOf(source)) {
-      signal?.throwIfAborted()
+    for await (const piece of abortable(iterableOf(source), signal)) {
       assertBytes('piece of the source', piece)
-      yield piece
+      for (let at = 0; at < piece.length; at += PIECE_LEN) {
+        signal?.throwIfAborted()
+        yield piece.subarray(at, at + PIECE_LEN)
+      }
     }
+  }
+}
+
+/**
+ * The same, until the signal: then it ends at once, and the source is told so without being waited for.
+ *
+ * @param {AsyncIterable<unknown> | Iterable<unknown>} iterable
+ * @param {AbortSignal} [signal]
+ */
+async function * abortable (iterable, signal) {
+  if (signal === undefined) return yield * iterable
+  const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
+  /** @type {(reason: unknown) => void} */
+  let onAbort = () => {}
+  const aborted = new Promise((_resolve, reject) => { onAbort = () => reject(signal.reason) })
+  aborted.catch(() => {}) // it is looked at only while a piece is waited for
+  signal.addEventListener('abort', onAbort, { once: true })
+  let isAtEnd = false
+  try {
+    while (true) {
+      signal.throwIfAborted()
+      const next = await Promise.race([iterator.next(), aborted])
+      isAtEnd = next.done === true
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {}) // a stuck source would keep us waiting
   }
 }
 

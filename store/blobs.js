@@ -138,7 +138,8 @@ export class BlobStore {
 
   /** Is the whole blob here? @param {BlobName} cid */
   async has (cid) {
-    return (await this.#record(parseRoot(cid)))?.complete ?? false
+    const root = parseRoot(cid)
+    return this.#whileOpen(async () => (await this.#catalog.record(root))?.complete ?? false)
   }
 
   /**
@@ -149,8 +150,12 @@ export class BlobStore {
    * @throws {BaoError} STORE_NOT_FOUND { cid }
    */
   async stat (cid) {
-    const { root, record } = await this.#find(cid, { isUse: false })
-    return { ...await this.#describe(root, record), present: await this.#presence.of(root, record) }
+    const root = parseRoot(cid)
+    return this.#whileOpen(async () => {
+      const record = await this.#catalog.record(root)
+      if (record === undefined) throw notFound(root)
+      return { ...await this.#describe(root, record), present: await this.#presence.of(root, record) }
+    })
   }
 
   /** All blobs, whole or in part, in the order of their hashes. @returns {AsyncGenerator<BlobStat>} */
@@ -220,8 +225,10 @@ export class BlobStore {
   async missing (cid, ranges) {
     const root = parseRoot(cid)
     const wanted = toRanges(ranges)
-    const record = await this.#record(root)
-    return record === undefined ? wanted : this.#presence.missing(root, record, wanted)
+    return this.#whileOpen(async () => {
+      const record = await this.#catalog.record(root)
+      return record === undefined ? wanted : this.#presence.missing(root, record, wanted)
+    })
   }
 
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
@@ -250,19 +257,19 @@ export class BlobStore {
     }
   }
 
-  /** @param {Uint8Array} root */
-  async #record (root) {
-    this.#assertOpen()
-    return this.#catalog.record(root)
-  }
-
-  /** @param {BlobName} cid @param {{ isUse?: boolean }} [options] */
-  async #find (cid, { isUse = true } = {}) {
+  /**
+   * A blob that is about to be read.
+   *
+   * @param {BlobName} cid
+   */
+  #find (cid) {
     const root = parseRoot(cid)
-    const record = await this.#record(root)
-    if (record === undefined) throw notFound(root)
-    if (isUse) this.#catalog.touch(root)
-    return { root, record }
+    return this.#whileOpen(async () => {
+      const record = await this.#catalog.record(root)
+      if (record === undefined) throw notFound(root)
+      this.#catalog.touch(root)
+      return { root, record }
+    })
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
@@ -304,10 +311,10 @@ export class BlobStore {
   async #explain (error, root, record) {
     if (this.#closing) return closed(error)
     if (!(error instanceof BaoError)) return error
-    const now = await this.#record(root)
+    const now = await this.#catalog.record(root)
     if (now === undefined) return notFound(root)
     if (now.id !== record.id) return new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause: error })
-    const { start, len } = placeOf(error)
+    const { start, len } = placeOf(error, record.size)
     return new BaoError('STORE_CORRUPT', `bytes ${start} to ${start + len} of ${toCid(root)} are damaged`, { cid: toCid(root), start, len, cause: error })
   }
 
@@ -337,11 +344,12 @@ async function * unverified (source, start, end, signal) {
   }
 }
 
-/** The bytes that a fault casts doubt on: a leaf's own, all below a parent. @param {BaoError} error */
-function placeOf ({ node, start = 0, len, wanted = 0 }) {
+/** The bytes that a fault casts doubt on: a leaf's own, all below a parent. @param {BaoError} error @param {number} size */
+function placeOf ({ node, start = 0, len, wanted = 0 }, size) {
   if (node === undefined) return { start, len: len ?? wanted }
-  const side = 2 ** levelOf(node)
-  return { start: (node + 1 - side) * CHUNK_LEN, len: 2 * side * CHUNK_LEN }
+  const side = 2 ** levelOf(node) * CHUNK_LEN
+  const first = (node + 1) * CHUNK_LEN - side
+  return { start: first, len: Math.min(2 * side, size - first) }
 }
 
 /** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */

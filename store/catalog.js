@@ -49,14 +49,22 @@ export class Catalog {
     return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
   }
 
-  /** All records, in the order of their hashes. @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>} */
+  /**
+   * All records, in the order of their hashes.
+   *
+   * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
+   * @throws {BaoError} STORE_CORRUPT { cid } for a damaged one, when all others have been given
+   */
   async * records () {
+    /** @type {Uint8Array | undefined} */
+    let firstDamaged
     for await (const [key, value] of this.#databases.index.iterator({ ...allBlobs, ...VIEWS })) {
       const root = hashOfKey(key)
       const record = unpackRecord(root, value)
-      if (record === undefined) throw damaged(root)
-      yield { root, record }
+      if (record !== undefined) yield { root, record }
+      else firstDamaged ??= root
     }
+    if (firstDamaged !== undefined) throw damaged(firstDamaged)
   }
 
   /**

@@ -25,6 +25,8 @@ export class Databases {
   #nextId = 0
   #promisedId = 0
   #promise = Promise.resolve()
+  /** False when leftovers could not be told from blobs: the next opening tries again. */
+  #isSwept = true
 
   /** @param {DatabasePair} pair @param {string} location @param {boolean} sync */
   constructor ({ index, data }, location, sync) {
@@ -77,8 +79,9 @@ export class Databases {
   async close (isClean) {
     try {
       if (isClean) {
-        this.#swept = this.#promisedId = this.#nextId
-        await this.#writeState(true)
+        this.#promisedId = this.#nextId
+        if (this.#isSwept) this.#swept = this.#nextId
+        await this.#writeState(this.#isSwept)
       }
     } finally {
       await Promise.all([this.index.close(), this.data.close()])
@@ -114,6 +117,7 @@ export class Databases {
       this.#swept = state.swept
       for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
       if (state.isClean || await this.#sweep()) this.#swept = this.#nextId
+      else this.#isSwept = false
     }
     await this.#writeState(false)
   }

@@ -43,13 +43,9 @@ export class IncomingBlob {
 
   /** Takes the next bytes. While one batch is being written the next is hashed. @param {Uint8Array} bytes */
   async write (bytes) {
-    // A piece of any size is taken in steps, so that no more than two batches are ever held.
-    for (let at = 0; at < bytes.length; at += BATCH_LEN) {
-      const part = bytes.subarray(at, at + BATCH_LEN)
-      this.#tree.update(part)
-      for (const extent of this.#cutter.add(part)) this.#add(extent)
-      if (this.#putLen >= BATCH_LEN) await this.#writeBatch()
-    }
+    this.#tree.update(bytes)
+    for (const extent of this.#cutter.add(bytes)) this.#add(extent)
+    if (this.#putLen >= BATCH_LEN) await this.#writeBatch()
   }
 
   /** The hash of everything so far: there must be no more. */

@@ -188,13 +188,14 @@ export class StoredOutboard {
 }
 
 /**
- * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the claimed size would have.
+ * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the claimed size would have;
+ * and a claim does not hide what is here.
  *
  * @param {Database} data
- * @param {{ id: number, size: number }} blob
+ * @param {{ id: number, size: number, sizeProven: boolean }} blob
  */
-export async function presentChunks (data, { id, size }) {
-  const chunks = chunkCount(size)
+export async function presentChunks (data, { id, size, sizeProven }) {
+  const chunks = sizeProven ? chunkCount(size) : Infinity
   /** @type {number[]} */
   const boundaries = []
   for await (const { lastChunk, page } of lowestPages(data, id)) {

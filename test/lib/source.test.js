@@ -1,0 +1,76 @@
+// What sources become, and how reading them ends.
+
+import { expect } from 'chai'
+import { toPieces } from '../../lib/source.js'
+import { hashStream, hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { MemoryLevel } from 'memory-level'
+import { collect, errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+
+/** A source that gives a piece and then nothing for ever. */
+const stuck = ended => (async function * () {
+  try {
+    yield noise(100)
+    await new Promise(() => {})
+  } finally {
+    ended?.()
+  }
+})()
+
+describe('sources', () => {
+  const bytes = noise(3_000_000)
+
+  it('come in pieces of at most 1 MiB, whatever they are', async () => {
+    for (const source of [bytes, new Blob([bytes]), [bytes], new Blob([bytes]).stream(), { size: bytes.length, read: (start, end) => bytes.subarray(start, end) }]) {
+      const pieces = []
+      for await (const piece of toPieces(source)) pieces.push(piece.length)
+      expect(Math.max(...pieces)).to.be.at.most(1 << 20)
+      expect(pieces.reduce((a, b) => a + b)).to.equal(bytes.length)
+    }
+  })
+
+  it('that are stuck do not hold up an abort', async () => {
+    const reason = new Error('enough')
+    for (const use of [
+      signal => collect(toPieces(stuck(), { signal })),
+      signal => hashStream(stuck(), { signal }),
+      async signal => {
+        const store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+        try {
+          await store.put(stuck(), { signal })
+        } finally {
+          expect(await collect(store.list())).to.have.length(0)
+          await store.close()
+        }
+      }
+    ]) {
+      const controller = new AbortController()
+      setTimeout(() => controller.abort(reason), 10)
+      expect(await errorOf(use(controller.signal))).to.equal(reason)
+    }
+  })
+
+  it('are told that no more is wanted', async () => {
+    let isClosed = false
+    const source = (async function * () {
+      try {
+        for (;;) yield noise(10)
+      } finally {
+        isClosed = true
+      }
+    })()
+    for await (const piece of toPieces(source, { signal: new AbortController().signal })) if (piece) break
+    expect(isClosed).to.equal(true)
+  })
+
+  it('that end too early are an error', async () => {
+    const source = { size: 2_000_000, read: (start, end) => bytes.subarray(start, Math.min(end, 1_500_000)) }
+    expect(await errorOf(hashStream(source))).to.include({ code: 'BAO_TRUNCATED', start: 1 << 20, wanted: 2_000_000 - (1 << 20) })
+    expect(await hashStream({ ...source, size: 1_500_000 })).to.deep.equal(hash(bytes.subarray(0, 1_500_000)))
+  })
+
+  it('that are none of these are refused', async () => {
+    for (const source of [undefined, null, 5, {}, [5], ['bytes']]) expect(await errorOf(hashStream(source))).to.be.instanceOf(TypeError)
+  })
+})

@@ -1,0 +1,80 @@
+// However long a blob is, a store holds no share of it, only what is on its way.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect } from 'chai'
+import { Hasher } from '../../lib/index.js'
+import { hex } from '../support/bytes.js'
+import { noise } from '../support/inputs.js'
+import { onDisk } from '../support/stores.js'
+
+const MIB = 1 << 20
+const SIZE = 256 * MIB
+const PIECE = noise(MIB, 121)
+const BOUND = 64 * MIB
+
+// Garbage is the engine's business: what is counted is what cannot be let go.
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc')
+
+function used () {
+  gc()
+  const { heapUsed, external } = process.memoryUsage() // `external` has the ArrayBuffers in it
+  return heapUsed + external
+}
+
+/** Pieces that differ from each other, made as they are asked for. @param {(at: number) => void} sample */
+async function * generated (sample) {
+  for (let at = 0; at < SIZE; at += PIECE.length) {
+    const piece = PIECE.slice()
+    new DataView(piece.buffer).setUint32(0, at)
+    if (at % (16 * MIB) === 0) sample(at)
+    yield piece
+  }
+}
+
+describe('store: memory', () => {
+  let place
+  before(async () => { place = await onDisk() })
+  after(() => place.remove())
+
+  it('stays bounded while a large blob is put, read, sent and received', async function () {
+    this.timeout(120_000)
+    const store = await place.open({ durability: 'process' })
+    const receiver = await onDisk()
+    try {
+      const there = await receiver.open({ durability: 'process' })
+      const idle = used()
+      let most = { len: 0, during: 'nothing' }
+      const sampler = during => () => {
+        const len = used() - idle
+        if (len > most.len) most = { len, during }
+      }
+      const { cid, size } = await store.put(generated(sampler('put')))
+      expect(size).to.equal(SIZE)
+
+      const hasher = new Hasher()
+      const sample = sampler('get')
+      let pieces = 0
+      for await (const piece of store.get(cid)) {
+        hasher.update(piece)
+        if (pieces++ % 1000 === 0) sample()
+      }
+      expect(hex(hasher.digest())).to.equal(hex(cid.multihash.digest))
+
+      const between = sampler('slice and receive')
+      const { complete } = await there.receive(cid, sampled(store.slice(cid), between))
+      expect(complete).to.equal(true)
+      expect(most.len, `at most ${Math.round(most.len / MIB)} MiB, during ${most.during}`).to.be.lessThan(BOUND)
+    } finally {
+      await receiver.remove()
+    }
+  })
+})
+
+async function * sampled (pieces, sample) {
+  let i = 0
+  for await (const piece of pieces) {
+    if (i++ % 128 === 0) sample()
+    yield piece
+  }
+}

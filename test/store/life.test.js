@@ -1,0 +1,503 @@
+// What a store promises about its own life: who may open it, what is left when it ends well, and what when it does not.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { BaoError, ChunkRanges, hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { LAYOUT_VERSION, packState, stateKey, unpackState } from '../../store/keys.js'
+import { same } from '../support/bytes.js'
+import { collect, errorOf, stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { expectSlip } from '../support/slips.js'
+import { entriesOf, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
+import { blobOf, isReceived, nextRound, sizeOf } from './worker.js'
+
+const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
+const MIB = 1 << 20
+
+/** Nothing in the data database that no record speaks of. */
+const expectNoOrphans = place => place.look(async ({ index, data }) => {
+  expect(idsWithout(await idsIn(data), await recordsIn(index)), 'ids with data and no record').to.deep.equal([])
+})
+
+/** The ids that no record has. */
+const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
+
+describe('store: life', () => {
+  forEachPlace(newPlace => {
+    it('what was put is there when the store is opened again', async () => {
+      const place = await newPlace()
+      const blobs = [1, 16_385, 70_001, 5_000_000].map(size => noise(size, size))
+      for (let life = 0; life < 3; life++) {
+        const store = await place.open()
+        for (const bytes of blobs) {
+          expect(await store.has(hash(bytes))).to.equal(life > 0)
+          expect(await store.put(bytes)).to.include({ isNew: life === 0 })
+          expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+        }
+        await store.close()
+      }
+      await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(blobs.length))
+    })
+
+    it('what was deleted is not', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const { cid } = await store.put(noise(3 * MIB))
+      await store.delete(cid)
+      await store.close()
+      const again = await place.open()
+      expect(await again.has(cid)).to.equal(false)
+      await again.close()
+      await place.look(async ({ data }) => expect(await idsIn(data)).to.deep.equal([]))
+    })
+
+    it('remembers when a blob was last used', async () => {
+      const place = await newPlace()
+      let store = await place.open()
+      const bytes = noise(20_000)
+      const { cid } = await store.put(bytes)
+      const { created, lastUsed: first } = await store.stat(cid)
+      expect(Math.abs(created - Date.now())).to.be.lessThan(5000)
+      const uses = [
+        () => store.bytes(cid, { end: 5 }),
+        () => collect(store.slice(cid, { start: 0, end: 1 })),
+        () => store.put(bytes)
+      ]
+      let before = first
+      for (const use of uses) {
+        await later()
+        await use()
+        const { lastUsed } = await store.stat(cid)
+        expect(lastUsed.getTime(), use.toString()).to.be.greaterThan(before.getTime())
+        await later()
+        await store.has(cid)
+        expect((await store.stat(cid)).lastUsed, 'asking is no use').to.deep.equal(lastUsed)
+        await store.close()
+        store = await place.open()
+        expect((await store.stat(cid)).lastUsed, 'after opening again').to.deep.equal(lastUsed)
+        before = lastUsed
+      }
+      expect((await store.stat(cid)).created).to.deep.equal(created)
+      for await (const listed of store.list()) expect(listed.lastUsed).to.deep.equal(before)
+    })
+
+    it('is not opened by a release that is too old for it', async () => {
+      const place = await newPlace()
+      await (await place.open()).close()
+      await place.look(async ({ index }) => {
+        const state = unpackState(await index.get(stateKey))
+        await index.put(stateKey, packState({ ...state, version: LAYOUT_VERSION + 1 }))
+      })
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const error = await errorOf(place.open())
+        expect(error).to.be.instanceOf(BaoError)
+        expect(error).to.include({ code: 'STORE_VERSION' })
+      }
+    })
+
+    it('the same content, put several times at once, is stored once', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const blobs = [noise(100, 1), noise(6 * MIB, 2)]
+      const results = await Promise.all([0, 1, 2, 3].flatMap(() => blobs.map(bytes => store.put(stream([bytes])))))
+      expect(results.filter(({ isNew }) => isNew)).to.have.length(blobs.length)
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await store.close()
+      await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(blobs.length))
+    })
+
+    it('who reads a blob that is deleted finishes, or is told; never are bytes wrong', async () => {
+      const bytes = noise(6 * MIB, 3)
+      const root = hash(bytes)
+      const slice = sliceOf(bytes)
+      const place = await newPlace()
+      const store = await place.open()
+      const afterwards = [
+        () => store.delete(root),
+        async () => { await store.delete(root); await store.put(bytes) },
+        async () => { await store.delete(root); await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB }) }
+      ]
+      for (const change of afterwards) {
+        for (const [read, expected] of [[() => store.get(root), bytes], [() => store.get(root, { verify: false }), bytes], [() => store.slice(root), slice]]) {
+          await store.put(bytes)
+          const pieces = read()
+          const { value } = await pieces.next()
+          let at = value.length
+          await change()
+          const error = await errorOf(async () => {
+            for await (const piece of pieces) {
+              if (!same(piece, expected.subarray(at, at + piece.length))) expect.fail(`bytes at ${at} are wrong`)
+              at += piece.length
+            }
+          })
+          // Nothing is damaged: the one thing it must not say is that.
+          if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_CHANGED'])
+          else expect(at).to.equal(expected.length)
+        }
+      }
+    })
+
+    it('who reads a part finishes, or is told, when the whole is put', async () => {
+      const bytes = noise(6 * MIB, 4)
+      const root = hash(bytes)
+      const range = { start: 0, end: 5 * MIB }
+      const place = await newPlace()
+      const store = await place.open()
+      for (const read of [() => store.get(root, range), () => store.get(root, { ...range, verify: false })]) {
+        await store.receive(root, sliceOf(bytes, range), range)
+        const pieces = read()
+        let at = (await pieces.next()).value.length
+        await store.put(bytes)
+        const error = await errorOf(async () => {
+          for await (const piece of pieces) {
+            if (!same(piece, bytes.subarray(at, at + piece.length))) expect.fail(`bytes at ${at} are wrong`)
+            at += piece.length
+          }
+        })
+        if (error) expect(error.code, error.stack).to.equal('STORE_CHANGED')
+        else expect(at).to.equal(range.end)
+        await store.delete(root)
+      }
+    })
+  })
+
+  describe('closing', () => {
+    const newStore = newStores()
+    const bytes = noise(MIB, 5)
+    const root = hash(bytes)
+
+    it('ends everything: each later call is refused', async () => {
+      const { store } = await newStore()
+      await store.put(bytes)
+      await store.close()
+      const calls = {
+        put: () => store.put(bytes),
+        get: () => collect(store.get(root)),
+        bytes: () => store.bytes(root),
+        stream: () => collect(store.stream(root)),
+        has: () => store.has(root),
+        stat: () => store.stat(root),
+        list: () => collect(store.list()),
+        delete: () => store.delete(root),
+        slice: () => collect(store.slice(root)),
+        receive: () => store.receive(root, sliceOf(bytes)),
+        missing: () => store.missing(root)
+      }
+      for (const [name, call] of Object.entries(calls)) expect(await errorOf(call), name).to.include({ code: 'STORE_CLOSED' })
+      await store.close() // may be said twice
+    })
+
+    it('is waited for by whoever asks for it a second time', async () => {
+      const { store, index } = await newStore()
+      const first = store.close()
+      await store.close()
+      expect(index.status).to.equal('closed')
+      await first
+    })
+
+    it('happens at the end of a scope', async () => {
+      const { store, index } = await newStore()
+      await store[Symbol.asyncDispose]()
+      expect(index.status).to.equal('closed')
+    })
+
+    it('in the middle of a put, a receive or a read ends them with a code', async () => {
+      const large = noise(9 * MIB, 6)
+      const slice = sliceOf(large)
+      const { store, place } = await newStore()
+      await store.put(bytes)
+      const put = gated([large.subarray(0, 6 * MIB)], [large.subarray(6 * MIB)])
+      const receive = gated([slice.subarray(0, 6 * MIB)], [slice.subarray(6 * MIB)])
+      const [putting, receiving] = [errorOf(store.put(put.source)), errorOf(store.receive(hash(large), receive.source))]
+      const reading = store.get(root)
+      await reading.next()
+      await put.reached
+      await receive.reached
+      await store.close()
+      put.open()
+      receive.open()
+      expect(await putting).to.include({ code: 'STORE_CLOSED' })
+      expect(await receiving).to.include({ code: 'STORE_CLOSED' })
+      const rest = await errorOf(collect(reading))
+      if (rest) expect(rest).to.include({ code: 'STORE_CLOSED' })
+
+      const again = await place.open()
+      expect(await again.has(hash(large))).to.equal(false)
+      const { present } = await again.stat(hash(large))
+      expect(present.contains(0, 4096), 'a batch was acknowledged by being kept').to.equal(true)
+      expect(same(await again.bytes(hash(large), { end: 4 * MIB }), large.subarray(0, 4 * MIB))).to.equal(true)
+      await again.close()
+      await expectNoOrphans(place)
+    })
+
+    it('in the middle of a delete leaves nothing behind, at the latest when it is opened again', async () => {
+      for (let steps = 0; steps < 30; steps++) {
+        const { store, place } = await newStore()
+        await store.put(bytes)
+        const deleting = errorOf(store.delete(root))
+        for (let i = 0; i < steps; i++) await undefined
+        await store.close()
+        const error = await deleting
+        const again = await place.open()
+        const isThere = await again.has(root)
+        if (isThere) expect(same(await again.bytes(root), bytes)).to.equal(true)
+        await again.close()
+        await place.look(async ({ data }) => expect(await idsIn(data), `after ${steps} steps`).to.have.length(isThere ? 1 : 0))
+        if (error) expect(error, `after ${steps} steps`).to.include({ code: 'STORE_CLOSED' })
+      }
+    })
+  })
+
+  describe('writes that fail', () => {
+    const newStore = newStores()
+    const large = noise(10 * MIB, 7)
+
+    /** Neither the store nor its databases show anything. */
+    async function expectNothing ({ store, place, index, data }) {
+      expect(await collect(store.list())).to.have.length(0)
+      expect(await store.has(hash(large))).to.equal(false)
+      expect(await entriesOf(data)).to.deep.equal([])
+      expect(await recordsIn(index)).to.deep.equal([])
+      await store.close()
+      const again = await place.open()
+      expect(await collect(again.list())).to.have.length(0)
+    }
+
+    for (const place of [0, 1, 100_000, 5 * MIB, 10 * MIB]) {
+      it(`a put whose source throws after ${place} bytes leaves nothing`, async () => {
+        const made = await newStore()
+        const reason = new Error('no more')
+        const source = (async function * () {
+          yield * stream([large.subarray(0, place >> 1), large.subarray(place >> 1, place)])
+          throw reason
+        })()
+        expect(await errorOf(made.store.put(source))).to.equal(reason)
+        await expectNothing(made)
+      })
+
+      it(`a put that is aborted after ${place} bytes leaves nothing`, async () => {
+        const made = await newStore()
+        const controller = new AbortController()
+        const reason = new Error('enough')
+        if (place === 0) controller.abort(reason)
+        let isClosed = false
+        const source = (async function * () {
+          try {
+            for (let at = 0; at < large.length; at += 100_000) yield large.subarray(at, at + 100_000)
+          } finally {
+            isClosed = true
+          }
+        })()
+        const onProgress = ({ detail }) => { if (detail.done >= place) controller.abort(reason) }
+        expect(await errorOf(made.store.put(source, { signal: controller.signal, onProgress }))).to.equal(reason)
+        if (place > 0) expect(isClosed, 'the source is let go').to.equal(true)
+        await expectNothing(made)
+      })
+    }
+
+    it('a put whose pieces are no bytes leaves nothing', async () => {
+      const made = await newStore()
+      await expectSlip('piece of the source', () => made.store.put([large, 'text']))
+      await expectNothing(made)
+    })
+
+    it('a put whose data cannot be written leaves nothing', async () => {
+      for (let failing = 0; failing < 4; failing++) {
+        const made = await newStore()
+        const reason = new Error('the disk is full')
+        failOnce(made.data, 'batch', failing, reason)
+        const error = await errorOf(made.store.put(large))
+        if (failing < 3) expect(error).to.equal(reason)
+        if (error) await expectNothing(made)
+      }
+    })
+
+    it('a put whose record cannot be written leaves nothing', async () => {
+      const made = await newStore()
+      const reason = new Error('the disk is full')
+      failOnce(made.index, 'batch', 0, reason)
+      expect(await errorOf(made.store.put(large))).to.equal(reason)
+      await expectNothing(made)
+    })
+
+    it('a put that cannot clean up after itself leaves nothing once the store is opened again', async () => {
+      const made = await newStore()
+      failOnce(made.data, 'clear', 0, new Error('the disk is full'))
+      const reason = new Error('no more')
+      const source = (async function * () {
+        yield large
+        throw reason
+      })()
+      expect(await errorOf(made.store.put(source))).to.equal(reason)
+      await made.store.close()
+      const again = await made.place.open()
+      await expectNothing({ ...made, store: again })
+    })
+
+    it('a put that cannot delete the part it replaces does not lose the whole', async () => {
+      const { store, place, data } = await newStore()
+      const range = { start: 0, end: MIB }
+      await store.receive(hash(large), sliceOf(large, range), range)
+      failOnce(data, 'clear', 0, new Error('the disk is full'))
+      await errorOf(store.put(large))
+      // Whatever was answered: what is said to be there is there.
+      if (await store.has(hash(large))) expect(same(await store.bytes(hash(large)), large)).to.equal(true)
+      await store.close()
+      const again = await place.open()
+      if (await again.has(hash(large))) expect(same(await again.bytes(hash(large)), large)).to.equal(true)
+      await again.close()
+      await expectNoOrphans(place)
+    })
+
+    it('a delete that fails halfway is finished when the store is opened again', async () => {
+      const { store, place, data } = await newStore()
+      await store.put(large)
+      failOnce(data, 'clear', 0, new Error('the disk is full'))
+      await errorOf(store.delete(hash(large)))
+      await store.close()
+      const again = await place.open()
+      await again.close()
+      await expectNoOrphans(place)
+    })
+  })
+
+  describe('on a disk', () => {
+    let place
+    const children = []
+    beforeEach(async () => { place = await onDisk() })
+    afterEach(async () => {
+      for (const child of children.splice(0)) await killed(child)
+      await place.remove()
+    })
+
+    /** Starts the worker. @returns {import('node:child_process').ChildProcess & { lines: AsyncIterator<string> }} */
+    function start (task, ...args) {
+      const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+      child.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      children.push(child)
+      return child
+    }
+
+    it('is made where there was nothing', async () => {
+      const store = await BlobStore.open(join(place.where, 'a', 'b'))
+      await store.put(Uint8Array.of(1))
+      await store.close()
+    })
+
+    it('cannot be made where there is something else', async () => {
+      const path = join(place.where, 'file')
+      await writeFile(path, 'text')
+      expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
+    })
+
+    it('is open once in a process', async () => {
+      const store = await place.open()
+      const { cid } = await store.put(Uint8Array.of(1))
+      for (let attempt = 0; attempt < 2; attempt++) {
+        expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
+      }
+      expect(await store.bytes(cid), 'the first is not harmed').to.deep.equal(Uint8Array.of(1))
+      await store.close()
+      expect(await (await place.open()).has(cid)).to.equal(true)
+    })
+
+    it('is open in one process', async () => {
+      const child = start('hold')
+      expect((await child.lines.next()).value).to.equal('open')
+      expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
+      await killed(child)
+      await place.open()
+    })
+
+    it('takes no other durability than the two', async () => {
+      expect(await errorOf(place.open({ durability: 'never' }))).to.be.instanceOf(TypeError)
+      const store = await place.open({ durability: 'process' })
+      const { cid } = await store.put(noise(MIB))
+      expect(await store.has(cid)).to.equal(true)
+    })
+
+    it('survives being killed again and again', async function () {
+      this.timeout(60_000)
+      /** By number: what was promised about a blob; with a question mark, what was under way. */
+      const known = new Map()
+      let first = 0
+      let leftovers = 0
+      // With the ninth of ten or eleven pieces, numbered from 0, the first batch goes to the disk.
+      for (const mark of [
+        'begin put', 'given put 4', 'given put 9', 'given put 10', 'done put',
+        'begin receive', 'given receive 4', 'given receive 9', 'done receive',
+        'begin delete', 'done delete', 'given put 10'
+      ]) {
+        const child = start('work', mark.includes('receive') ? nextRound(first) + 1 : nextRound(first))
+        let killing
+        for await (const line of { [Symbol.asyncIterator]: () => child.lines }) {
+          const [event, what, number, given] = line.split(' ')
+          if (event === 'open') continue
+          const i = Number(number)
+          if (event !== 'given') known.set(i, event === 'done' ? what : `${what}?`)
+          first = Math.max(first, i + 1)
+          const isMark = mark === (event === 'given' ? `given ${what} ${given}` : `${event} ${what}`)
+          if (isMark && sizeOf(i) > 4 * MIB) killing ??= killed(child)
+        }
+        await killing
+
+        leftovers += await place.look(async ({ index, data }) => idsWithout(await idsIn(data), await recordsIn(index)).length)
+        const store = await place.open()
+        for (const [i, state] of known) await expectKept(store, i, state)
+        await store.close()
+        await expectNoOrphans(place)
+        // What is there after one death must be there after the next one too; to be quick, only the last are looked at again.
+        for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
+      }
+      expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
+    })
+  })
+})
+
+/** @param {number} i  number of the blob @param {string} state  what was promised, with a question mark when it was under way */
+async function expectKept (store, i, state) {
+  const bytes = blobOf(i)
+  const root = hash(bytes)
+  const isThere = await store.has(root)
+  if (state === 'put' || state === 'receive') expect(isThere, `blob ${i} after ${state}`).to.equal(true)
+  if (state === 'delete') expect(isThere, `blob ${i} after ${state}`).to.equal(false)
+  if (isThere) {
+    expect(same(await store.bytes(root), bytes), `bytes of blob ${i}`).to.equal(true)
+    return
+  }
+  const stat = await errorOf(async () => {
+    const { present } = await store.stat(root)
+    expect(state, `blob ${i}`).to.match(/\?$/)
+    expect(isReceived(i), `blob ${i} is shown in part, but was not received`).to.equal(true)
+    for (const [start, end] of present.toBytes(bytes.length)) {
+      expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `part of blob ${i}`).to.equal(true)
+    }
+    expect((await store.missing(root)).equals(ChunkRanges.all.canonical(bytes.length).difference(present))).to.equal(true)
+  })
+  if (stat) expect(stat, stat.stack).to.include({ code: 'STORE_NOT_FOUND' })
+}
+
+/** The clock that `lastUsed` is read from counts milliseconds. */
+const later = () => new Promise(resolve => setTimeout(resolve, 3))
+
+/** Makes one call of a database's method fail. */
+function failOnce (database, method, which, error) {
+  const original = database[method]
+  let calls = 0
+  database[method] = function (...args) {
+    return calls++ === which ? Promise.reject(error) : original.apply(this, args)
+  }
+}
+
+/** Ends a process that was started here, as a power cut would. */
+async function killed (child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}

@@ -1,0 +1,212 @@
+// Any sequence of calls leaves the store with what a plain Map would have.
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { ChunkRanges, hash } from '../../lib/index.js'
+import { SliceVerifier } from '../../verifier/index.js'
+import { flipped, header, same } from '../support/bytes.js'
+import { collect, errorOf, feed, ragged, stream, whole } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { holds } from '../support/property.js'
+import { entriesOf, idsIn, inMemory, sliceOf } from '../support/stores.js'
+
+const GROUP = 16384
+/** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
+const BLOBS = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5].map((size, i) => {
+  const bytes = noise(size, 111 + i)
+  return { bytes, root: hash(bytes), chunks: Math.max(1, Math.ceil(size / 1024)) }
+})
+
+const blob = fc.nat(BLOBS.length - 1)
+/** Two places in a blob, as shares of it, a little beyond its end. */
+const share = fc.double({ min: 0, max: 1.1, noNaN: true })
+const pair = fc.tuple(share, share)
+const call = fc.oneof(
+  fc.record({ do: fc.constant('put'), blob }),
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('receive'), blob, pair, claim: fc.option(fc.nat(70 * GROUP), { nil: undefined, freq: 5 }), flip: fc.option(share, { nil: undefined, freq: 4 }) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), blob, pair, verify: fc.boolean() }) },
+  fc.record({ do: fc.constant('slice'), blob, pair }),
+  fc.record({ do: fc.constant('missing'), blob, pair }),
+  fc.record({ do: fc.constant('delete'), blob }),
+  fc.record({ do: fc.constant('reopen') })
+)
+
+/** What the store is expected to have of a blob: whole groups. */
+class Model {
+  #groups = new Map()
+
+  /** @param {number} i */
+  of (i) {
+    if (BLOBS[i].bytes.length === 0) return ChunkRanges.all.canonical(0)
+    return this.#groups.get(i) ?? ChunkRanges.none
+  }
+
+  isThere (i) { return !this.of(i).isEmpty }
+  isWhole (i) { return this.of(i).contains(0, BLOBS[i].chunks) }
+  add (i, ranges) { if (!ranges.isEmpty) this.#groups.set(i, this.of(i).union(ranges)) }
+  delete (i) { return this.#groups.delete(i) }
+  get ids () { return this.#groups.size }
+}
+
+const span = ({ bytes }, [a, b]) => {
+  const [start, end] = [a, b].map(share => Math.floor(share * bytes.length)).sort((x, y) => x - y)
+  return { start, end }
+}
+
+/** The groups that a range touches; what lies beyond the end means the last. */
+const groupsOf = ({ bytes, chunks }, ranges) => ranges.canonical(bytes.length).roundToGroups(4).intersect(new ChunkRanges([0, chunks]))
+
+const CALLS = {
+  async put ({ store, model }, { blob }) {
+    const { bytes, chunks } = BLOBS[blob]
+    const { isNew } = await store.put(stream(ragged(bytes, 1)))
+    expect(isNew).to.equal(!model.isWhole(blob))
+    if (bytes.length > 0) model.add(blob, new ChunkRanges([0, chunks]))
+  },
+
+  async receive ({ store, model }, { blob, pair, claim, flip }) {
+    const { bytes, root } = BLOBS[blob]
+    const { start, end } = span(BLOBS[blob], pair)
+    const ranges = ChunkRanges.fromBytes(start, Math.max(start + 1, end))
+    let slice = sliceOf(bytes, ranges)
+    if (claim !== undefined) slice.set(header(claim))
+    if (flip !== undefined) slice = flipped(slice, Math.min(slice.length - 1, Math.floor(flip * slice.length)))
+    // The verifier says how far the slice may be believed. Whole groups of that are kept.
+    const verifier = new SliceVerifier({ root, ranges })
+    const { leaves, error } = feed(verifier, whole(slice))
+    let believed = ChunkRanges.none
+    for (const { offset, bytes: leaf } of leaves) {
+      for (let at = Math.ceil(offset / GROUP) * GROUP; at < offset + leaf.length; at += GROUP) {
+        const end = Math.min(at + GROUP, bytes.length)
+        if (end <= offset + leaf.length) believed = believed.union(ChunkRanges.fromBytes(at, end))
+      }
+    }
+    const fresh = believed.difference(model.of(blob))
+    const results = []
+    const got = await errorOf(async () => results.push(await store.receive(root, stream(ragged(slice, 2)), ranges)))
+    expect(got?.code, got?.stack).to.equal(error?.code)
+    model.add(blob, believed)
+    if (error === undefined) {
+      expect(results[0]).to.deep.equal({ received: lenOf(fresh, bytes), complete: model.isWhole(blob) })
+    }
+  },
+
+  async get ({ store, model }, { blob, pair, verify }) {
+    const { bytes, root } = BLOBS[blob]
+    const { start, end } = span(BLOBS[blob], pair)
+    const got = []
+    const error = await errorOf(async () => got.push(await store.bytes(root, { start, end, verify })))
+    if (!model.isThere(blob)) return expect(error).to.include({ code: 'STORE_NOT_FOUND' })
+    const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(start, end)).difference(model.of(blob))
+    if (!missing.isEmpty) {
+      expect(error).to.include({ code: 'STORE_MISSING' })
+      if (start < bytes.length && await isProven(store, root)) expect(error.ranges.boundaries).to.deep.equal(missing.boundaries)
+    } else {
+      expect(error, error?.stack).to.equal(undefined)
+      expect(same(got[0], bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
+    }
+  },
+
+  async slice ({ store, model }, { blob, pair }) {
+    const { bytes, root } = BLOBS[blob]
+    const { start, end } = span(BLOBS[blob], pair)
+    const ranges = { start, end: Math.max(start + 1, end) }
+    const got = []
+    const error = await errorOf(async () => got.push(await collect(store.slice(root, ranges))))
+    if (!model.isThere(blob)) return expect(error).to.include({ code: 'STORE_NOT_FOUND' })
+    // Without a proven length the store may not know what the end of the blob is, nor tell it.
+    if (!await isProven(store, root)) return
+    const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(ranges.start, ranges.end)).difference(model.of(blob))
+    if (!missing.isEmpty) expect(error).to.include({ code: 'STORE_MISSING' })
+    else expect(same(got[0], sliceOf(bytes, ranges)), `slice ${start} to ${end}`).to.equal(true)
+  },
+
+  async missing ({ store, model }, { blob, pair }) {
+    const { root } = BLOBS[blob]
+    const { start, end } = span(BLOBS[blob], pair)
+    const ranges = ChunkRanges.fromBytes(start, end)
+    const missing = await store.missing(root, ranges)
+    if (!model.isThere(blob)) expect(missing.boundaries).to.deep.equal(ranges.boundaries)
+    else if (await isProven(store, root)) expect(missing.boundaries).to.deep.equal(groupsOf(BLOBS[blob], ranges).difference(model.of(blob)).boundaries)
+    else expect(missing.intersect(model.of(blob)).boundaries, 'what is here is not missing').to.deep.equal([])
+  },
+
+  async delete ({ store, model }, { blob }) {
+    expect(await store.delete(BLOBS[blob].root)).to.equal(model.delete(blob))
+  },
+
+  async reopen (real) {
+    await real.store.close()
+    real.store = await real.place.open()
+  }
+}
+
+const isProven = async (store, root) => (await store.stat(root)).sizeProven
+
+const lenOf = (ranges, bytes) => ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+
+/** Everything, at the end. */
+async function expectAll ({ store, model, place }) {
+  const listed = []
+  for await (const { cid } of store.list()) listed.push(cid.toString())
+  expect(listed).to.have.length(model.ids)
+  for (const [i, { bytes, root }] of BLOBS.entries()) {
+    expect(await store.has(root)).to.equal(model.isWhole(i))
+    if (!model.isThere(i)) continue
+    const { present, complete } = await store.stat(root)
+    expect(complete).to.equal(model.isWhole(i))
+    expect(present.boundaries).to.deep.equal(model.of(i).boundaries)
+    for (const [start, end] of present.toBytes(bytes.length)) {
+      expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`).to.equal(true)
+    }
+  }
+  expect(await idsIn(place.where.data)).to.have.length(model.ids)
+  expect((await entriesOf(place.where.data)).length).to.be.at.least(model.ids)
+}
+
+describe('store: model', () => {
+  it('any calls, one after the other', () => holds('store: model', fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
+    const place = await inMemory()
+    const real = { place, store: await place.open(), model: new Model() }
+    try {
+      for (const call of calls) await CALLS[call.do](real, call)
+      await expectAll(real)
+      await CALLS.reopen(real)
+      await expectAll(real)
+    } finally {
+      await place.remove()
+    }
+  }), 100))
+
+  it('any calls, all at once, lose nothing and mix nothing up', () => holds('store: model at once', fc.asyncProperty(
+    fc.array(fc.record({ what: fc.constantFrom('put', 'receive', 'get', 'missing', 'delete'), blob, pair }), { minLength: 2, maxLength: 12 }), async calls => {
+      const place = await inMemory()
+      const store = await place.open()
+      const run = {
+        put: ({ bytes }) => store.put(stream(ragged(bytes, 1))),
+        receive: ({ bytes, root }, { start, end }) => store.receive(root, stream(ragged(sliceOf(bytes, { start, end }), 2)), { start, end }),
+        get: async ({ bytes, root }, { start, end }) => {
+          const got = []
+          const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
+          if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
+          else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
+        },
+        missing: ({ root }) => store.missing(root),
+        delete: ({ root }) => store.delete(root)
+      }
+      try {
+        await Promise.all(calls.map(({ what, blob, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair))))
+        for (const { bytes, root } of BLOBS) {
+          if (await errorOf(store.stat(root))) continue
+          const { present, complete } = await store.stat(root)
+          for (const [start, end] of present.toBytes(bytes.length)) {
+            expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
+          }
+          // Whatever was lost from sight could never be completed.
+          if (complete) continue
+          expect((await store.receive(root, sliceOf(bytes))).complete).to.equal(true)
+        }
+      } finally {
+        await place.remove()
+      }
+    }), 60))
+})

@@ -1,0 +1,97 @@
+// Ways to hand bytes over, and to look at what came out.
+import { concat } from './bytes.js'
+import { chunkCount, selected } from './twin/tree.js'
+
+export const whole = bytes => [bytes]
+
+export const oneByOne = bytes => pieces(bytes, () => 1)
+
+/** Pieces of 0 to 4095 bytes, short ones more often; the same ones for the same `seed`. */
+export function ragged (bytes, seed) {
+  let s = seed >>> 0 || 1
+  return pieces(bytes, () => {
+    s = (Math.imul(s, 1664525) + 1013904223) >>> 0
+    return (s >>> 8) % (1 << (s >>> 28) % 13)
+  })
+}
+
+function pieces (bytes, nextLen) {
+  const out = []
+  for (let at = 0; at < bytes.length;) {
+    const len = nextLen()
+    out.push(bytes.subarray(at, at + len))
+    at += len
+  }
+  return out
+}
+
+/**
+ * Feeds a verifier to the end, or until it throws. A verifier gives what stood before a fault first and throws at the
+ * next call, so the end is told twice.
+ *
+ * @returns {{ leaves: Array<{ offset: number, bytes: Uint8Array }>, error?: any }} leaves with their neighbours joined
+ */
+export function feed (verifier, pieces) {
+  const leaves = []
+  try {
+    for (const piece of pieces) leaves.push(...verifier.write(piece))
+    leaves.push(...verifier.flush())
+    verifier.end()
+  } catch (error) {
+    return { leaves: joined(leaves), error }
+  }
+  return { leaves: joined(leaves) }
+}
+
+/** How leaves are cut is the sender's and verifier's business: neighbours are joined, empty ones left out. */
+export function joined (leaves) {
+  const runs = []
+  for (const { offset, bytes } of leaves) {
+    const last = runs.at(-1)
+    if (last && last.offset + last.len === offset) {
+      last.parts.push(bytes)
+      last.len += bytes.length
+    } else if (bytes.length > 0) {
+      runs.push({ offset, len: bytes.length, parts: [bytes] })
+    }
+  }
+  return runs.map(({ offset, parts }) => ({ offset, bytes: concat(parts) }))
+}
+
+/** What must come out for a query: the chosen chunks of `bytes`, neighbours joined. */
+export function chosenRuns (bytes, boundaries) {
+  const leaves = [...selected(bytes.length, boundaries)].sort((a, b) => a - b)
+    .map(chunk => ({ offset: chunk * 1024, bytes: bytes.subarray(chunk * 1024, chunk * 1024 + 1024) }))
+  return joined(leaves)
+}
+
+/** Whether a query proves the size: only the last chunk does. */
+export const provesSize = (size, boundaries) => selected(size, boundaries).has(chunkCount(size) - 1)
+
+/** Only those bytes of leaves that lie in [start, end), in one piece. */
+export const within = (leaves, start, end) =>
+  concat(leaves.map(({ offset, bytes }) => bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))))
+
+/** What an async iterable gives, as bytes. */
+export async function collect (parts) {
+  const out = []
+  for await (const part of parts) out.push(part)
+  return concat(out)
+}
+
+/** What a function or promise throws, or undefined. */
+export async function errorOf (action) {
+  try {
+    await (typeof action === 'function' ? action() : action)
+  } catch (error) {
+    return error
+  }
+}
+
+/** An async iterable over pieces, which come one turn of the event loop apart. */
+export async function * stream (pieces) {
+  for (const piece of pieces) {
+    await undefined
+    yield piece
+  }
+}

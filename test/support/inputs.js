@@ -1,0 +1,53 @@
+// The three input generators of the vectors, and test keys. See the vectors' `about.input_generators`.
+
+/** The key and context that the official BLAKE3 vectors use. */
+export const KEY = new TextEncoder().encode('whats the Elvish word for friend')
+export const CONTEXT = 'BLAKE3 2019-12-27 16:29:52 test vectors context'
+
+const GENERATORS = {
+  /** Byte i is i mod 251: no power of two divides the period, so no two chunks or blocks are alike. */
+  b3 (out) {
+    for (let i = 0; i < out.length; i++) out[i] = i % 251
+  },
+
+  /** A 32-bit little-endian counter from 1. */
+  bao (out) {
+    for (let i = 0; i < out.length; i++) out[i] = ((i >>> 2) + 1) >>> (8 * (i & 3))
+  },
+
+  /** Xorshift with 32 bits of state: bytes without structure. */
+  xs (out, seed) {
+    let s = seed >>> 0 || 0x9e3779b9
+    for (let i = 0; i < out.length; i++) {
+      s ^= s << 13
+      s ^= s >>> 17
+      s ^= s << 5
+      out[i] = s >>> 24
+    }
+  }
+}
+
+const made = new Map()
+
+/**
+ * The bytes a vector names. One copy per name is kept for the whole run, so callers must not write into it.
+ *
+ * @param {{ gen: 'b3' | 'bao' | 'xs', len: number, seed?: number }} name
+ * @returns {Uint8Array}
+ */
+export function input ({ gen, len, seed = 0 }) {
+  const key = `${gen} ${seed} ${len}`
+  if (!made.has(key)) {
+    const bytes = new Uint8Array(len)
+    GENERATORS[gen](bytes, seed)
+    made.set(key, bytes)
+  }
+  return made.get(key)
+}
+
+/** `len` bytes without structure; the same ones for the same `seed`. Not kept, so the caller may write into them. */
+export const noise = (len, seed = 1) => {
+  const bytes = new Uint8Array(len)
+  GENERATORS.xs(bytes, seed)
+  return bytes
+}

@@ -1,0 +1,53 @@
+// Properties over random cases. A seed that once failed is kept in test/property/seeds.json and replayed before new ones are drawn.
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+
+const seeds = JSON.parse(readFileSync(new URL('../property/seeds.json', import.meta.url), 'utf8'))
+
+/** PROPERTY_EFFORT=20 looks twenty times as hard. */
+const EFFORT = Number(process.env.PROPERTY_EFFORT ?? 1)
+
+/**
+ * @param {string} name  of the property, as in seeds.json
+ * @param {any} property  of fast-check, sync or async
+ * @param {number} [runs]
+ */
+export async function holds (name, property, runs = 100) {
+  for (const known of seeds[name] ?? []) await fc.assert(property, known)
+  const result = await fc.check(property, { numRuns: runs * EFFORT })
+  if (result.failed) {
+    const entry = JSON.stringify({ seed: result.seed, path: result.counterexamplePath })
+    throw new Error(`${fc.defaultReportMessage(result)}\n\nTo keep this case, add to "${name}" in seeds.json: ${entry}`, { cause: result.errorInstance })
+  }
+}
+
+/** Sizes of blobs: any, but often at the edge of a chunk. @param {number} max */
+export const sizes = max => fc.oneof(
+  fc.nat(max),
+  fc.tuple(fc.nat(Math.floor(max / 1024) - 1), fc.constantFrom(-1, 0, 1)).map(([chunks, by]) => Math.max(0, chunks * 1024 + by))
+)
+
+/** Boundary lists of up to three ranges, that may lie beyond the end of a blob of `max` bytes. */
+export const boundaries = max => fc.oneof(
+  { weight: 8, arbitrary: fc.uniqueArray(fc.nat(Math.ceil(max / 1024) + 4), { maxLength: 6 }).map(sorted) },
+  { weight: 1, arbitrary: fc.constantFrom([], [0], [0, 1], [Number.MAX_SAFE_INTEGER], [0, 1, Number.MAX_SAFE_INTEGER]) }
+)
+
+export const groupLogs = fc.integer({ min: 0, max: 5 })
+
+const sorted = numbers => numbers.sort((a, b) => a - b)
+
+/** What the functions under test are asked to do in one of the three modes. */
+export const keys = fc.option(fc.uint8Array({ minLength: 32, maxLength: 32 }), { nil: undefined })
+
+/**
+ * Cuts of `bytes` at any places, so that empty pieces occur.
+ *
+ * @param {number[]} places  each between 0 and 1
+ */
+export function cutAt (bytes, places) {
+  const cuts = [0, ...sorted(places.map(place => Math.floor(place * bytes.length))), bytes.length]
+  return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end))
+}
+
+export const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 8 })

@@ -1,0 +1,16 @@
+// The (start, len) pairs of bao's vectors are 64-bit integers; spans here are numbers.
+import { integer } from './vectors.js'
+
+const LIMIT = BigInt(Number.MAX_SAFE_INTEGER)
+
+/**
+ * What bao calls a slice of `len` bytes at `start`. Both may reach 2^64 - 1, which lies beyond the end of every blob here
+ * as well as the last number does.
+ */
+export function span (start, len) {
+  const from = BigInt(integer(start))
+  const to = from + BigInt(integer(len))
+  return { start: clamped(from, LIMIT - 1n), end: clamped(to, LIMIT) }
+}
+
+const clamped = (value, limit) => Number(value < limit ? value : limit)

@@ -1,0 +1,147 @@
+// BLAKE3, slowly and by recursion. It shares no line with lib/ and is made to be compared with the paper by eye:
+// the tests ask it what the answer is. Source: BLAKE3 paper 2.1 to 2.6.
+
+const CHUNK_START = 1
+const CHUNK_END = 2
+const PARENT = 4
+const ROOT = 8
+const KEYED_HASH = 16
+const DERIVE_KEY_CONTEXT = 32
+const DERIVE_KEY_MATERIAL = 64
+
+const IV = [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19]
+const PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
+const COLUMNS = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]
+const DIAGONALS = [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]
+
+/** @typedef {{ key: ArrayLike<number>, flag: number }} Mode  what every compression of one computation shares */
+/** @typedef {{ cv: ArrayLike<number>, block: Uint8Array, counter: number, flags: number }} Last
+ *  The last compression of a subtree, not yet made: whether it is the root is known only to whoever stands above. */
+
+/** @type {Mode} */
+export const HASH = { key: IV, flag: 0 }
+
+/** @param {Uint8Array} key  32 bytes @returns {Mode} */
+export const keyed = key => ({ key: words(key), flag: KEYED_HASH })
+
+/** @param {string} context @returns {Mode} */
+export function derived (context) {
+  const asContext = { key: IV, flag: DERIVE_KEY_CONTEXT }
+  return { key: words(rootBytes(subtree(new TextEncoder().encode(context), 0, asContext))), flag: DERIVE_KEY_MATERIAL }
+}
+
+/** The mode that an options object of the library asks for. @returns {Mode} */
+export const modeOf = ({ key, context } = {}) => key ? keyed(key) : context === undefined ? HASH : derived(context)
+
+export const hash = (bytes, length = 32, mode = HASH, position = 0) => rootBytes(subtree(bytes, 0, mode), length, position)
+
+/** The chaining value of bytes that stand at `firstChunk`, as no root. */
+export const chainingValue = (bytes, firstChunk, mode = HASH) => cvBytes(subtree(bytes, firstChunk, mode))
+
+/** The length of the left side: the largest 1024 * 2^k below `len`. */
+export function leftLen (len) {
+  let left = 1024
+  while (left * 2 < len) left *= 2
+  return left
+}
+
+/** @returns {Last} */
+export function subtree (bytes, firstChunk, mode) {
+  if (bytes.length <= 1024) return chunk(bytes, firstChunk, mode)
+  const split = leftLen(bytes.length)
+  const left = subtree(bytes.subarray(0, split), firstChunk, mode)
+  const right = subtree(bytes.subarray(split), firstChunk + split / 1024, mode)
+  return parent(cvBytes(left), cvBytes(right), mode)
+}
+
+/** @returns {Last} */
+function chunk (bytes, index, mode) {
+  let cv = mode.key
+  let start = CHUNK_START
+  while (bytes.length > 64) {
+    cv = compress(cv, bytes.subarray(0, 64), index, mode.flag | start).subarray(0, 8)
+    bytes = bytes.subarray(64)
+    start = 0
+  }
+  return { cv, block: bytes, counter: index, flags: mode.flag | start | CHUNK_END }
+}
+
+/** @returns {Last} */
+export function parent (left, right, mode) {
+  const pair = new Uint8Array(64)
+  pair.set(left)
+  pair.set(right, 32)
+  return { cv: mode.key, block: pair, counter: 0, flags: mode.flag | PARENT }
+}
+
+/** @param {Last} last */
+export const cvBytes = last => bytesOf(compress(last.cv, last.block, last.counter, last.flags).subarray(0, 8))
+
+/** Extended output from `position` on. @param {Last} last @param {number} length @param {number | bigint} position */
+export function rootBytes (last, length = 32, position = 0) {
+  const out = new Uint8Array(length)
+  for (let filled = 0; filled < length;) {
+    const at = BigInt(position) + BigInt(filled)
+    const block = bytesOf(compress(last.cv, last.block, at / 64n, last.flags | ROOT)).subarray(Number(at % 64n))
+    const part = block.subarray(0, length - filled)
+    out.set(part, filled)
+    filled += part.length
+  }
+  return out
+}
+
+/** @param {number | bigint} counter  of 64 bits @returns {Uint32Array}  16 words */
+function compress (cv, block, counter, flags) {
+  const state = new Uint32Array(16)
+  state.set(cv)
+  state.set(IV.slice(0, 4), 8)
+  state[12] = typeof counter === 'bigint' ? Number(counter & 0xffffffffn) : counter % 2 ** 32
+  state[13] = typeof counter === 'bigint' ? Number(counter >> 32n) : Math.floor(counter / 2 ** 32)
+  state[14] = block.length
+  state[15] = flags
+
+  let message = words(padded(block))
+  for (let round = 0; round < 7; round++) {
+    COLUMNS.forEach((at, i) => mix(state, at, message[2 * i], message[2 * i + 1]))
+    DIAGONALS.forEach((at, i) => mix(state, at, message[8 + 2 * i], message[9 + 2 * i]))
+    message = PERMUTATION.map(from => message[from])
+  }
+
+  for (let i = 0; i < 8; i++) {
+    state[i] ^= state[i + 8]
+    state[i + 8] ^= cv[i]
+  }
+  return state
+}
+
+function mix (v, [a, b, c, d], x, y) {
+  v[a] = v[a] + v[b] + x
+  v[d] = rotr(v[d] ^ v[a], 16)
+  v[c] = v[c] + v[d]
+  v[b] = rotr(v[b] ^ v[c], 12)
+  v[a] = v[a] + v[b] + y
+  v[d] = rotr(v[d] ^ v[a], 8)
+  v[c] = v[c] + v[d]
+  v[b] = rotr(v[b] ^ v[c], 7)
+}
+
+const rotr = (word, by) => (word >>> by) | (word << (32 - by))
+
+function padded (block) {
+  const out = new Uint8Array(64)
+  out.set(block)
+  return out
+}
+
+/** Little-endian words of bytes at any offset. @returns {number[]} */
+function words (bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true))
+}
+
+function bytesOf (state) {
+  const out = new Uint8Array(4 * state.length)
+  const view = new DataView(out.buffer)
+  state.forEach((word, i) => view.setUint32(4 * i, word, true))
+  return out
+}
