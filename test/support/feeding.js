@@ -26,8 +26,8 @@ function pieces (bytes, nextLen) {
 }
 
 /**
- * Feeds a verifier to the end, or until it throws. A verifier gives what stood before a fault first and throws at the
- * next call, so the end is told twice.
+ * Feeds a verifier to the end, or until it throws. What stood before a fault is given first and the fault thrown at the
+ * next call; what came of a slice that was cut is given by a flush, before the end is told.
  *
  * @returns {{ leaves: Array<{ offset: number, bytes: Uint8Array }>, error?: any }} leaves with their neighbours joined
  */

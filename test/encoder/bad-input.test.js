@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { ChunkRanges } from '../../lib/index.js'
+import { Outboard, createOutboard, createOutboardSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { collect, errorOf, stream } from '../support/feeding.js'
+import { KEY, input } from '../support/inputs.js'
+import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
+
+const BYTES = input({ gen: 'b3', len: 70_000 })
+const outboard = createOutboardSync(BYTES)
+
+describe('bad input to outboards', () => {
+  it('bytes', async () => {
+    await refusesAllButBytes('bytes', value => createOutboardSync(value))
+    await refusesAllButBytes('bytes', value => Outboard.fromBao(value, outboard.root))
+    await refusesAllButBytes('bytes', value => Outboard.from({ ...outboard, bytes: value }))
+    await expectSlip('bytes', () => Outboard.from({ ...outboard, bytes: outboard.bytes.subarray(64) }))
+  })
+
+  it('sources', async () => {
+    // A string is a path here, so it is no slip.
+    for (const value of [undefined, null, 5, true, {}, () => {}]) await expectSlip('source', () => createOutboard(value), [TypeError])
+    for (const piece of ['abc', 5, [1], new ArrayBuffer(4)]) {
+      expect(await errorOf(createOutboard(stream([piece])))).to.be.instanceOf(TypeError)
+    }
+  })
+
+  it('options', async () => {
+    for (const create of [options => createOutboardSync(BYTES, options), options => createOutboard(BYTES, options)]) {
+      await refusesAllButGroupLogs(groupLog => create({ groupLog }))
+      await refusesAllButKeys(key => create({ key }))
+      for (const order of [null, 5, 'in', 'PRE', '']) await expectSlip('order', () => create({ order }))
+    }
+    await refusesAllButGroupLogs(groupLog => Outboard.from({ ...outboard, groupLog }))
+    await refusesAllButCounts('size', size => Outboard.from({ ...outboard, size }))
+    for (const order of [null, 5, 'in']) await expectSlip('order', () => Outboard.from({ ...outboard, order }))
+    for (const root of [undefined, null, 5, {}]) {
+      await expectSlip('root', () => Outboard.from({ ...outboard, root }), [TypeError])
+      await expectSlip('root', () => Outboard.fromBao(new Uint8Array(8), root), [TypeError])
+    }
+  })
+
+  it('nodes', () => refusesAllButCounts('node', node => outboard.pair(node)))
+
+  it('bao\'s form of larger groups', () => {
+    expect(() => outboard.toBao()).to.throw(RangeError)
+  })
+})
+
+describe('bad input to encodings', () => {
+  it('bytes', async () => {
+    await refusesAllButBytes('bytes', value => encode(value))
+    await refusesAllButBytes('bytes', value => encodeSliceSync(value, outboard, ChunkRanges.all))
+  })
+
+  it('sources', async () => {
+    for (const value of [undefined, null, 5, {}, stream([BYTES])]) {
+      await expectSlip('source', () => collect(encodeSlice(value, outboard, ChunkRanges.all)), [TypeError])
+    }
+  })
+
+  it('outboards', async () => {
+    for (const value of [undefined, null, 5, 'outboard', outboard.bytes]) {
+      await expectSlip('outboard', () => encodeSliceSync(BYTES, value, ChunkRanges.all), [TypeError])
+      await expectSlip('outboard', () => collect(encodeSlice(BYTES, value, ChunkRanges.all)), [TypeError])
+    }
+  })
+
+  it('options', async () => {
+    await refusesAllButGroupLogs(groupLog => encode(BYTES, { groupLog }))
+    await refusesAllButKeys(key => encode(BYTES, { key }))
+    await refusesAllButKeys(key => encodeSliceSync(BYTES, outboard, ChunkRanges.all, { key }))
+    await refusesAllButKeys(key => collect(encodeSlice(BYTES, outboard, ChunkRanges.all, { key })))
+  })
+
+  it('ranges', async () => {
+    const cut = ranges => encodeSliceSync(BYTES, outboard, ranges)
+    // A list of boundaries has no start and no end, and must not pass for "everything".
+    for (const value of [null, 5, 'all', true, [0, 1], []]) await expectSlip('ranges', () => cut(value), [TypeError])
+    await refusesAllButCounts('start', start => cut({ start, end: 5 }))
+    await refusesAllButCounts('end', end => cut({ start: 0, end }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
+  })
+
+  it('a source that is shorter than its outboard says', async () => {
+    for (const cut of [
+      () => encodeSliceSync(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all),
+      () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all)),
+      () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all, { validate: false }))
+    ]) {
+      const error = await errorOf(cut)
+      expect(error).to.include({ code: 'BAO_TRUNCATED' })
+    }
+  })
+
+  it('a source that gives other bytes than it was asked for', async () => {
+    const liars = [
+      { size: 70_000, read: (start, end) => BYTES.subarray(start, end + 1) },
+      { size: 70_000, read: (start, end) => Array.from(BYTES.subarray(start, end)) },
+      { size: 70_000, read: async () => undefined }
+    ]
+    for (const source of liars) {
+      const error = await errorOf(collect(encodeSlice(source, outboard, { start: 0, end: 100 }, { key: undefined })))
+      expect(error instanceof TypeError || error instanceof RangeError, error?.stack).to.equal(true)
+    }
+  })
+
+  it('a key for a tree without one', async () => {
+    expect(await errorOf(() => encodeSliceSync(BYTES, outboard, ChunkRanges.all, { key: KEY }))).to.include({ code: 'BAO_PARENT_MISMATCH' })
+  })
+})

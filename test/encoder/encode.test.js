@@ -1,0 +1,46 @@
+// bao's combined encoding and its outboard: the size, then everything in pre-order.
+import { expect } from 'chai'
+import { hash, keyedHash } from '../../lib/index.js'
+import { createOutboardSync, encode } from '../../encoder/index.js'
+import { OFFSETS, hex, placed } from '../support/bytes.js'
+import { counter } from '../support/count.js'
+import { KEY, input } from '../support/inputs.js'
+import { forEachKernel } from '../support/kernels.js'
+import { Bao, keyed } from '../support/twin/index.js'
+import { vectors } from '../support/vectors.js'
+
+function expectBytes (bytes, { len, b3, hex: expected }) {
+  expect(bytes).to.have.length(len)
+  if (expected !== undefined) expect(hex(bytes)).to.equal(expected)
+  expect(hex(hash(bytes))).to.equal(b3)
+}
+
+forEachKernel(kernel => describe('bao encodings', () => {
+  const count = counter('bao', kernel)
+
+  for (const row of vectors.bao) {
+    it(`${row.input.gen} ${row.input.len}`, () => {
+      for (const offset of OFFSETS.filter(offset => offset === 0 || row.input.len <= 180000)) {
+        const { root, bytes } = encode(placed(input(row.input), offset))
+        expect(hex(root)).to.equal(row.hash)
+        expectBytes(bytes, row.combined)
+      }
+      expectBytes(createOutboardSync(input(row.input), { groupLog: 0 }).toBao(), row.outboard)
+      count()
+    })
+  }
+
+  it('in larger groups, and keyed', () => {
+    for (const len of [0, 1, 1024, 1025, 5121, 16384, 16385, 40000]) {
+      const bytes = input({ gen: 'b3', len })
+      const plain = Bao.grow(bytes)
+      const locked = Bao.grow(bytes, keyed(KEY))
+      for (const groupLog of [0, 1, 2, 4]) {
+        expect(hex(encode(bytes, { groupLog }).bytes)).to.equal(hex(Bao.combined(plain, groupLog)))
+        const encoded = encode(bytes, { groupLog, key: KEY })
+        expect(hex(encoded.bytes)).to.equal(hex(Bao.combined(locked, groupLog)))
+        expect(hex(encoded.root)).to.equal(hex(keyedHash(KEY, bytes)))
+      }
+    }
+  })
+}))

@@ -1,0 +1,153 @@
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../lib/index.js'
+import { Outboard, createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { OFFSETS, concat, flipped, header, hex, placed, same } from '../support/bytes.js'
+import { counter } from '../support/count.js'
+import { collect, errorOf } from '../support/feeding.js'
+import { KEY, input } from '../support/inputs.js'
+import { forEachKernel } from '../support/kernels.js'
+import { span } from '../support/spans.js'
+import { Bao } from '../support/twin/index.js'
+import { integers, vectors } from '../support/vectors.js'
+
+const bothOrders = (bytes, options) => ['pre', 'post'].map(order => createOutboardSync(bytes, { ...options, order }))
+
+/** Every way to cut a slice gives the same bytes: sync or async, checked or not, from either outboard. */
+async function expectSlice (bytes, outboards, ranges, options, { len, b3, hex: expected }) {
+  const first = encodeSliceSync(bytes, outboards[0], ranges, options)
+  expect(first).to.have.length(len)
+  if (expected !== undefined) expect(hex(first)).to.equal(expected)
+  expect(hex(hash(first))).to.equal(b3)
+  for (const outboard of outboards) {
+    for (const validate of [true, false]) {
+      const way = `${outboard.order}-order, validate ${validate}`
+      expect(same(encodeSliceSync(bytes, outboard, ranges, { ...options, validate }), first), `sync, ${way}`).to.equal(true)
+      expect(same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, validate })), first), `async, ${way}`).to.equal(true)
+    }
+  }
+}
+
+forEachKernel(kernel => describe('slices', () => {
+  const countSlices = counter('bao_slices', kernel)
+  const countResponses = counter('responses', kernel)
+  const countKeyed = counter('responses.keyed', kernel)
+
+  for (const row of vectors.bao_slices) {
+    it(`${row.input.len} bytes: bao's`, async () => {
+      const bytes = input(row.input)
+      const outboards = bothOrders(bytes, { groupLog: 0 })
+      for (const { start, len, slice } of row.slices) {
+        await expectSlice(bytes, outboards, span(start, len), {}, slice)
+        countSlices()
+      }
+    })
+  }
+
+  for (const row of vectors.responses.cases) {
+    for (const { chunk_log: groupLog, responses } of row.by_chunk_log) {
+      it(`${row.input.len} bytes in groups of ${2 ** groupLog}: responses`, async () => {
+        const bytes = input(row.input)
+        const outboards = bothOrders(bytes, { groupLog })
+        for (const { q, ...expected } of responses) {
+          await expectSlice(bytes, outboards, ChunkRanges.fromBoundaries(integers(q)), { header: false }, expected)
+          countResponses()
+        }
+      })
+    }
+  }
+
+  it('keyed responses', async () => {
+    const { input: name, root, responses } = vectors.responses.keyed
+    const bytes = input(name)
+    for (const { chunk_log: groupLog, q, ...expected } of responses) {
+      const outboards = bothOrders(bytes, { groupLog, key: KEY })
+      expect(hex(outboards[0].root)).to.equal(root)
+      await expectSlice(bytes, outboards, ChunkRanges.fromBoundaries(integers(q)), { header: false, key: KEY }, expected)
+      countKeyed()
+    }
+  })
+}))
+
+forEachKernel(() => describe('encodeSlice', () => {
+  const bytes = input({ gen: 'xs', seed: 5, len: 100_000 })
+
+  it('does not care where its input lies in memory', () => {
+    for (const groupLog of [0, 4]) {
+      const outboard = createOutboardSync(bytes, { groupLog })
+      const expected = encodeSliceSync(bytes, outboard, { start: 20_000, end: 70_000 })
+      for (const offset of OFFSETS) {
+        const moved = placed(bytes, offset)
+        expect(same(encodeSliceSync(moved, outboard, { start: 20_000, end: 70_000 }), expected)).to.equal(true)
+      }
+    }
+  })
+
+  it('puts the size in front unless told not to', () => {
+    const outboard = createOutboardSync(bytes)
+    const ranges = ChunkRanges.fromBoundaries([3, 5, 90])
+    const bare = encodeSliceSync(bytes, outboard, ranges, { header: false })
+    expect(hex(encodeSliceSync(bytes, outboard, ranges))).to.equal(hex(concat([header(bytes.length), bare])))
+    expect(hex(encodeSliceSync(bytes, outboard, ChunkRanges.none))).to.equal(hex(header(bytes.length)))
+    expect(encodeSliceSync(bytes, outboard, ChunkRanges.none, { header: false })).to.have.length(0)
+  })
+
+  it('has a byte at least, and the last chunk for what lies beyond the end', () => {
+    const outboard = createOutboardSync(bytes, { groupLog: 0 })
+    const cut = (start, end) => hex(encodeSliceSync(bytes, outboard, { start, end }))
+    const last = hex(encodeSliceSync(bytes, outboard, ChunkRanges.last))
+    expect(cut(5000, 5000)).to.equal(cut(5000, 5001))
+    expect(cut(5000, 0)).to.equal(cut(5000, 5001))
+    for (const start of [bytes.length - 1, bytes.length, 2 ** 40, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER]) {
+      expect(cut(start, start), `at ${start}`).to.equal(last)
+      expect(cut(start, Infinity), `at ${start}`).to.equal(last)
+      expect(cut(start, Number.MAX_SAFE_INTEGER), `at ${start}`).to.equal(last)
+    }
+  })
+
+  it('refuses to send data or pairs that do not match, and names the place', async () => {
+    const badBytes = flipped(bytes, 50_000)
+    for (const groupLog of [0, 4]) {
+      const outboard = createOutboardSync(bytes, { groupLog })
+      const group = 1024 * 2 ** groupLog
+      const start = Math.floor(50_000 / group) * group
+      for (const error of [
+        await errorOf(() => encodeSliceSync(badBytes, outboard, ChunkRanges.all)),
+        await errorOf(() => collect(encodeSlice(badBytes, outboard, ChunkRanges.all)))
+      ]) {
+        expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: group })
+      }
+
+      const badOutboard = Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, 40) })
+      for (const error of [
+        await errorOf(() => encodeSliceSync(bytes, badOutboard, ChunkRanges.all)),
+        await errorOf(() => collect(encodeSlice(bytes, badOutboard, ChunkRanges.all)))
+      ]) {
+        expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 63 })
+      }
+    }
+  })
+
+  it('has sent everything before the place that does not match, and nothing from there on', async () => {
+    const long = input({ gen: 'xs', seed: 6, len: 400_000 })
+    for (const at of [50_000, 350_000]) {
+      for (const groupLog of [0, 2, 4]) {
+        const outboard = createOutboardSync(long, { groupLog })
+        const items = Bao.items(Bao.grow(long), groupLog, [0])
+        const bad = items.findIndex(({ name }) => name === `L${at - at % (1024 << groupLog)}+${1024 << groupLog}`)
+        const sent = []
+        const error = await errorOf(async () => {
+          for await (const part of encodeSlice(flipped(long, at), outboard, ChunkRanges.all)) sent.push(part)
+        })
+        expect(error).to.include({ code: 'BAO_LEAF_MISMATCH' })
+        expect(same(concat(sent), concat([header(long.length), ...items.slice(0, bad).map(item => item.bytes)]))).to.equal(true)
+      }
+    }
+  })
+
+  it('refuses the wrong key', async () => {
+    const outboard = createOutboardSync(bytes, { key: KEY })
+    const other = KEY.map(byte => byte ^ 1)
+    const error = await errorOf(() => encodeSliceSync(bytes, outboard, { start: 0, end: 1 }, { key: other }))
+    expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 63 })
+  })
+}))

@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import {
+  ChunkRanges, Hasher, chunkCount, chunkCv, deriveKey, fromCid, groupCount, hash, hashInto, keyedHash, leftLen, maxSubtreeLen,
+  outboardLen, parentCv, parseRoot, rootHash, subtreeCv, toCid, walk
+} from '../../lib/index.js'
+import { hex } from '../support/bytes.js'
+import { errorOf } from '../support/feeding.js'
+import { KEY } from '../support/inputs.js'
+import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
+
+const BYTES = new Uint8Array(100)
+const CV = new Uint8Array(32)
+
+describe('bad input to hashing', () => {
+  it('bytes', async () => {
+    await refusesAllButBytes('bytes', value => hash(value))
+    await refusesAllButBytes('bytes', value => hash(value, 64))
+    await refusesAllButBytes('bytes', value => keyedHash(KEY, value))
+    await refusesAllButBytes('material', value => deriveKey('context', value))
+    await refusesAllButBytes('bytes', value => hashInto(value, CV))
+    await refusesAllButBytes('bytes', value => new Hasher().update(value))
+  })
+
+  it('out', async () => {
+    await refusesAllButBytes('out', value => hashInto(BYTES, value))
+    await refusesAllButBytes('out', value => new Hasher().digestInto(value))
+    await refusesAllButBytes('out', value => new Hasher().reader().readInto(value))
+    await expectSlip('out', () => hashInto(BYTES, new Uint8Array(31)), [RangeError])
+  })
+
+  it('key', async () => {
+    await refusesAllButKeys(value => keyedHash(value, BYTES))
+    await refusesAllButKeys(value => Hasher.keyed(value))
+    await expectSlip('key', () => keyedHash(undefined, BYTES))
+    await expectSlip('key', () => Hasher.keyed())
+  })
+
+  it('context', async () => {
+    for (const value of [undefined, null, 5, BYTES, {}, ['context']]) {
+      await expectSlip('context', () => deriveKey(value, BYTES), [TypeError])
+      await expectSlip('context', () => Hasher.deriveKey(value), [TypeError])
+    }
+  })
+
+  it('length', async () => {
+    await refusesAllButCounts('length', value => hash(BYTES, value))
+    await refusesAllButCounts('length', value => keyedHash(KEY, BYTES, value))
+    await refusesAllButCounts('length', value => deriveKey('context', BYTES, value))
+    await refusesAllButCounts('length', value => new Hasher().digest(value))
+    await refusesAllButCounts('length', value => new Hasher().reader().read(value))
+    await refusesAllButCounts('length', value => rootHash(CV, CV, { length: value }))
+  })
+
+  it('position', () => refusesAllButCounts('position', value => new Hasher().reader().seek(value)))
+
+  it('leaves a hasher as it was', async () => {
+    const hasher = new Hasher().update(BYTES)
+    await errorOf(() => hasher.update('abc'))
+    await errorOf(() => hasher.digest(-1))
+    expect(hasher.bytesHashed).to.equal(100)
+    expect(hex(hasher.digest())).to.equal(hex(hash(BYTES)))
+  })
+})
+
+describe('bad input to the tree', () => {
+  it('bytes', async () => {
+    await refusesAllButBytes('bytes', value => chunkCv(value, 0))
+    await refusesAllButBytes('bytes', value => subtreeCv(value, 0))
+    await expectSlip('bytes', () => chunkCv(new Uint8Array(1025), 0), [RangeError])
+    // There is no empty subtree, and none that reaches over the edge of its power of two.
+    await expectSlip('bytes', () => subtreeCv(new Uint8Array(0), 0), [RangeError])
+    await expectSlip('bytes', () => subtreeCv(new Uint8Array(1025), 1), [RangeError])
+    await expectSlip('bytes', () => subtreeCv(new Uint8Array(2049), 2), [RangeError])
+  })
+
+  it('chaining values', async () => {
+    for (const join of [parentCv, rootHash]) {
+      await refusesAllButBytes('left', value => join(value, CV))
+      await refusesAllButBytes('right', value => join(CV, value))
+      for (const len of [0, 31, 33, 64]) {
+        await expectSlip('left', () => join(new Uint8Array(len), CV))
+        await expectSlip('right', () => join(CV, new Uint8Array(len)))
+      }
+    }
+  })
+
+  it('key and context', async () => {
+    const calls = [options => chunkCv(BYTES, 0, options), options => subtreeCv(BYTES, 0, options), options => parentCv(CV, CV, options), options => rootHash(CV, CV, options)]
+    for (const call of calls) {
+      await refusesAllButKeys(key => call({ key }))
+      await expectSlip('context', () => call({ context: 5 }), [TypeError])
+      await expectSlip('key', () => call({ key: KEY, context: 'context' }))
+    }
+  })
+
+  it('places', async () => {
+    await refusesAllButCounts('chunkIndex', value => chunkCv(BYTES, value))
+    await refusesAllButCounts('startChunk', value => subtreeCv(BYTES, value))
+    // The last chunk of the largest blob, and one further.
+    expect(chunkCv(BYTES, 2 ** 43 - 1)).to.have.length(32)
+    await expectSlip('chunkIndex', () => chunkCv(BYTES, 2 ** 43), [RangeError])
+  })
+
+  it('sizes', async () => {
+    await refusesAllButCounts('len', value => leftLen(value))
+    await expectSlip('len', () => leftLen(1024), [RangeError])
+    await refusesAllButCounts('offset', value => maxSubtreeLen(value))
+    await expectSlip('offset', () => maxSubtreeLen(1), [RangeError])
+    await refusesAllButCounts('size', value => chunkCount(value))
+    await refusesAllButCounts('size', value => groupCount(value, 0))
+    await refusesAllButCounts('size', value => outboardLen(value, 0))
+    await refusesAllButCounts('size', value => [...walk(value, 0)])
+    await refusesAllButGroupLogs(value => groupCount(5, value))
+    await refusesAllButGroupLogs(value => outboardLen(5, value))
+    await refusesAllButGroupLogs(value => [...walk(5, value)])
+    for (const value of [null, 5, [0], '0', { start: 0 }]) await expectSlip('ranges', () => [...walk(5, 0, value)], [TypeError])
+  })
+})
+
+describe('bad input to ranges', () => {
+  it('bytes', async () => {
+    await refusesAllButCounts('start', value => ChunkRanges.fromBytes(value, 5))
+    await refusesAllButCounts('end', value => ChunkRanges.fromBytes(0, value), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
+  })
+
+  it('boundaries', async () => {
+    for (const boundaries of [[1, 1], [2, 1], [0, 5, 5, 7], [-1], [1.5], [NaN], [Infinity], ['0'], [null], [-1n], [3n, 3]]) {
+      await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(boundaries))
+    }
+    for (const value of [undefined, null, 5, {}]) await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(value), [TypeError])
+  })
+
+  it('other sets', async () => {
+    for (const operation of ['union', 'intersect', 'difference']) {
+      for (const value of [undefined, null, 5, [0], { boundaries: 5 }]) await expectSlip('other', () => ChunkRanges.all[operation](value), [TypeError])
+    }
+  })
+
+  it('sizes', async () => {
+    await refusesAllButCounts('size', value => ChunkRanges.all.canonical(value))
+    await refusesAllButCounts('size', value => ChunkRanges.all.toBytes(value))
+    await refusesAllButGroupLogs(value => ChunkRanges.all.roundToGroups(value))
+    await refusesAllButCounts('chunk', value => ChunkRanges.all.has(value))
+  })
+})
+
+describe('bad input to CIDs', () => {
+  it('hashes', async () => {
+    await refusesAllButBytes('hash', value => toCid(value))
+    for (const len of [0, 31, 33]) await expectSlip('hash', () => toCid(new Uint8Array(len)))
+    await refusesAllButCounts('code', value => toCid(CV, value))
+  })
+
+  it('names', async () => {
+    for (const value of [undefined, null, 5, {}, [1]]) {
+      await expectSlip('cid', () => fromCid(value), [TypeError])
+      await expectSlip('root', () => parseRoot(value), [TypeError])
+    }
+    // What is read from outside is no slip, and has a code.
+    for (const value of ['', 'nonsense', 'ab'.repeat(31), new Uint8Array(31)]) {
+      expect(await errorOf(() => parseRoot(value)), value).to.include({ code: 'CID_UNSUPPORTED' })
+    }
+  })
+})
