@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { parse, parseSize } from '../../bin/arguments.js'
+import { demo } from '../../bin/demo.js'
+import { UsageError } from '../../bin/errors.js'
+import { hash } from '../../bin/hash.js'
+import { commandHelp } from '../../bin/help.js'
+import { slice, verify } from '../../bin/slice.js'
+import { add, get, ls } from '../../bin/store.js'
+import { errorOf } from '../support/feeding.js'
+import { newFolder } from './program.js'
+
+const COMMANDS = { hash, add, get, ls, slice, verify, demo }
+
+/** One line, and no stack. */
+const expectLine = (err, text) => {
+  expect(err).to.match(/^baobox: .*\n$/)
+  expect(err).to.include(text)
+}
+
+describe('baobox', () => {
+  const folder = newFolder()
+
+  it('says what there is', async () => {
+    for (const flag of ['--help', '-h']) {
+      const { code, out, err } = await folder.run([flag])
+      expect({ code, err }).to.deep.equal({ code: 0, err: '' })
+      for (const name of Object.keys(COMMANDS)) expect(out).to.match(new RegExp(`^  ${name} +\\w`, 'm'))
+      expect(out).to.include('Example')
+    }
+  })
+
+  it('says what there is to say about a command', async () => {
+    const { code, out, err } = await folder.run(['get', '--help', '--start', 'nonsense'])
+    expect({ code, err }).to.deep.equal({ code: 0, err: '' })
+    expect(out).to.equal(commandHelp('get', get))
+  })
+
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    it(`helps to ${name}`, () => {
+      const help = commandHelp(name, command)
+      expect(help).to.match(new RegExp(`^Usage:\n  baobox ${name} .*(\n.*)*^Options:\n(\n|.)*^Examples?:\n  (.* )?baobox ${name} ?`, 'm'))
+      for (const option of Object.keys(command.options)) expect(help).to.include(`--${option}`)
+      for (const line of help.split('\n')) expect(line).to.have.length.below(120)
+    })
+  }
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url)))
+    for (const flag of ['--version', '-V']) expect(await folder.run([flag])).to.include({ code: 0, out: `${version}\n`, err: '' })
+  })
+
+  it('exits with 2 when the command line means nothing', async () => {
+    await Promise.all([
+      ['a command is missing', 'baobox --help', []],
+      ["there is no command 'frob'", 'baobox --help', ['frob']],
+      ["there is no command 'toString'", 'baobox --help', ['toString']],
+      ['CID is missing', 'baobox get --help', ['get', '-o', 'file']],
+      ['--length: no output', 'baobox hash --help', ['hash', '--length', '0']]
+    ].map(async ([message, help, args]) => {
+      const { code, out, err } = await folder.run(args)
+      expect({ code, out }).to.deep.equal({ code: 2, out: '' })
+      expectLine(err, message)
+      expect(err).to.include(`(see '${help}')`)
+    }))
+  })
+
+  const HEX = 'a'.repeat(64)
+  for (const [message, [name, ...args]] of Object.entries({
+    "Unknown option '--frob'": ['hash', '--frob'],
+    "what is 'b' for?": ['get', 'a', 'b'],
+    'CID_UNSUPPORTED: xyz: not a CID': ['get', 'xyz'],
+    "'--store <value>' argument missing": ['get', '--store'],
+    "'--start' argument is ambiguous": ['get', 'a', '--start', '--end'],
+    "--start: '1kb' is no number of bytes": ['get', 'a', '--start', '1kb'],
+    "--end: '9007199254740992' is no number": ['get', 'a', '--end', '9007199254740992'],
+    '--end 1 lies before --start 2': ['slice', 'a', '--start', '2', '--end', '1'],
+    "--group-log: '17' is no number from 0 to 16": ['slice', 'a', '--group-log', '17'],
+    '--key: a key is 64 hexadecimal digits': ['hash', '--key', 'abc'],
+    '--cid goes with neither --key nor --length': ['hash', '--cid', '--length', '32'],
+    '--outboard goes with a FILE': ['slice', HEX, '--outboard', 'a'],
+    'the store cuts slices at 4': ['slice', HEX, '--group-log', '0']
+  })) {
+    it(`refuses: ${message}`, async () => {
+      const error = await errorOf(() => COMMANDS[name].run(parse(COMMANDS[name], args), {}))
+      expect(error).to.be.an.instanceof(UsageError)
+      expect(error.message).to.include(message)
+    })
+  }
+
+  it('takes sizes with units', () => {
+    for (const [text, bytes] of [['0', 0], ['17', 17], ['16KiB', 16384], ['2 MiB', 2 ** 21], ['3gib', 3 * 2 ** 30]]) expect(parseSize(text)).to.equal(bytes)
+    for (const text of ['', '-1', '1.5', '1e3', 'KiB', '1 TiB', '8388608GiB']) expect(() => parseSize(text), text).to.throw(UsageError)
+  })
+
+  it('exits with 1 when something is not there', async () => {
+    await Promise.all([
+      ['there is no store at .baobox', ['ls']],
+      ['there is no store at nowhere', ['get', '--store', 'nowhere', HEX]],
+      ['ENOENT', ['hash', 'nothing']],
+      ['is a directory', ['hash', '.']],
+      ['ENOENT', ['verify', HEX, 'nothing']]
+    ].map(async ([message, args]) => {
+      const { code, out, err } = await folder.run(args)
+      expect({ code, out }).to.deep.equal({ code: 1, out: '' })
+      expectLine(err, message)
+    }))
+  })
+
+  it('shows a stack only when asked to', async () => {
+    const { code, err } = await folder.run(['hash', 'nothing'], { env: { BAOBOX_DEBUG: '1' } })
+    expect(code).to.equal(1)
+    expect(err).to.include('\n    at ')
+  })
+})
