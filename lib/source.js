@@ -32,7 +32,12 @@ export async function readUpTo (source, start, end) {
  */
 export async function toRandomAccess (source) {
   if (source instanceof Uint8Array) return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
-  if (isPath(source)) return openFile(source)
+  if (isPath(source)) {
+    const file = await openFile(source)
+    if (file.isRegular) return file
+    await file.close()
+    throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
+  }
   if (source instanceof Blob) {
     return { size: source.size, read: async (start, end) => new Uint8Array(await source.slice(start, end).arrayBuffer()), close () {} }
   }
@@ -49,7 +54,15 @@ export async function toRandomAccess (source) {
  */
 export async function * toPieces (source, { signal } = {}) {
   signal?.throwIfAborted()
-  if (source instanceof Uint8Array || isPath(source) || source instanceof Blob || isRandomAccess(source)) {
+  if (isPath(source)) {
+    const file = await openFile(source)
+    try {
+      // Some files only seem to be empty: what they have shows when they are read.
+      yield * file.isRegular && file.size > 0 ? toPieces(file, { signal }) : abortable(file.pieces(), signal)
+    } finally {
+      await file.close()
+    }
+  } else if (source instanceof Uint8Array || source instanceof Blob || isRandomAccess(source)) {
     const file = await toRandomAccess(source)
     try {
       for (let at = 0; at < file.size; at += PIECE_LEN) {
@@ -74,12 +87,14 @@ export async function * toPieces (source, { signal } = {}) {
 }
 
 /**
- * The same, until the signal: then it ends at once, and the source is told so without being waited for.
+ * The same pieces, until the signal: then it ends at once, and the source is told so without being waited for.
  *
- * @param {AsyncIterable<unknown> | Iterable<unknown>} iterable
+ * @template T
+ * @param {AsyncIterable<T> | Iterable<T>} iterable
  * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T>}
  */
-async function * abortable (iterable, signal) {
+export async function * abortable (iterable, signal) {
   if (signal === undefined) return yield * iterable
   const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
   /** @type {(reason: unknown) => void} */

@@ -10,7 +10,7 @@ import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
 import { overflows } from '../lib/arena.js'
 import { parseRoot } from '../lib/cid.js'
-import { readUpTo, toRandomAccess } from '../lib/source.js'
+import { abortable, readUpTo, toRandomAccess } from '../lib/source.js'
 import { truncated } from '../lib/errors.js'
 import { verifyPieces } from './stream.js'
 
@@ -176,12 +176,4 @@ function * stretches (size, groupLog, ranges) {
     end = at + len
   }
   if (end > start) yield [start, end]
-}
-
-/** @param {AsyncIterable<Uint8Array>} pieces @param {AbortSignal} [signal] */
-async function * abortable (pieces, signal) {
-  for await (const piece of pieces) {
-    signal?.throwIfAborted()
-    yield piece
-  }
 }
