@@ -104,7 +104,10 @@ export class VerifiedReader {
   async * #leaves (like, signal) {
     signal?.throwIfAborted()
     this.#origin ??= this.#open()
-    const { size, groupLog, windows } = await this.#origin
+    const { size, groupLog, windows } = await this.#origin.catch(error => {
+      this.#origin = undefined // what could not be opened may be there another time
+      throw error
+    })
     // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
     const ranges = like.canonical(size).roundToGroups(groupLog)
     const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key })
