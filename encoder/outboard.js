@@ -11,8 +11,7 @@ import { assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64T
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces } from '../lib/source.js'
-import { totalOf } from '../lib/stream.js'
+import { toPieces, totalOf } from '../lib/source.js'
 
 /** @import { ProgressOptions, Source, Step } from '../lib/types.js' */
 /** @import { CID } from 'multiformats/cid' */

@@ -5,8 +5,7 @@ import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { cut, cutSync } from '../lib/slicer.js'
-import { assertBytes, describe, u64ToBytes } from '../lib/bytes.js'
-import { concat } from 'uint8arrays/concat'
+import { assertBytes, concat, describe, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -41,7 +40,7 @@ export function encodeSliceSync (bytes, outboard, ranges, options) {
     if (fault) throw fault
     windows.push(window)
   }
-  return /** @type {Uint8Array<ArrayBuffer>} */ (concat(windows))
+  return concat(windows)
 }
 
 /**
@@ -61,7 +60,7 @@ export async function * encodeSlice (source, outboard, ranges, { signal, onProgr
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const window of cut(blob, outboard, what)) {
+    for await (const window of cut(blob, outboard, what, signal)) {
       signal?.throwIfAborted()
       const { good, fault } = validated(window)
       if (good.length > 0) yield good
@@ -92,7 +91,8 @@ function prepare (outboard, like, { header = true, validate = true, key } = {}) 
     try {
       checker.write(window)
       checker.flush()
-      return { good: window }
+      // A leaf that the source did not give whole has not been verified.
+      return { good: window.subarray(0, checker.verified - before) }
     } catch (error) {
       if (!(error instanceof BaoError)) throw error
       return { good: window.slice(0, checker.verified - before), fault: blame(error, outboard) }

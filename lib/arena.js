@@ -18,14 +18,6 @@ export const LANES = 4
 /** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
 const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
 
-/**
- * Is this more of an encoding than one window takes?
- *
- * @param {number} len  bytes, pairs among them
- * @param {number} chunks
- */
-export const overflows = (len, chunks) => len > INPUT_LEN || chunks > WINDOW_CHUNKS
-
 let end = 0
 /** @param {number} len bytes @returns {number} the offset of a fresh region */
 const region = len => {

@@ -54,6 +54,22 @@ export function describe (value) {
 }
 
 /**
+ * All parts behind one another, in memory of their own. (A Buffer would share it with others.)
+ *
+ * @param {Uint8Array[]} parts
+ * @returns {Uint8Array<ArrayBuffer>} fresh
+ */
+export function concat (parts) {
+  const whole = new Uint8Array(parts.reduce((len, part) => len + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/**
  * A length as the eight little-endian bytes that stand before an encoding.
  *
  * @param {number} value  a safe integer

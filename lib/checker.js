@@ -92,11 +92,14 @@ export class Checker {
   /** Looks at every step whose bytes are in hand, without waiting for the window to fill. */
   flush () {
     if (this.error) throw this.error
-    const { lens } = this.#plan
-    this.#plan.expand()
+    const { kinds, lens } = this.#plan
     let count = 0
     let len = 0
-    for (; count < lens.length && len + lens[count] <= this.#pending.len; count++) len += lens[count]
+    for (; count < lens.length; count++) {
+      if (kinds[count] === IS_SUBTREE && len + lens[count] > this.#pending.len) this.#plan.expand(count)
+      if (len + lens[count] > this.#pending.len) break
+      len += lens[count]
+    }
     if (count === 0) return
     this.#check(count, this.#pending.bytes.subarray(0, len), NOTHING)
     this.#pending.shift(len)

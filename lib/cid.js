@@ -53,7 +53,7 @@ export function fromCid (cid) {
  */
 export function parseRoot (name) {
   if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
-  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return fromString(name.toLowerCase(), 'base16')
+  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(fromString(name.toLowerCase(), 'base16'))
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
     throw new TypeError(`"root" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
   }

@@ -1,5 +1,5 @@
 // Perfect subtrees that are wanted whole: their encoding has the same shape wherever it stands, so it can be hashed as a blob is,
-// all chunks first and then level by level, and compared with the pairs that were sent.
+// all chunks first and then level by level, and compared with the pairs that were sent. No walk: the places follow from the leaf's index.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { CVS, TABLE, u32 } from './arena.js'
@@ -10,8 +10,8 @@ const PAIR_WORDS = PAIR_LEN / 4
 
 /** @typedef {{ start: number, len: number, leafLen: number }} Subtree  where in the blob, its bytes, the bytes of each leaf; all powers of two */
 
-/** Bytes of its encoding. @param {Subtree} subtree */
-export const encodedLen = ({ len, leafLen }) => len + (len / leafLen - 1) * PAIR_LEN
+/** Bytes of its encoding. @param {number} len  its bytes @param {number} leafLen */
+export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
 
 /**
  * Pairs that stand before a leaf and in subtrees to its left.
@@ -45,7 +45,7 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
 }
 
 /**
- * Hashes the bytes of an encoding, and compares the pairs in it.
+ * Hashes the bytes of an encoding, and compares the pairs in it. The mode must have been entered.
  *
  * @param {Subtree} subtree
  * @param {number} at  where in the arena its encoding stands

@@ -2,8 +2,8 @@
 
 import { CHUNK_LEN, PAIR_LEN } from './constants.js'
 import { ENTER, LEAF } from './walk.js'
-import { encodedLen, forEachStep } from './perfect.js'
-import { overflows } from './arena.js'
+import { Windows } from './windows.js'
+import { forEachStep } from './perfect.js'
 
 /** @import { Walk } from './walk.js' */
 
@@ -16,12 +16,10 @@ export const HAS_RIGHT = 4
 export const IS_SUBTREE = 8
 
 export class Plan {
-  #walk
+  #windows
   #leafLen
-  /** The walk stands at a step that did not fit. */
-  #isHeld = false
 
-  /** Per step: what it is, its node number or else its byte offset in the blob, its bytes of the blob, its bytes in the encoding. */
+  /** Per step: what it is; its node number, or else its byte offset in the blob; its bytes of the blob; its bytes in the encoding. */
   kinds = /** @type {number[]} */ ([])
   places = /** @type {number[]} */ ([])
   spans = /** @type {number[]} */ ([])
@@ -31,31 +29,24 @@ export class Plan {
 
   /** @param {Walk} walk  with subtrees @param {number} groupLog */
   constructor (walk, groupLog) {
-    this.#walk = walk
+    this.#windows = new Windows(walk, groupLog)
     this.#leafLen = CHUNK_LEN * 2 ** groupLog
     this.fill()
   }
 
   get count () { return this.kinds.length }
 
-  /** Makes it the next window: as many steps as fit into the arena, or one leaf that is larger. */
+  /** Makes it the next window. */
   fill () {
     this.kinds.length = this.places.length = this.spans.length = this.lens.length = 0
-    this.len = 0
-    let chunks = 0
-    const walk = this.#walk
-    while (this.#isHeld || walk.next()) {
-      this.#isHeld = false
-      const len = walk.kind === ENTER ? PAIR_LEN : walk.kind === LEAF ? walk.len : encodedLen(this.#subtree(walk.start, walk.len))
-      if (walk.kind !== ENTER) chunks += Math.ceil(walk.len / CHUNK_LEN)
-      if (this.count > 0 && overflows(this.len + len, chunks)) {
-        this.#isHeld = true
-        return
-      }
-      if (walk.kind === ENTER) this.#add(IS_PARENT | (walk.hasLeft ? HAS_LEFT : 0) | (walk.hasRight ? HAS_RIGHT : 0), walk.node, 0, len)
-      else this.#add(walk.kind === LEAF ? IS_LEAF : IS_SUBTREE, walk.start, walk.len, len)
-      this.len += len
+    const windows = this.#windows
+    const { step } = windows
+    windows.begin()
+    while (windows.next()) {
+      if (step.kind === ENTER) this.#add(IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), step.node, 0, PAIR_LEN)
+      else this.#add(step.kind === LEAF ? IS_LEAF : IS_SUBTREE, step.start, step.len, windows.stepLen)
     }
+    this.len = windows.len
   }
 
   /** Forgets the first steps. @param {number} count @param {number} len  their bytes in the encoding */

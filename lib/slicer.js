@@ -1,17 +1,22 @@
-// Cutting a slice: which pairs and which bytes go on the wire, window by window. It says what it needs and never reads.
+// Cutting a slice: which pairs and which bytes go on the wire, window by window. `Slicer` says what it needs and never reads; the two
+// loops around it do.
 // Source: Bao spec, "Slice Format"; with chunk groups, as in bao-tree.
 
 import { CHUNK_LEN, PAIR_LEN } from './constants.js'
 import { ENTER, LEAF, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairList } from './pairs.js'
-import { overflows } from './arena.js'
-import { readUpTo } from './source.js'
-import { parentMismatch, truncated } from './errors.js'
+import { Windows } from './windows.js'
+import { readUpTo, untilAborted } from './source.js'
+import { truncated } from './errors.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
 /** @import { Mode, PairSource, RandomAccess, SliceOutboard } from './types.js' */
+
+/** Bytes of groups that are read for one window, unless one group is larger. */
+const MAX_NEEDED = 1 << 21
+const NOTHING = new Uint8Array(0)
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
@@ -22,13 +27,14 @@ import { parentMismatch, truncated } from './errors.js'
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
  * @param {SliceOf} what
+ * @param {AbortSignal} [signal]
  */
-export async function * cut (source, outboard, what) {
+export async function * cut (source, outboard, what, signal) {
   const slicer = new Slicer(what, outboard)
   while (slicer.plan()) {
-    await outboard.prepare?.(slicer.nodes)
+    await untilAborted(outboard.prepare?.(slicer.nodes), signal)
     const bytes = []
-    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, end))
+    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, end, signal))
     yield slicer.emit(bytes)
     if (slicer.fault) throw slicer.fault
   }
@@ -62,11 +68,6 @@ class Slicer {
   #groupLen
   #mode
   #size
-  /** Does the walk ahead stand at a step that did not fit? */
-  #isHeld = false
-  /** Steps and bytes of the window in hand. */
-  #steps = 0
-  #len = 0
   /** The group that was last looked at, when it is wanted in part: where it starts, its bytes, its pairs in post-order. */
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
@@ -78,7 +79,7 @@ class Slicer {
 
   /** @param {SliceOf} what @param {PairSource} pairs */
   constructor ({ size, groupLog, ranges, mode }, pairs) {
-    this.#ahead = new Walk(size, groupLog, ranges)
+    this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges)
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size
@@ -88,26 +89,28 @@ class Slicer {
 
   /** Looks ahead over the next window. @returns {boolean} false when everything has been written */
   plan () {
-    const step = this.#ahead
+    const windows = this.#ahead
+    const { step } = windows
     this.spans = []
     this.nodes = []
-    this.#steps = 0
-    this.#len = 0
-    let chunks = 0
-    while (this.#isHeld || step.next()) {
-      this.#isHeld = false
-      const len = step.kind === ENTER ? PAIR_LEN : step.len
-      if (step.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)
-      if (this.#steps > 0 && overflows(this.#len + len, chunks)) {
-        this.#isHeld = true
+    let needed = 0
+    windows.begin()
+    while (windows.next()) {
+      if (step.kind === ENTER && step.isStored) {
+        this.nodes.push(step.node)
+        continue
+      }
+      const group = this.#groupOf(step.start)
+      const extra = this.#extra(group)
+      // Who wants a little of many groups gets them in many windows: memory does not follow what was asked for.
+      if (windows.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
+        windows.putBack()
         break
       }
-      if (step.kind === ENTER && step.isStored) this.nodes.push(step.node)
-      else this.#need(this.#groupOf(step.start))
-      this.#steps++
-      this.#len += len
+      needed += extra
+      if (extra > 0) this.#need(group)
     }
-    return this.#steps > 0
+    return windows.count > 0
   }
 
   /**
@@ -117,14 +120,13 @@ class Slicer {
    * @returns {Uint8Array<ArrayBuffer>} fresh
    */
   emit (bytes) {
-    const out = new Uint8Array(this.#len)
+    const out = new Uint8Array(this.#ahead.len)
     let at = 0
     const step = this.#behind
-    for (let steps = this.#steps; steps > 0 && step.next();) {
-      steps--
+    for (let steps = this.#ahead.count; steps > 0 && step.next(); steps--) {
       if (step.kind === ENTER && step.isStored) {
         if (!this.#pairs.copyPair(step, out, at)) {
-          this.fault = parentMismatch(step.node)
+          this.fault = truncated({ node: step.node, wanted: PAIR_LEN, got: 0 })
           return out.subarray(0, at)
         }
         at += PAIR_LEN
@@ -144,12 +146,17 @@ class Slicer {
     return { start: from, end: Math.min(from + this.#groupLen, this.#size) }
   }
 
-  /** @param {Span} span  at or behind the ones before */
+  /** Bytes that are needed for a group beyond those that are needed already. @param {Span} group  at or behind the ones before */
+  #extra ({ start, end }) {
+    if (start === this.#group.start) return 0
+    return end - Math.max(start, Math.min(end, this.spans.at(-1)?.end ?? 0))
+  }
+
+  /** @param {Span} group  at or behind the ones before */
   #need ({ start, end }) {
-    if (start === this.#group.start) return
     const last = this.spans.at(-1)
     if (last === undefined || last.end < start) this.spans.push({ start, end })
-    else last.end = Math.max(last.end, end)
+    else last.end = end
   }
 
   /** @param {Uint8Array[]} bytes @param {number} start @param {number} len */
@@ -177,5 +184,3 @@ class Slicer {
     return this.#group.pairs.subarray(step.post * PAIR_LEN, (step.post + 1) * PAIR_LEN)
   }
 }
-
-const NOTHING = new Uint8Array(0)

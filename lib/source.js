@@ -2,7 +2,7 @@
 // pieces. Everything else that callers have at hand becomes one of them here.
 
 import { openFile } from '#files'
-import { assertBytes, describe } from './bytes.js'
+import { assertBytes, assertInteger, describe } from './bytes.js'
 import { truncated } from './errors.js'
 
 /** @import { RandomAccess, Source } from './types.js' */
@@ -16,12 +16,34 @@ const PIECE_LEN = 1 << 20
  * @param {RandomAccess} source
  * @param {number} start  bytes
  * @param {number} end  bytes, not included
+ * @param {AbortSignal} [signal]  does not wait for a source that is stuck
  */
-export async function readUpTo (source, start, end) {
-  const bytes = await source.read(start, end)
+export async function readUpTo (source, start, end, signal) {
+  const bytes = await untilAborted(source.read(start, end), signal)
   assertBytes('what source.read gave', bytes)
   if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
   return bytes
+}
+
+/**
+ * What a promise gives, unless the signal comes first: then its reason is thrown at once.
+ *
+ * @template T
+ * @param {T | Promise<T>} promise
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>}
+ */
+export async function untilAborted (promise, signal) {
+  if (signal === undefined) return promise
+  signal.throwIfAborted()
+  let onAbort = () => {}
+  const aborted = new Promise((_resolve, reject) => { onAbort = () => reject(signal.reason) })
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, /** @type {Promise<never>} */ (aborted)])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }
 
 /**
@@ -41,7 +63,10 @@ export async function toRandomAccess (source) {
   if (source instanceof Blob) {
     return { size: source.size, read: async (start, end) => new Uint8Array(await source.slice(start, end).arrayBuffer()), close () {} }
   }
-  if (isRandomAccess(source)) return { size: source.size, read: (start, end) => source.read(start, end), close () {} }
+  if (isRandomAccess(source)) {
+    assertInteger('source.size', source.size)
+    return { size: source.size, read: (start, end) => source.read(start, end), close () {} }
+  }
   throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
 }
 
@@ -60,20 +85,19 @@ export async function * toPieces (source, { signal } = {}) {
       // Some files only seem to be empty: what they have shows when they are read.
       yield * file.isRegular && file.size > 0 ? toPieces(file, { signal }) : abortable(file.pieces(), signal)
     } finally {
-      await file.close()
+      await close(file, signal)
     }
   } else if (source instanceof Uint8Array || source instanceof Blob || isRandomAccess(source)) {
     const file = await toRandomAccess(source)
     try {
       for (let at = 0; at < file.size; at += PIECE_LEN) {
-        signal?.throwIfAborted()
         const end = Math.min(at + PIECE_LEN, file.size)
-        const piece = await readUpTo(file, at, end)
+        const piece = await readUpTo(file, at, end, signal)
         if (piece.length < end - at) throw truncated({ start: at, wanted: end - at, got: piece.length })
         yield piece
       }
     } finally {
-      await file.close()
+      await close(file, signal)
     }
   } else {
     for await (const piece of abortable(iterableOf(source), signal)) {
@@ -94,27 +118,26 @@ export async function * toPieces (source, { signal } = {}) {
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<T>}
  */
-export async function * abortable (iterable, signal) {
+async function * abortable (iterable, signal) {
   if (signal === undefined) return yield * iterable
   const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
-  /** @type {(reason: unknown) => void} */
-  let onAbort = () => {}
-  const aborted = new Promise((_resolve, reject) => { onAbort = () => reject(signal.reason) })
-  aborted.catch(() => {}) // it is looked at only while a piece is waited for
-  signal.addEventListener('abort', onAbort, { once: true })
   let isAtEnd = false
   try {
     while (true) {
-      signal.throwIfAborted()
-      const next = await Promise.race([iterator.next(), aborted])
+      const next = await untilAborted(iterator.next(), signal)
       isAtEnd = next.done === true
       if (next.done) return
       yield next.value
     }
   } finally {
-    signal.removeEventListener('abort', onAbort)
     if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {}) // a stuck source would keep us waiting
   }
+}
+
+/** Closes a file; after an abort without waiting for the read that was under way. @param {{ close (): Promise<void> | void }} file @param {AbortSignal} [signal] */
+async function close (file, signal) {
+  if (signal?.aborted) Promise.resolve(file.close()).catch(() => {})
+  else await file.close()
 }
 
 /** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
@@ -143,6 +166,16 @@ async function * readableStreamPieces (stream) {
 /** @param {unknown} source @returns {source is string | URL} */
 const isPath = source => typeof source === 'string' || source instanceof URL
 
-/** @param {unknown} source @returns {source is RandomAccess} */
-const isRandomAccess = source => typeof source === 'object' && source !== null &&
+/** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
+const isRandomAccess = source => typeof source === 'object' && source !== null && !(Symbol.asyncIterator in source) &&
   'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'
+
+/**
+ * How many bytes a source has, when it tells.
+ *
+ * @param {unknown} source
+ * @returns {number | undefined}
+ */
+export const totalOf = source => source instanceof Uint8Array
+  ? source.length
+  : source instanceof Blob || isRandomAccess(source) ? source.size : undefined

@@ -1,7 +1,7 @@
 // Hashing of anything that gives bytes over time.
 
 import { Hasher } from './hasher.js'
-import { toPieces } from './source.js'
+import { toPieces, totalOf } from './source.js'
 
 /** @import { ProgressOptions, Source } from './types.js' */
 
@@ -19,15 +19,4 @@ export async function hashStream (source, { key, signal, onProgress } = {}) {
     onProgress?.({ type: 'baobox:hash', detail: { done: hasher.bytesHashed, total: totalOf(source) } })
   }
   return hasher.digest()
-}
-
-/**
- * How many bytes a source has, when it tells.
- *
- * @param {unknown} source
- * @returns {number | undefined}
- */
-export function totalOf (source) {
-  if (source instanceof Uint8Array) return source.length
-  return typeof source === 'object' && source !== null && 'size' in source && typeof source.size === 'number' ? source.size : undefined
 }

@@ -63,7 +63,7 @@ export function reduce (count, flags, downTo = 2) {
 }
 
 /**
- * Where in the arena the chaining values of a level stand.
+ * Where in the arena the chaining values of a level stand, until the next reduction.
  *
  * @param {number} level  of the last reduction
  * @returns {{ at: number, count: number }}

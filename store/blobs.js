@@ -3,8 +3,7 @@
 import { BaoError, truncated } from '../lib/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { assertInteger } from '../lib/bytes.js'
-import { concat } from 'uint8arrays/concat'
+import { assertInteger, concat } from '../lib/bytes.js'
 import { levelOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { encodeSlice } from '../encoder/slice.js'
@@ -114,7 +113,7 @@ export class BlobStore {
   async bytes (cid, range) {
     const pieces = []
     for await (const piece of this.get(cid, range)) pieces.push(piece)
-    return /** @type {Uint8Array<ArrayBuffer>} */ (concat(pieces))
+    return concat(pieces)
   }
 
   /**

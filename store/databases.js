@@ -63,7 +63,10 @@ export class Databases {
     const id = this.#nextId++
     if (id >= this.#promisedId) {
       this.#promisedId = id + ID_BLOCK
-      this.#promise = this.#writeState(false)
+      this.#promise = this.#writeState(false).catch(error => {
+        this.#promisedId = id // the next one tries again
+        throw error
+      })
     }
     await this.#promise
     return id

@@ -3,9 +3,8 @@
 
 import { chunkCount } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces } from '../lib/source.js'
+import { toPieces, totalOf } from '../lib/source.js'
 import { toRanges } from '../lib/ranges.js'
-import { totalOf } from '../lib/stream.js'
 import { SliceVerifier } from '../verifier/slice.js'
 import { IncomingBlob } from './incoming.js'
 import { Received } from './received.js'

@@ -1,16 +1,15 @@
 // Seekable verified reading. Both the blob and its tree are untrusted, and may be remote: a read touches only what it needs.
 
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { ENTER, LEAF, Walk } from '../lib/walk.js'
-import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { Walk } from '../lib/walk.js'
+import { Windows } from '../lib/windows.js'
+import { MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
-import { assertInteger, describe, u64FromBytes } from '../lib/bytes.js'
-import { concat } from 'uint8arrays/concat'
+import { assertInteger, concat, describe, u64FromBytes } from '../lib/bytes.js'
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
-import { overflows } from '../lib/arena.js'
 import { parseRoot } from '../lib/cid.js'
-import { abortable, readUpTo, toRandomAccess } from '../lib/source.js'
+import { readUpTo, toRandomAccess } from '../lib/source.js'
 import { truncated } from '../lib/errors.js'
 import { verifyPieces } from './stream.js'
 
@@ -39,11 +38,11 @@ export class VerifiedReader {
    */
   constructor ({ root, encoded, source, outboard, groupLog = 0, key }) {
     this.#root = parseRoot(root)
-    this.#key = key
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })
+    this.#key = key && new Uint8Array(key)
     if (encoded !== undefined) this.#open = () => openCombined(encoded, groupLog)
-    else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, key)
+    else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, this.#key)
     else throw new TypeError('"encoded", or "source" and "outboard", expected')
   }
 
@@ -57,7 +56,7 @@ export class VerifiedReader {
   async read (start = 0, end = Infinity, options = {}) {
     const pieces = []
     for await (const piece of this.stream(start, end, options)) pieces.push(piece)
-    return /** @type {Uint8Array<ArrayBuffer>} */ (concat(pieces))
+    return concat(pieces)
   }
 
   /**
@@ -111,23 +110,28 @@ export class VerifiedReader {
     // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
     const ranges = like.canonical(size).roundToGroups(groupLog)
     const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key })
-    yield * verifyPieces(verifier, abortable(windows(ranges), signal))
+    yield * verifyPieces(verifier, windows(ranges, signal))
     if (verifier.sizeProven) this.#provenSize = size
   }
 }
 
-/** @typedef {{ size: number, groupLog: number, windows: (ranges: ChunkRanges) => AsyncIterable<Uint8Array>, close: () => Promise<void> | void }} Origin */
+/** @typedef {{ size: number, groupLog: number, windows: (ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>, close: () => Promise<void> | void }} Origin */
 
 /**
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {Uint8Array} [key]
  * @returns {Promise<Origin>}
  */
 async function openWithOutboard (source, outboard, key) {
-  const blob = await toRandomAccess(source)
   if (typeof outboard.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
   const { size, groupLog } = outboard
   const mode = modeOf({ key })
-  return { size, groupLog, windows: ranges => cut(blob, outboard, { size, groupLog, ranges, mode }), close: () => blob.close() }
+  const blob = await toRandomAccess(source)
+  return {
+    size,
+    groupLog,
+    windows: (ranges, signal) => cut(blob, outboard, { size, groupLog, ranges, mode }, signal),
+    close: () => blob.close()
+  }
 }
 
 /**
@@ -136,21 +140,27 @@ async function openWithOutboard (source, outboard, key) {
  */
 async function openCombined (encoded, groupLog) {
   const file = await toRandomAccess(encoded)
-  const header = await readUpTo(file, 0, HEADER_LEN)
-  if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
-  const size = u64FromBytes(header)
-  return { size, groupLog, windows: ranges => cutCombined(file, size, groupLog, ranges), close: () => file.close() }
+  try {
+    const header = await readUpTo(file, 0, HEADER_LEN)
+    if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
+    const size = u64FromBytes(header)
+    return { size, groupLog, windows: (ranges, signal) => cutCombined(file, size, groupLog, ranges, signal), close: () => file.close() }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
 }
 
 /**
  * The bytes of a slice of whole groups, as far as the combined encoding has them.
  *
  * @param {RandomAccess} encoded @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
+ * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * cutCombined (encoded, size, groupLog, ranges) {
+async function * cutCombined (encoded, size, groupLog, ranges, signal) {
   for (const [start, end] of stretches(size, groupLog, ranges)) {
-    const bytes = await readUpTo(encoded, start, Math.min(end, Math.max(start, encoded.size)))
+    const bytes = await readUpTo(encoded, start, Math.min(end, Math.max(start, encoded.size)), signal)
     yield bytes
     if (bytes.length < end - start) return
   }
@@ -160,23 +170,23 @@ async function * cutCombined (encoded, size, groupLog, ranges) {
  * Where in the combined encoding these are: in front of any node stand the pairs and the bytes that come before it in pre-order.
  *
  * @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
- * @returns {Generator<[start: number, end: number]>} a window each, at most
+ * @returns {Generator<[start: number, end: number]>} a window each, at most; none empty but for the empty blob
  */
 function * stretches (size, groupLog, ranges) {
-  const walk = new Walk(size, groupLog, ranges)
-  let start = 0
-  let end = 0
-  let chunks = 0
-  while (walk.next()) {
-    const at = HEADER_LEN + walk.pre * PAIR_LEN + walk.start
-    const len = walk.kind === ENTER ? PAIR_LEN : walk.len
-    if (walk.kind === LEAF) chunks += Math.ceil(len / CHUNK_LEN)
-    if (at !== end || overflows(at + len - start, chunks)) {
-      if (end > start) yield [start, end]
-      start = at
-      chunks = walk.kind === LEAF ? Math.ceil(len / CHUNK_LEN) : 0
+  const windows = new Windows(new Walk(size, groupLog, ranges), groupLog)
+  const { step } = windows
+  while (true) {
+    let [start, end] = [0, 0]
+    windows.begin()
+    while (windows.next()) {
+      const at = HEADER_LEN + step.pre * PAIR_LEN + step.start
+      if (at !== end) {
+        if (end > 0) yield [start, end]
+        start = at
+      }
+      end = at + windows.stepLen
     }
-    end = at + len
+    if (windows.count === 0) return
+    yield [start, end]
   }
-  if (end > start) yield [start, end]
 }

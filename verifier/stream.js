@@ -33,11 +33,20 @@ export async function * verifyPieces (verifier, pieces) {
       if (verifier.done) return
     }
   } catch (error) {
-    if (verifier.error === undefined) yield * verifier.flush()
+    if (verifier.error === undefined) yield * flushed(verifier)
     throw error
   }
   yield * verifier.flush()
   verifier.end()
+}
+
+/** What is complete. A fault that shows only now is not what ended it. @param {SliceVerifier} verifier @returns {Leaf[]} */
+function flushed (verifier) {
+  try {
+    return verifier.flush()
+  } catch {
+    return []
+  }
 }
 
 /**
@@ -52,6 +61,7 @@ export function verifyTransform (options) {
   const give = (leaves, controller) => {
     for (const { bytes } of leaves) if (bytes.length > 0) controller.enqueue(bytes)
     if (verifier.error) throw verifier.error
+    if (verifier.done) controller.terminate() // what follows is none of ours
   }
   return new TransformStream({
     transform: (piece, controller) => give(verifier.write(piece), controller),
