@@ -4,7 +4,7 @@ import { PAIR_LEN } from '../lib/constants.js'
 import { ENTER, LEAF, Walk } from '../lib/walk.js'
 import { createOutboardSync } from './outboard.js'
 import { encodeSlice } from './slice.js'
-import { u64ToBytes } from '../lib/bytes.js'
+import { HEADER_LEN, u64ToBytes } from '../lib/bytes.js'
 
 /** @import { Outboard } from './outboard.js' */
 /** @import { ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
@@ -18,10 +18,10 @@ import { u64ToBytes } from '../lib/bytes.js'
  */
 export function encode (bytes, { groupLog = 0, key } = {}) {
   const outboard = createOutboardSync(bytes, { groupLog, key, order: 'post' })
-  const out = new Uint8Array(8 + outboard.bytes.length + bytes.length)
+  const out = new Uint8Array(HEADER_LEN + outboard.bytes.length + bytes.length)
   out.set(u64ToBytes(bytes.length))
   const walk = new Walk(bytes.length, groupLog)
-  for (let at = 8; walk.next();) {
+  for (let at = HEADER_LEN; walk.next();) {
     if (walk.kind === ENTER) {
       outboard.copyPair(walk, out, at)
       at += PAIR_LEN

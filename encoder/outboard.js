@@ -7,7 +7,7 @@ import { ENTER, Walk } from '../lib/walk.js'
 import { OutputReader } from '../lib/output.js'
 import { PairList } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
-import { assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
@@ -20,8 +20,6 @@ import { toPieces, totalOf } from '../lib/source.js'
 /** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes of the length that stands before bao's outboards. */
-const HEADER_LEN = 8
 
 /** The pairs of one blob, and what names them. Immutable. */
 export class Outboard {
@@ -103,7 +101,7 @@ export class Outboard {
   /** The same outboard in the other order. */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
-    const from = wordsOf(this.bytes)
+    const from = wordsIn(this.bytes)
     const to = new Uint32Array(from.length)
     const walk = new Walk(this.size, this.groupLog)
     while (walk.next()) {
@@ -191,7 +189,7 @@ class GrowingOutboard {
 }
 
 /** Bytes as words: a view where they are aligned, else a copy. @param {Uint8Array} bytes */
-const wordsOf = bytes => bytes.byteOffset % 4 === 0
+const wordsIn = bytes => bytes.byteOffset % 4 === 0
   ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
   : new Uint32Array(new Uint8Array(bytes).buffer)
 

@@ -33,7 +33,7 @@ import { toRanges } from '../lib/ranges.js'
  */
 export function encodeSliceSync (bytes, outboard, ranges, options) {
   assertBytes('bytes', bytes)
-  const { what, header, validated } = prepare(outboard, ranges, options)
+  const { what, header, validated } = begin(outboard, ranges, options)
   const windows = [header]
   for (const window of cutSync(bytes, outboard, what)) {
     const { fault } = validated(window)
@@ -53,8 +53,16 @@ export function encodeSliceSync (bytes, outboard, ranges, options) {
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
  * @throws {BaoError} as `encodeSliceSync`, after everything before the fault has been given
  */
-export async function * encodeSlice (source, outboard, ranges, { signal, onProgress, ...options } = {}) {
-  const { what, header, validated } = prepare(outboard, ranges, options)
+export function encodeSlice (source, outboard, ranges, { signal, onProgress, ...options } = {}) {
+  return give(source, outboard, begin(outboard, ranges, options), { signal, onProgress })
+}
+
+/**
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard
+ * @param {ReturnType<typeof begin>} begun @param {ProgressOptions} options
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * give (source, outboard, { what, header, validated }, { signal, onProgress }) {
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source)
   let done = 0
@@ -78,7 +86,7 @@ export async function * encodeSlice (source, outboard, ranges, { signal, onProgr
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
-function prepare (outboard, like, { header = true, validate = true, key } = {}) {
+function begin (outboard, like, { header = true, validate = true, key } = {}) {
   if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }

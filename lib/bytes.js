@@ -69,6 +69,9 @@ export function concat (parts) {
   return whole
 }
 
+/** Bytes of the length that stands before an encoding. */
+export const HEADER_LEN = 8
+
 /**
  * A length as the eight little-endian bytes that stand before an encoding.
  *
@@ -77,7 +80,7 @@ export function concat (parts) {
  * @see Bao spec, "Combined Encoding Format"
  */
 export function u64ToBytes (value) {
-  const bytes = new Uint8Array(8)
+  const bytes = new Uint8Array(HEADER_LEN)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)
   return bytes
 }

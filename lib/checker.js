@@ -11,7 +11,7 @@ import { OutputReader } from './output.js'
 import { Pending } from './pending.js'
 import { TreeBuilder } from './builder.js'
 import { Walk } from './walk.js'
-import { enter, wordsOf } from './mode.js'
+import { enter, whileLent, wordsOf } from './mode.js'
 import { forEachStep, hashEncoded } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
 import { leafMismatch, parentMismatch, truncated } from './errors.js'
@@ -124,10 +124,11 @@ export class Checker {
   /** Verifies the next steps. @param {number} count @param {Uint8Array} head  their bytes @param {Uint8Array} tail  and the rest of them */
   #check (count, head, tail) {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
+    enter(this.#mode)
     u8.set(head, INPUT)
     u8.set(tail, INPUT + head.length)
     this.#hash(0, count, INPUT)
-    this.#compare(0, count, u8, INPUT)
+    whileLent(() => this.#compare(0, count, u8, INPUT))
   }
 
   /** One leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */
@@ -140,12 +141,12 @@ export class Checker {
     const tree = new TreeBuilder(this.#mode, { startChunk: this.#plan.places[0] / CHUNK_LEN })
     tree.update(bytes)
     u8.set(this.#isAtRoot ? new OutputReader(tree.root()).read(HASH_LEN) : tree.cv(), LEAF_CVS)
-    this.#compare(0, 1, bytes, 0)
+    whileLent(() => this.#compare(0, 1, bytes, 0))
   }
 
   /** Chaining values of all but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
   #hash (from, to, at) {
-    const stretch = { plan: this.#plan, from, to, at, flags: enter(this.#mode), hasRoot: this.#isAtRoot }
+    const stretch = { plan: this.#plan, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
     hashPairs(stretch)
     hashLeaves(stretch)
   }
@@ -204,7 +205,7 @@ export class Checker {
     return true
   }
 
-  /** Something in a subtree is wrong: step by step, it is found and thrown. @param {number} step @param {number} at @returns {never} */
+  /** Something in a subtree is wrong: it is replaced by its steps, and one of these is found and thrown. @param {number} step @param {number} at @returns {never} */
   #blame (step, at) {
     const { lens } = this.#plan
     const end = at + lens[step]
@@ -257,7 +258,7 @@ class Run {
     this.#sink = sink
   }
 
-  /** @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
+  /** May overwrite what stands before `at` in memory. @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
   add (start, at, len) {
     // Who takes pairs wants to know which leaves stand below them.
     if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)

@@ -1,8 +1,8 @@
 // Hashing: at once, piece by piece, keyed, and for deriving keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
-import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, PAIR_LEN, PARENT, ROOT } from './constants.js'
+import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, KEY_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { INPUT, KEY, OUT, WINDOW_LEN, u8 } from './arena.js'
-import { assertBytes, assertInteger, describe } from './bytes.js'
+import { assertBytes, assertBytesOf, assertInteger, describe } from './bytes.js'
 import { cvsOf, hashChunks, reduce } from './window.js'
 import { HASH_MODE, enter, keyedMode, wordsOf } from './mode.js'
 import { OutputReader } from './output.js'
@@ -69,19 +69,23 @@ export function hashInto (bytes, out) {
 /** BLAKE3 of input that comes in pieces. A digest does not end it: more may follow. */
 export class Hasher {
   #tree
-  #mode
 
-  /** @param {Mode} [mode]  see `Hasher.keyed` and `Hasher.deriveKey` */
-  constructor (mode = HASH_MODE) {
-    this.#mode = mode
-    this.#tree = new TreeBuilder(mode)
+  /** @param {ModeOptions} [options]  a key, or a context; neither for plain hashing */
+  constructor (options) {
+    this.#tree = new TreeBuilder(modeOf(options))
   }
 
   /** @param {Uint8Array} key  32 bytes; copied */
-  static keyed (key) { return new Hasher(keyedMode(key)) }
+  static keyed (key) {
+    assertBytesOf('key', key, KEY_LEN)
+    return new Hasher({ key })
+  }
 
   /** @param {string} context  hardcoded, unique to the application and the use */
-  static deriveKey (context) { return new Hasher(deriveMode(context)) }
+  static deriveKey (context) {
+    assertContext(context)
+    return new Hasher({ context })
+  }
 
   /** Bytes taken so far. */
   get bytesHashed () { return this.#tree.size }
@@ -121,7 +125,7 @@ export class Hasher {
 
   /** An independent hasher with the same input so far. */
   clone () {
-    const copy = new Hasher(this.#mode)
+    const copy = new Hasher()
     copy.#tree = this.#tree.clone()
     return copy
   }
@@ -139,7 +143,11 @@ export class Hasher {
  * @param {ModeOptions} [options]
  * @returns {Mode}
  */
-export function modeOf ({ key, context } = {}) {
+export function modeOf (options = {}) {
+  if (typeof options !== 'object' || options === null || ArrayBuffer.isView(options)) {
+    throw new TypeError(`"options" expected { key } or { context }, got ${describe(options)}`)
+  }
+  const { key, context } = options
   if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
   if (key !== undefined) return keyedMode(key)
   return context === undefined ? HASH_MODE : deriveMode(context)
@@ -150,15 +158,25 @@ const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
 
 /** @param {string} context @returns {Mode} */
 function deriveMode (context) {
-  if (typeof context !== 'string') throw new TypeError(`"context" expected a string, got ${describe(context)}`)
+  assertContext(context)
   rootOf(CONTEXT_MODE, utf8.encode(context))
   return { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL }
+}
+
+/** @param {unknown} context @returns {asserts context is string} */
+function assertContext (context) {
+  if (typeof context !== 'string') throw new TypeError(`"context" expected a string, got ${describe(context)}`)
 }
 
 /** @param {Mode} mode @param {Uint8Array} bytes @param {number} length @returns {Uint8Array<ArrayBuffer>} */
 function hashInMode (mode, bytes, length) {
   assertBytes('bytes', bytes)
-  if (length !== HASH_LEN) return new Hasher(mode).update(bytes).digest(length)
+  if (length !== HASH_LEN) {
+    assertInteger('length', length)
+    const tree = new TreeBuilder(mode)
+    tree.update(bytes)
+    return new OutputReader(tree.root()).read(length)
+  }
   rootOf(mode, bytes)
   return RESULT.slice()
 }

@@ -28,6 +28,7 @@ export function keyedMode (key) {
 
 /** @type {Mode | undefined} */
 let entered
+let isLent = false
 
 /**
  * Makes the arena's key words those of a mode. Every computation calls it before its first compression.
@@ -36,9 +37,24 @@ let entered
  * @returns {number} the flag of the mode
  */
 export function enter (mode) {
+  if (isLent) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
   if (mode !== entered) {
     u32.set(mode.keyWords, KEY / 4)
     entered = mode
   }
   return mode.flags
+}
+
+/**
+ * Does work during which the arena's memory is in somebody else's hands: nothing can be hashed meanwhile.
+ *
+ * @param {() => void} work
+ */
+export function whileLent (work) {
+  isLent = true
+  try {
+    work()
+  } finally {
+    isLent = false
+  }
 }

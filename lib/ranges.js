@@ -21,7 +21,7 @@ export class ChunkRanges {
 
   /** @param {number[]} boundaries  checked by `fromBoundaries`, which is what callers use */
   constructor (boundaries) {
-    this.boundaries = boundaries
+    this.boundaries = Object.freeze(boundaries)
   }
 
   /**
@@ -173,7 +173,10 @@ export function toRanges (ranges) {
   if (ranges instanceof ChunkRanges) return ranges
   if (typeof ranges !== 'object' || ranges === null || !('start' in ranges || 'end' in ranges)) throw new TypeError(`"ranges" expected ChunkRanges or { start, end }, got ${describe(ranges)}`)
   const { start = 0, end = Infinity } = ranges
+  const unknown = Object.keys(ranges).filter(name => name !== 'start' && name !== 'end')
+  if (unknown.length > 0) throw new TypeError(`"ranges" expected start and end, got ${unknown.join(', ')} as well`)
   const chunks = ChunkRanges.fromBytes(start, end)
+  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
   const chunk = Math.floor(start / CHUNK_LEN)
   return chunks.isEmpty ? new ChunkRanges([chunk, chunk + 1]) : chunks
 }

@@ -42,7 +42,8 @@ export interface Output {
 export type PairSink = (node: number, at: number) => void
 
 /**
- * Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once, and hash nothing meanwhile.
+ * Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once. Hashing
+ * anything meanwhile throws.
  * Without `pair`, leaves that follow one another come as one.
  */
 export interface BelievedSink {

@@ -1,10 +1,9 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
 import { BaoError, truncated } from '../lib/errors.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { assertInteger, concat } from '../lib/bytes.js'
-import { levelOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { encodeSlice } from '../encoder/slice.js'
 import { VerifiedReader } from '../verifier/reader.js'
@@ -15,6 +14,7 @@ import { GROUP_LEN } from './pages.js'
 import { Locks } from './locks.js'
 import { Presence } from './presence.js'
 import { StoredView } from './view.js'
+import { changed, closed, corrupt, missing, notFound } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
@@ -160,7 +160,11 @@ export class BlobStore {
   /** All blobs, whole or in part, in the order of their hashes. @returns {AsyncGenerator<BlobStat>} */
   async * list () {
     this.#assertOpen()
-    for await (const { root, record } of this.#catalog.records()) yield await this.#describe(root, record)
+    try {
+      for await (const { root, record } of this.#catalog.records()) yield await this.#describe(root, record)
+    } catch (error) {
+      throw this.#closing ? closed(error) : error
+    }
   }
 
   /**
@@ -273,8 +277,8 @@ export class BlobStore {
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
-    const missing = await this.#presence.missing(root, record, wanted)
-    if (!missing.isEmpty) throw missingError(root, missing)
+    const ranges = await this.#whileOpen(() => this.#presence.missing(root, record, wanted))
+    if (!ranges.isEmpty) throw missing(root, ranges)
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<BlobStat>} */
@@ -312,22 +316,13 @@ export class BlobStore {
     if (!(error instanceof BaoError)) return error
     const now = await this.#catalog.record(root)
     if (now === undefined) return notFound(root)
-    if (now.id !== record.id) return new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause: error })
-    const { start, len } = placeOf(error, record.size)
-    return new BaoError('STORE_CORRUPT', `bytes ${start} to ${start + len} of ${toCid(root)} are damaged`, { cid: toCid(root), start, len, cause: error })
+    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
   }
 
   #assertOpen () {
     if (this.#closing) throw closed()
   }
 }
-
-/** @param {unknown} [cause] */
-const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
-/** @param {Uint8Array} root */
-const notFound = root => new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
-/** @param {Uint8Array} root @param {ChunkRanges} ranges */
-const missingError = (root, ranges) => new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges })
 
 /**
  * @param {RandomAccess} source @param {number} start @param {number} end @param {AbortSignal} [signal]
@@ -341,14 +336,6 @@ async function * unverified (source, start, end, signal) {
     if (piece.length < wanted) throw truncated({ start: at, wanted, got: piece.length })
     yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
   }
-}
-
-/** The bytes that a fault casts doubt on: a leaf's own, all below a parent. @param {BaoError} error @param {number} size */
-function placeOf ({ node, start = 0, len, wanted = 0 }, size) {
-  if (node === undefined) return { start, len: len ?? wanted }
-  const side = 2 ** levelOf(node) * CHUNK_LEN
-  const first = (node + 1) * CHUNK_LEN - side
-  return { start: first, len: Math.min(2 * side, size - first) }
 }
 
 /** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */

@@ -1,10 +1,10 @@
 // The index database: which blobs there are, what is known of them, and when they were last used.
 
-import { BaoError } from '../lib/errors.js'
 import { hash } from '../lib/hasher.js'
-import { parseRoot, toCid } from '../lib/cid.js'
+import { parseRoot } from '../lib/cid.js'
 import { toString } from 'uint8arrays/to-string'
 import { VIEWS } from './databases.js'
+import { damagedRecord } from './faults.js'
 import { allBlobs, blobKey, doomedKey, hashOfKey, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
@@ -34,11 +34,11 @@ export class Catalog {
   /**
    * @param {Uint8Array} root
    * @returns {Promise<BlobRecord | undefined>}
-   * @throws {BaoError} STORE_CORRUPT { cid } when the record is damaged
+   * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT { cid } when the record is damaged
    */
   async record (root) {
     const { isThere, record } = await this.look(root)
-    if (isThere && record === undefined) throw damaged(root)
+    if (isThere && record === undefined) throw damagedRecord(root)
     return record
   }
 
@@ -53,7 +53,7 @@ export class Catalog {
    * All records, in the order of their hashes.
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {BaoError} STORE_CORRUPT { cid } for a damaged one, when all others have been given
+   * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT { cid } for a damaged one, when all others have been given
    */
   async * records () {
     /** @type {Uint8Array | undefined} */
@@ -64,7 +64,7 @@ export class Catalog {
       if (record !== undefined) yield { root, record }
       else firstDamaged ??= root
     }
-    if (firstDamaged !== undefined) throw damaged(firstDamaged)
+    if (firstDamaged !== undefined) throw damagedRecord(firstDamaged)
   }
 
   /**
@@ -119,9 +119,6 @@ export class Catalog {
     await this.#databases.index.batch(operations, sync ? this.#databases.syncOptions : VIEWS)
   }
 }
-
-/** @param {Uint8Array} root */
-const damaged = root => new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
 
 /** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
 const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: new Uint8Array(0) }]

@@ -111,17 +111,15 @@ export class Databases {
 
   async #start () {
     const stored = await this.index.get(stateKey, VIEWS)
-    if (stored !== undefined) {
-      const state = unpackState(stored)
-      if (state.version > LAYOUT_VERSION) {
-        throw new BaoError('STORE_VERSION', `the store at ${this.location} has layout ${state.version}, this release knows ${LAYOUT_VERSION}`, { location: this.location })
-      }
-      this.#nextId = this.#promisedId = state.nextId
-      this.#swept = state.swept
-      for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
-      if (state.isClean || await this.#sweep()) this.#swept = this.#nextId
-      else this.#isSwept = false
+    const state = (stored && unpackState(stored)) ?? { version: LAYOUT_VERSION, isClean: false, swept: 0, nextId: await this.#idBehindAll() }
+    if (state.version > LAYOUT_VERSION) {
+      throw new BaoError('STORE_VERSION', `the store at ${this.location} has layout ${state.version}, this release knows ${LAYOUT_VERSION}`, { location: this.location })
     }
+    this.#nextId = this.#promisedId = state.nextId
+    this.#swept = state.swept
+    for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
+    if (state.isClean || await this.#sweep()) this.#swept = this.#nextId
+    else this.#isSwept = false
     await this.#writeState(false)
   }
 
@@ -136,6 +134,16 @@ export class Databases {
       if (!known.has(found)) await this.data.clear({ ...allOfId(found), ...VIEWS })
       id = found + 1
     }
+  }
+
+  /** An id greater than any that is in use: for a store that is new, or whose state is lost. */
+  async #idBehindAll () {
+    const [last] = await this.data.keys({ reverse: true, limit: 1, ...VIEWS }).all()
+    let behind = last === undefined ? 0 : idOfKey(last) + 1
+    for await (const [key, value] of this.index.iterator({ ...allBlobs, ...VIEWS })) {
+      behind = Math.max(behind, (unpackRecord(hashOfKey(key), value)?.id ?? -1) + 1)
+    }
+    return behind
   }
 
   /** Ids that have records, of those given away since the last clean opening; undefined when a record is damaged. */

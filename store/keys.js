@@ -108,14 +108,25 @@ export function unpackRecord (root, bytes) {
   }
 }
 
-/** @param {Uint8Array} root @param {Uint8Array} record */
-const checkOf = (root, record) => hash(pack(root, record), CHECK_LEN)
+/** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */
+const checkOf = (name, bytes) => hash(pack(name, bytes), CHECK_LEN)
 
-/** @param {State} state */
-export const packState = ({ version, isClean, swept, nextId }) => pack({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
+/**
+ * The state of the store begins with its layout and ends with a checksum, in this and every later layout.
+ *
+ * @param {State} state
+ */
+export function packState ({ version, isClean, swept, nextId }) {
+  const state = pack({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
+  return pack(state, checkOf(stateKey, state))
+}
 
-/** @param {Uint8Array} bytes @returns {State} */
-export const unpackState = bytes => ({ version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) })
+/** @param {Uint8Array} bytes @returns {State | undefined} undefined when it is damaged */
+export function unpackState (bytes) {
+  const state = bytes.subarray(0, -CHECK_LEN)
+  if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(stateKey, state))) return undefined
+  return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
+}
 
 /** @param {number} time  milliseconds since 1970 */
 export const packTime = time => pack({ u64: time })

@@ -5,7 +5,7 @@ import { Walk } from '../lib/walk.js'
 import { Windows } from '../lib/windows.js'
 import { MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
-import { assertInteger, concat, describe, u64FromBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertInteger, concat, describe, u64FromBytes } from '../lib/bytes.js'
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
@@ -15,8 +15,6 @@ import { verifyPieces } from './stream.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { RandomAccess, SliceOutboard } from '../lib/types.js' */
-
-const HEADER_LEN = 8
 
 /** Reads any range of a blob, and gives nothing that does not verify. The size is told only once the last chunk has proven it. */
 export class VerifiedReader {

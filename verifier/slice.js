@@ -3,7 +3,7 @@
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
 import { BaoError, truncated } from '../lib/errors.js'
 import { Checker } from '../lib/checker.js'
-import { assertBytes, assertInteger, u64FromBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertInteger, u64FromBytes } from '../lib/bytes.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
@@ -25,8 +25,6 @@ import { toRanges } from '../lib/ranges.js'
  *   its last byte has come: slower, for playback over slow lines
  */
 
-const HEADER_LEN = 8
-
 /**
  * Takes a slice in any pieces, and gives what it has verified. It never reads, and holds at most one window.
  *
@@ -44,7 +42,7 @@ export class SliceVerifier {
   #flushes
   #sink
 
-  /** What ended the verification, if something did. @type {BaoError | undefined} */
+  /** What ended the verification, if something did. @type {BaoError | Error | undefined} */
   error
 
   /**
@@ -77,7 +75,7 @@ export class SliceVerifier {
 
   /**
    * @param {Uint8Array} bytes  the next piece, of any length; read, not kept. Bytes behind the end of the slice are not looked at
-   * @returns {Leaf[]} what is verified now
+   * @returns {Leaf[]} what is verified now: also when a fault stands behind it, which `error` then tells
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_LEAF_MISMATCH { start, len }, BAO_SIZE_TOO_LARGE
    */
   write (bytes) {
@@ -125,9 +123,8 @@ export class SliceVerifier {
     try {
       work()
     } catch (error) {
-      if (!(error instanceof BaoError)) throw error
-      this.error = error
-      if (this.#leaves.length === 0) throw error
+      this.error = /** @type {Error} */ (error)
+      if (this.#leaves.length === 0 || !(error instanceof BaoError)) throw error
     }
     const leaves = this.#leaves
     this.#leaves = []

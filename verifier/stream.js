@@ -14,8 +14,8 @@ import { toPieces } from '../lib/source.js'
  * @returns {AsyncGenerator<Leaf>}
  * @throws {import('../lib/errors.js').BaoError} as `SliceVerifier`, after everything before the fault has been given
  */
-export async function * verifyStream (source, { signal, ...options }) {
-  yield * verifyPieces(new SliceVerifier(options), toPieces(source, { signal }))
+export function verifyStream (source, { signal, ...options }) {
+  return verifyPieces(new SliceVerifier(options), toPieces(source, { signal }))
 }
 
 /**

@@ -143,7 +143,7 @@ const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, c
 /** Word `i` of the message: which of the four vectors, which lane. @param {number} i */
 const placeOfWord = i => ({ vector: (i >> 3) * 2 + (i & 1), lane: (i & 7) >> 1 })
 /** Words that a vector holds. @param {number} vector */
-const wordsOf = vector => [0, 1, 2, 3].map(lane => (vector >> 1) * 8 + 2 * lane + (vector & 1))
+const wordsInVector = vector => [0, 1, 2, 3].map(lane => (vector >> 1) * 8 + 2 * lane + (vector & 1))
 
 /**
  * A vector of four words, each from anywhere in up to three vectors.
@@ -185,7 +185,7 @@ const oneBlock = local => {
   const compress = (at, len, lo, hi, flags) => [
     words.map((row, i) => row.set(v128.load(at, 16 * i))),
     when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
-    message.map((vector, i) => vector.set(gather(wordsOf(i).map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
+    message.map((vector, i) => vector.set(gather(wordsInVector(i).map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
     c.set(v128.const(IV.subarray(0, 4))),
     d.set(i32x4.replaceLane(i32x4.replaceLane(i32x4.replaceLane(i32x4.splat(lo), 1, hi), 2, len), 3, flags)),
     round.set(i32.const(SCHEDULE.length)),
@@ -194,7 +194,7 @@ const oneBlock = local => {
       turn(b, 1), turn(c, 2), turn(d, 3),
       mix(a, b, c, d, xDiagonal.get, yDiagonal.get),
       turn(b, 3), turn(c, 2), turn(d, 1),
-      words.map((row, i) => row.set(gather(wordsOf(i).map(word => placeOfWord(PERMUTATION[word])), message))),
+      words.map((row, i) => row.set(gather(wordsInVector(i).map(word => placeOfWord(PERMUTATION[word])), message))),
       message.map((vector, i) => vector.set(words[i].get))
     ], round.tee(i32.sub(round.get, i32.const(1))))
   ]

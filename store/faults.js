@@ -1,0 +1,37 @@
+// What goes wrong with a store, as errors with stable codes.
+
+import { BaoError } from '../lib/errors.js'
+import { CHUNK_LEN } from '../lib/constants.js'
+import { levelOf } from '../lib/tree.js'
+import { toCid } from '../lib/cid.js'
+
+/** @import { ChunkRanges } from '../lib/ranges.js' */
+
+/** @param {unknown} [cause] */
+export const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
+
+/** @param {Uint8Array} root */
+export const notFound = root => new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
+
+/** @param {Uint8Array} root @param {ChunkRanges} ranges */
+export const missing = (root, ranges) => new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges })
+
+/** @param {Uint8Array} root @param {unknown} cause */
+export const changed = (root, cause) => new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause })
+
+/** @param {Uint8Array} root */
+export const damagedRecord = root => new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
+
+/** Stored bytes did not verify, or were not there. @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause */
+export function corrupt (root, size, cause) {
+  const { start, len } = bytesInDoubt(cause, size)
+  return new BaoError('STORE_CORRUPT', `bytes ${start} to ${start + len} of ${toCid(root)} are damaged`, { cid: toCid(root), start, len, cause })
+}
+
+/** A leaf's own, all below a parent. @param {BaoError} fault @param {number} size */
+function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
+  if (node === undefined) return { start, len: len ?? wanted }
+  const side = 2 ** levelOf(node) * CHUNK_LEN
+  const first = (node + 1) * CHUNK_LEN - side
+  return { start: first, len: Math.min(2 * side, size - first) }
+}

@@ -1,0 +1,150 @@
+// Where a verifier meets the rest of the world: sources that end or hang, callers that hash, memory that others see.
+
+import { readdirSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ChunkRanges, Hasher, hash, hashStream } from '../../lib/index.js'
+import { createOutboardSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { SliceVerifier, VerifiedReader, verifyStream, verifyTransform } from '../../verifier/index.js'
+import { collect, errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+
+const content = noise(300_000)
+const outboard = createOutboardSync(content)
+const slice = encodeSliceSync(content, outboard)
+const { root } = outboard
+
+/** Abort this soon. */
+const soon = reason => {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(reason), 10)
+  return controller.signal
+}
+const stuck = size => ({ size, read: () => new Promise(() => {}) })
+
+describe('slices that leave', () => {
+  it('have no byte that was not verified, when the source ends within a leaf', async () => {
+    const cut = { size: content.length, read: (start, end) => content.slice(start, Math.min(end, 200_000)).fill(0x66, Math.max(0, 190_000 - start)) }
+    const pieces = []
+    const error = await errorOf(async () => { for await (const piece of encodeSlice(cut, outboard)) pieces.push(piece) })
+    expect(error).to.include({ code: 'BAO_LEAF_MISMATCH' })
+    const short = { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 200_000)) }
+    pieces.length = 0
+    expect(await errorOf(async () => { for await (const piece of encodeSlice(short, outboard)) pieces.push(piece) })).to.include({ code: 'BAO_TRUNCATED' })
+    const sent = Buffer.concat(pieces)
+    expect(sent.equals(slice.subarray(0, sent.length))).to.equal(true)
+    // 12 whole groups, and nothing of the thirteenth: what comes next in the slice is its first byte.
+    const verifier = new SliceVerifier({ root, release: 'leaf' })
+    expect(verifier.write(sent).reduce((len, { bytes }) => len + bytes.length, 0)).to.equal(12 * 16384)
+  })
+
+  it('are cut in bounded memory, also when a little of many groups is asked for', async () => {
+    for (const groupLog of [4, 8, 10]) {
+      const size = 24 << 20
+      const wanted = ChunkRanges.fromBoundaries(Array.from({ length: 2 * (size >> (10 + groupLog)) }, (_, i) => ((i >> 1) << groupLog) + 1 + (i & 1)))
+      let most = 0
+      const source = { size, read (start, end) { most = Math.max(most, end - start); return new Uint8Array(end - start) } }
+      const tree = createOutboardSync(new Uint8Array(size), { groupLog })
+      const pieces = await collect(encodeSlice(source, tree, wanted))
+      expect(most, `group log ${groupLog}`).to.be.at.most(2 << 20)
+      expect(new SliceVerifier({ root: tree.root, ranges: wanted, groupLog }).write(pieces).length).to.be.greaterThan(0)
+    }
+  })
+})
+
+describe('a verifier whose sink', () => {
+  it('hashes says so, and is not tricked into wrong bytes', () => {
+    const verifier = new SliceVerifier({ root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() })
+    expect(() => verifier.write(slice)).to.throw('lent')
+    expect(hash(content), 'the arena is fit for the next call').to.deep.equal(root)
+  })
+
+  it('throws has ended', () => {
+    let fails = true
+    const verifier = new SliceVerifier({ root }, { leaf () { if (fails) throw new Error('disk full') } })
+    expect(() => verifier.write(slice.subarray(0, 200_000))).to.throw('disk full')
+    fails = false
+    expect(() => verifier.write(slice.subarray(200_000))).to.throw('disk full')
+    expect(() => verifier.end()).to.throw('disk full')
+  })
+})
+
+describe('an abort', () => {
+  it('does not wait for sources that are stuck', async () => {
+    const reason = new Error('enough')
+    expect(await errorOf(hashStream(stuck(10), { signal: soon(reason) }))).to.equal(reason)
+    expect(await errorOf(collect(encodeSlice(stuck(content.length), outboard, undefined, { signal: soon(reason) })))).to.equal(reason)
+    expect(await errorOf(new VerifiedReader({ root, source: stuck(content.length), outboard }).read(0, 10, { signal: soon(reason) }))).to.equal(reason)
+  })
+
+  it('is what is told, also when what had come was wrong', async () => {
+    const reason = new Error('enough')
+    const controller = new AbortController()
+    const wrong = slice.slice(0, 30_000)
+    wrong[20_000] ^= 1
+    const source = (async function * () {
+      yield wrong
+      controller.abort(reason)
+      yield new Uint8Array(1)
+    })()
+    expect(await errorOf(collect(verifyStream(source, { root, signal: controller.signal })))).to.equal(reason)
+  })
+})
+
+describe('a transform', () => {
+  it('ends where the slice ends', async () => {
+    let pulled = 0
+    const endless = new ReadableStream({ pull (controller) { controller.enqueue(pulled++ === 0 ? slice : new Uint8Array(1000)) } })
+    const out = await collect(endless.pipeThrough(verifyTransform({ root })))
+    expect(Buffer.from(out).equals(content)).to.equal(true)
+    expect(pulled).to.be.lessThan(20)
+  })
+})
+
+describe('a reader', () => {
+  it('gives memory that nobody else has', async () => {
+    const reader = new VerifiedReader({ root, source: content, outboard })
+    for (const bytes of [await reader.read(0, 8), await reader.read(0, 100), encodeSliceSync(content, outboard, { start: 0, end: 1 })]) {
+      expect(bytes.byteOffset).to.equal(0)
+      expect(bytes.buffer.byteLength).to.equal(bytes.length)
+    }
+  })
+
+  it('does not mind what becomes of the key', async () => {
+    const key = noise(32)
+    const keyed = createOutboardSync(content, { key })
+    const reader = new VerifiedReader({ root: keyed.root, source: content, outboard: keyed, key })
+    key.fill(0)
+    expect(await reader.read(5, 10)).to.deep.equal(content.slice(5, 10))
+  })
+
+  it('closes what it could not use, and tries again', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const directory = await mkdtemp(join(tmpdir(), 'baobox-reader-'))
+    const path = join(directory, 'encoded')
+    await writeFile(path, 'abc')
+    const open = () => readdirSync('/proc/self/fd').length
+    const before = open()
+    const reader = new VerifiedReader({ root, encoded: path })
+    for (let i = 0; i < 10; i++) expect(await errorOf(reader.read())).to.include({ code: 'BAO_TRUNCATED' })
+    expect(open()).to.be.at.most(before + 1)
+    await writeFile(path, encode(content).bytes)
+    expect(await reader.read(7, 9)).to.deep.equal(content.slice(7, 9))
+    await reader.close()
+    await rm(directory, { recursive: true })
+  })
+})
+
+describe('what is asked for', () => {
+  it('is checked at once, and in full', async () => {
+    expect(() => encodeSlice(1, undefined)).to.throw(TypeError, '"outboard"')
+    expect(() => verifyStream(slice, { root: 5 })).to.throw(TypeError, '"root"')
+    expect(() => encodeSliceSync(content, outboard, { start: 0, length: 10 })).to.throw(TypeError, 'length')
+    expect(() => encodeSliceSync(content, outboard, { start: 20, end: 10 })).to.throw(RangeError, '"end"')
+    for (const size of [NaN, -5, 1.5]) expect(await errorOf(hashStream({ size, read: () => content }))).to.be.instanceOf(RangeError)
+    expect(() => new Hasher(noise(32))).to.throw(TypeError, '"options"')
+    expect(() => ChunkRanges.all.boundaries.push(1)).to.throw(TypeError)
+  })
+})
