@@ -8,6 +8,9 @@ import { presentChunks } from './pages.js'
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Database } from './databases.js' */
 
+/** Blobs whose presence is kept in memory: more than are received at a time. */
+const KEPT = 256
+
 export class Presence {
   #data
   /** Of blobs that are being received: looked up once, then kept up to date by whoever holds the blob's lock. */
@@ -36,7 +39,12 @@ export class Presence {
   }
 
   /** For who holds the blob's lock. @param {Uint8Array} root @param {ChunkRanges} present */
-  remember (root, present) { this.#known.set(nameOf(root), present) }
+  remember (root, present) {
+    this.forget(root)
+    this.#known.set(nameOf(root), present)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > KEPT) this.#known.delete(oldest)
+  }
 
   /** @param {Uint8Array} root */
   forget (root) { this.#known.delete(nameOf(root)) }
