@@ -35,7 +35,10 @@ export async function readUpTo (source, start, end, signal) {
  */
 export async function untilAborted (promise, signal) {
   if (signal === undefined) return promise
-  signal.throwIfAborted()
+  if (signal.aborted) {
+    Promise.resolve(promise).catch(() => {}) // nobody waits for it any more, so nobody would hear that it failed
+    throw signal.reason
+  }
   let onAbort = () => {}
   const aborted = new Promise((_resolve, reject) => { onAbort = () => reject(signal.reason) })
   signal.addEventListener('abort', onAbort, { once: true })

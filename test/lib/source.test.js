@@ -55,6 +55,29 @@ describe('sources', () => {
     }
   })
 
+  it('that fail after an abort fail unheard', async () => {
+    const unheard = []
+    const listener = error => unheard.push(error)
+    process.on('unhandledRejection', listener)
+    try {
+      for (const sourceOf of [
+        fail => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }),
+        fail => ({ size: 10, read: fail })
+      ]) {
+        const controller = new AbortController()
+        const source = sourceOf(async () => {
+          controller.abort()
+          throw new Error('gone')
+        })
+        expect(await errorOf(hashStream(source, { signal: controller.signal }))).to.include({ name: 'AbortError' })
+      }
+      await new Promise(resolve => setTimeout(resolve, 20))
+      expect(unheard).to.deep.equal([])
+    } finally {
+      process.off('unhandledRejection', listener)
+    }
+  })
+
   it('are told that no more is wanted', async () => {
     let isClosed = false
     const source = (async function * () {
