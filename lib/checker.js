@@ -5,7 +5,7 @@
 // its parent says. The first that differs ends it. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from './constants.js'
-import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_SUBTREE, Plan } from './plan.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, WINDOW_CHUNKS, u32, u8 } from './arena.js'
 import { OutputReader } from './output.js'
 import { Pending } from './pending.js'
@@ -160,7 +160,7 @@ export class Checker {
    * @param {number} at  from here on
    */
   #compare (from, to, memory, at) {
-    const { kinds, places, lens } = this.#plan
+    const { kinds, places, spans, lens } = this.#plan
     const run = new Run(memory, this.#sink)
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
@@ -170,8 +170,6 @@ export class Checker {
         this.#depth--
         leafCv += HASH_LEN
         run.add(places[i], at, lens[i])
-        // Only here: what verified as the last chunk of a blob of this size proves the size.
-        if (places[i] + lens[i] === this.#size) this.isSizeProven = true
       } else if (kinds[i] === IS_SUBTREE) {
         if (!this.#believeSubtree(i, at, run)) {
           run.end()
@@ -185,6 +183,8 @@ export class Checker {
         if (kinds[i] & HAS_LEFT) this.#promise(at)
         this.#sink.pair?.(places[i], at)
       }
+      // Only here: bytes that verified as the end of a blob of this size prove the size.
+      if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
       this.#isAtRoot = false
       this.verified += lens[i]
       at += lens[i]
@@ -200,7 +200,6 @@ export class Checker {
     forEachStep(subtree,
       (node, pairAt) => this.#sink.pair?.(node, at + pairAt),
       (start, leafAt, len) => run.add(start, at + leafAt, len))
-    if (subtree.start + subtree.len === this.#size) this.isSizeProven = true
     this.#depth--
     return true
   }

@@ -1,5 +1,5 @@
 // The walk: every use of the tree goes over the same steps, in pre-order, and reads the kinds it needs. Numbers in, numbers out.
-// Encoding a slice and verifying one read ENTER and LEAF; what works from the leaves up reads LEAF and LEAVE.
+// Cutting a slice and verifying one read ENTER and LEAF; who works from the leaves up may want LEAVE.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from './constants.js'
 import { assertInteger, describe } from './bytes.js'
