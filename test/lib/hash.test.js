@@ -152,12 +152,15 @@ forEachKernel(() => describe('Hasher', () => {
     expect(hex(hasher.digest())).to.equal(hex(hash(bytes)))
   })
 
-  it('reads from shared memory and from subclasses such as Buffer', () => {
-    const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  it('reads from shared memory and from subclasses', () => {
+    // Browsers keep the constructor of shared buffers from pages that are not isolated, but not such a memory.
+    const { buffer } = new WebAssembly.Memory({ initial: 2, maximum: 2, shared: true })
+    const shared = new Uint8Array(buffer, 0, bytes.length)
     shared.set(bytes)
+    const derived = class extends Uint8Array {}.from(bytes)
     expect(hex(hash(shared))).to.equal(hex(hash(bytes)))
-    expect(hex(hash(Buffer.from(bytes)))).to.equal(hex(hash(bytes)))
-    expect(hex(new Hasher().update(shared).update(Buffer.from(bytes)).digest()))
+    expect(hex(hash(derived))).to.equal(hex(hash(bytes)))
+    expect(hex(new Hasher().update(shared).update(derived).digest()))
       .to.equal(hex(hash(concat([bytes, bytes]))))
   })
 }))

@@ -1,10 +1,4 @@
 // What every store must do, whatever its levels are made of. blobs.test.js runs it.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createReadStream } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
@@ -261,42 +255,20 @@ export function describeStore (newPlace) {
 
   describe('sources', () => {
     const bytes = input({ gen: 'xs', seed: 73, len: 4_500_001 })
-    let folder
-    let path
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'baobox-'))
-      path = join(folder, 'blob')
-      await writeFile(path, bytes)
-    })
-    after(() => rm(folder, { recursive: true }))
-
     const SOURCES = {
       bytes: () => bytes,
-      'a Buffer': () => Buffer.from(bytes),
       'a Blob': () => new Blob([bytes]),
-      'a path': () => path,
-      'a file URL': () => pathToFileURL(path),
       'an async iterable with odd pieces': () => stream(ragged(bytes, 5)),
       'an array of pieces, an empty one among them': () => [bytes.subarray(0, 1), bytes.subarray(1, 1), bytes.subarray(1)],
       'a ReadableStream': () => new Blob([bytes]).stream(),
-      'a Node stream': () => createReadStream(path),
-      'a Node stream over pieces': () => Readable.from(ragged(bytes, 6)),
       'an object that reads': () => ({ size: bytes.length, read: (start, end) => bytes.subarray(start, end) })
     }
-    for (const [name, open] of Object.entries(SOURCES)) {
-      it(`${name}`, async () => {
-        const { cid, size } = await store.put(open())
-        expect(size).to.equal(bytes.length)
-        expect(hex(cid.multihash.digest)).to.equal(hex(hash(bytes)))
-        expect(same(await store.bytes(cid), bytes)).to.equal(true)
-      })
-    }
+    describeSources(() => store, bytes, SOURCES)
 
     it('are refused when they are none', async () => {
       await expectSlip('source', () => store.put(5))
       await expectSlip('source', () => store.put(undefined))
       await expectSlip('piece of the source', () => store.put(['text']))
-      expect(await errorOf(store.put(join(folder, 'no such file')))).to.include({ code: 'ENOENT' })
     })
 
     it('tell how far a put is', async () => {
@@ -329,4 +301,20 @@ export function describeStore (newPlace) {
       await store.close() // which would wait or fail if an iterator were still open
     })
   })
+}
+
+/**
+ * @param {() => any} store  the one of the test that runs
+ * @param {Uint8Array} bytes  what every source holds
+ * @param {Record<string, () => any>} sources  by name
+ */
+export function describeSources (store, bytes, sources) {
+  for (const [name, open] of Object.entries(sources)) {
+    it(name, async () => {
+      const { cid, size } = await store().put(open())
+      expect(size).to.equal(bytes.length)
+      expect(hex(cid.multihash.digest)).to.equal(hex(hash(bytes)))
+      expect(same(await store().bytes(cid), bytes)).to.equal(true)
+    })
+  }
 }

@@ -1,4 +1,4 @@
-// A process that works on a store until it is killed: life.test.js starts it. It says what it begins and what it has been promised.
+// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what it has been promised.
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { hash } from '../../lib/index.js'

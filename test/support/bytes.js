@@ -1,12 +1,33 @@
-// Small things tests do with bytes.
+// Small things tests do with bytes, in whatever runs them: without Buffer.
 
-export const hex = bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-export const unhex = text => new Uint8Array(Buffer.from(text, 'hex'))
+export function hex (bytes) {
+  let text = ''
+  for (const byte of bytes) text += DIGITS[byte]
+  return text
+}
 
-export const concat = parts => new Uint8Array(Buffer.concat(parts))
+export function unhex (text) {
+  if (!/^([0-9a-f]{2})*$/.test(text)) throw new Error(`not hex: ${text.slice(0, 80)}`)
+  return Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.slice(2 * i, 2 * i + 2), 16))
+}
 
-export const same = (a, b) => Buffer.compare(a, b) === 0
+export function concat (parts) {
+  const out = new Uint8Array(parts.reduce((len, part) => len + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+export function same (a, b) {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
 
 /** A size as the 8 little-endian bytes that stand in front of encodings. @param {number | bigint | string} size */
 export function header (size) {

@@ -1,11 +1,8 @@
 // Properties over random cases. A seed that once failed is kept in test/property/seeds.json and replayed before new ones are drawn.
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
+import { EFFORT, readJson } from '#runtime'
 
-const seeds = JSON.parse(readFileSync(new URL('../property/seeds.json', import.meta.url), 'utf8'))
-
-/** PROPERTY_EFFORT=20 looks twenty times as hard. */
-const EFFORT = Number(process.env.PROPERTY_EFFORT ?? 1)
+const seeds = await readJson('property/seeds.json')
 
 /**
  * @param {string} name  of the property, as in seeds.json

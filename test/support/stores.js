@@ -1,9 +1,8 @@
-// Places where stores live: a directory, or memory. They outlast the stores that are opened in them, and are gone after the tests.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone after the tests.
+import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
+import { LEVEL, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
 import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, unpackRecord } from '../../store/keys.js'
@@ -41,13 +40,13 @@ class Place {
 
   async remove () {
     await Promise.all(this.#stores.map(store => store.close()))
-    if (typeof this.where === 'string') await rm(this.where, { recursive: true })
+    if (typeof this.where === 'string') await removeLocation(this.where)
   }
 }
 
 export async function onDisk () {
-  const folder = await mkdtemp(join(tmpdir(), 'baobox-'))
-  return new Place(folder, () => ({ index: new Level(join(folder, 'index'), VIEWS), data: new Level(join(folder, 'data'), VIEWS) }))
+  const location = await newLocation()
+  return new Place(location, () => ({ index: new Level(`${location}/index`, VIEWS), data: new Level(`${location}/data`, VIEWS) }))
 }
 
 export async function inMemory () {
@@ -57,7 +56,7 @@ export async function inMemory () {
 
 /** Runs the same tests in every kind of place. @param {(newPlace: () => Promise<Place>) => void} tests */
 export function forEachPlace (tests) {
-  for (const [kind, make] of Object.entries({ 'classic-level': onDisk, 'memory-level': inMemory })) {
+  for (const [kind, make] of Object.entries({ [LEVEL]: onDisk, 'memory-level': inMemory })) {
     describe(kind, () => tests(removedAfterwards(make)))
   }
 }
@@ -87,6 +86,14 @@ export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).ma
 
 /** What the index says of every blob. */
 export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => unpackRecord(hashOfKey(key), value))
+
+/** The ids that no record has. */
+export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
+
+/** Nothing is in the data database that no record speaks of. */
+export const expectNoOrphans = place => place.look(async ({ index, data }) => {
+  expect(idsWithout(await idsIn(data), await recordsIn(index)), 'ids with data and no record').to.deep.equal([])
+})
 
 /** Everything in the data database: extents have an offset, pages have none. Values are copies: a level may lend what it keeps. */
 export const entriesOf = async data => (await data.iterator(VIEWS).all())

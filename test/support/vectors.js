@@ -1,15 +1,16 @@
 // The vectors that live beside the tests, and the official ones, which live with the projects they come from.
-import { existsSync, readFileSync } from 'node:fs'
-
-const read = url => JSON.parse(readFileSync(url, 'utf8'))
+import { readJson } from '#runtime'
 
 /** Written by the bao, bao-tree and blake3 crates. */
-export const vectors = read(new URL('../vectors/vectors.json', import.meta.url))
+export const vectors = await readJson('vectors/vectors.json')
 
 /** Written by iroh-blobs. */
-export const irohVectors = read(new URL('../vectors/iroh_vectors.json', import.meta.url))
+export const irohVectors = await readJson('vectors/iroh_vectors.json')
 
-const SHARED = new URL('../../../shared/conformance/', import.meta.url)
+const OFFICIAL = {
+  blake3: await readJson('../../shared/conformance/blake3_test_vectors.json'),
+  bao: await readJson('../../shared/conformance/bao_test_vectors.json')
+}
 
 /**
  * The official vectors of BLAKE3 and bao belong to their projects and are not copied into this one. Where a copy
@@ -18,10 +19,7 @@ const SHARED = new URL('../../../shared/conformance/', import.meta.url)
  * @param {'blake3' | 'bao'} project
  * @returns {any | undefined}
  */
-export function official (project) {
-  const file = new URL(`${project}_test_vectors.json`, SHARED)
-  return existsSync(file) ? read(file) : undefined
-}
+export const official = project => OFFICIAL[project]
 
 /** Stands in for a whole file of tests. */
 export function skipAloud (title, reason) {

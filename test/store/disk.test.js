@@ -1,0 +1,141 @@
+// A store in a directory: who may open it, and what is left of it when its process dies.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { same } from '../support/bytes.js'
+import { errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
+import { blobOf, isReceived, nextRound, sizeOf } from './worker.js'
+
+const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
+const MIB = 1 << 20
+
+describe('store: on a disk', () => {
+  let place
+  const children = []
+  beforeEach(async () => { place = await onDisk() })
+  afterEach(async () => {
+    for (const child of children.splice(0)) await killed(child)
+    await place.remove()
+  })
+
+  /** Starts the worker. @returns {import('node:child_process').ChildProcess & { lines: AsyncIterator<string> }} */
+  function start (task, ...args) {
+    const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    child.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    children.push(child)
+    return child
+  }
+
+  it('is made where there was nothing', async () => {
+    const store = await BlobStore.open(join(place.where, 'a', 'b'))
+    await store.put(Uint8Array.of(1))
+    await store.close()
+  })
+
+  it('cannot be made where there is something else', async () => {
+    const path = join(place.where, 'file')
+    await writeFile(path, 'text')
+    expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
+  })
+
+  it('is open once in a process', async () => {
+    const store = await place.open()
+    const { cid } = await store.put(Uint8Array.of(1))
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
+    }
+    expect(await store.bytes(cid), 'the first is not harmed').to.deep.equal(Uint8Array.of(1))
+    await store.close()
+    expect(await (await place.open()).has(cid)).to.equal(true)
+  })
+
+  it('is open in one process', async () => {
+    const child = start('hold')
+    expect((await child.lines.next()).value).to.equal('open')
+    expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
+    await killed(child)
+    await place.open()
+  })
+
+  it('takes no other durability than the two', async () => {
+    expect(await errorOf(place.open({ durability: 'never' }))).to.be.instanceOf(TypeError)
+    const store = await place.open({ durability: 'process' })
+    const { cid } = await store.put(noise(MIB))
+    expect(await store.has(cid)).to.equal(true)
+  })
+
+  it('survives being killed again and again', async function () {
+    this.timeout(60_000)
+    /** By number: what was promised about a blob; with a question mark, what was under way. */
+    const known = new Map()
+    let first = 0
+    let leftovers = 0
+    // With the ninth of ten or eleven pieces, numbered from 0, the first batch goes to the disk.
+    for (const mark of [
+      'begin put', 'given put 4', 'given put 9', 'given put 10', 'done put',
+      'begin receive', 'given receive 4', 'given receive 9', 'done receive',
+      'begin delete', 'done delete', 'given put 10'
+    ]) {
+      const child = start('work', mark.includes('receive') ? nextRound(first) + 1 : nextRound(first))
+      let killing
+      for await (const line of { [Symbol.asyncIterator]: () => child.lines }) {
+        const [event, what, number, given] = line.split(' ')
+        if (event === 'open') continue
+        const i = Number(number)
+        if (event !== 'given') known.set(i, event === 'done' ? what : `${what}?`)
+        first = Math.max(first, i + 1)
+        const isMark = mark === (event === 'given' ? `given ${what} ${given}` : `${event} ${what}`)
+        if (isMark && sizeOf(i) > 4 * MIB) killing ??= killed(child)
+      }
+      await killing
+
+      leftovers += await place.look(async ({ index, data }) => idsWithout(await idsIn(data), await recordsIn(index)).length)
+      const store = await place.open()
+      for (const [i, state] of known) await expectKept(store, i, state)
+      await store.close()
+      await expectNoOrphans(place)
+      // What is there after one death must be there after the next one too; to be quick, only the last are looked at again.
+      for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
+    }
+    expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
+  })
+})
+
+/** @param {number} i  number of the blob @param {string} state  what was promised, with a question mark when it was under way */
+async function expectKept (store, i, state) {
+  const bytes = blobOf(i)
+  const root = hash(bytes)
+  const isThere = await store.has(root)
+  if (state === 'put' || state === 'receive') expect(isThere, `blob ${i} after ${state}`).to.equal(true)
+  if (state === 'delete') expect(isThere, `blob ${i} after ${state}`).to.equal(false)
+  if (isThere) {
+    expect(same(await store.bytes(root), bytes), `bytes of blob ${i}`).to.equal(true)
+    return
+  }
+  const stat = await errorOf(async () => {
+    const { present } = await store.stat(root)
+    expect(state, `blob ${i}`).to.match(/\?$/)
+    expect(isReceived(i), `blob ${i} is shown in part, but was not received`).to.equal(true)
+    for (const [start, end] of present.toBytes(bytes.length)) {
+      expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `part of blob ${i}`).to.equal(true)
+    }
+    expect((await store.missing(root)).equals(ChunkRanges.all.canonical(bytes.length).difference(present))).to.equal(true)
+  })
+  if (stat) expect(stat, stat.stack).to.include({ code: 'STORE_NOT_FOUND' })
+}
+
+/** Ends a process that was started here, as a power cut would. */
+async function killed (child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}

@@ -1,0 +1,39 @@
+// What the suites need of Node.js, Bun and Deno. In a browser, test/browser/runtime.js stands in its place: test/package.json says so.
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What `level` is here. */
+export const LEVEL = 'classic-level'
+
+/** PROPERTY_EFFORT=20 looks twenty times as hard. */
+export const EFFORT = Number(process.env.PROPERTY_EFFORT ?? 1)
+
+/** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */
+export async function readJson (path) {
+  try {
+    return JSON.parse(await readFile(new URL(`../${path}`, import.meta.url), 'utf8'))
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+}
+
+/** A new name for levels to live under: a directory. */
+export const newLocation = () => mkdtemp(join(tmpdir(), 'baobox-'))
+
+/** Removes everything under it; the levels are closed. @param {string} location */
+export const removeLocation = location => rm(location, { recursive: true })
+
+/** The reasons of rejections that nobody handled while `run` ran, and a moment longer. @param {() => Promise<void>} run */
+export async function unheardOf (run) {
+  const reasons = []
+  const listener = reason => reasons.push(reason)
+  process.on('unhandledRejection', listener)
+  try {
+    await run()
+    await new Promise(resolve => setTimeout(resolve, 20))
+    return reasons
+  } finally {
+    process.off('unhandledRejection', listener)
+  }
+}
