@@ -57,7 +57,7 @@ function * slices () {
       yield {
         name: `${sized(len)} of ${sized(SIZE)}, group log ${groupLog}`,
         bytes: len,
-        inTime: true,
+        unit: 'time',
         contestants: { verify: () => verifySlice(slice, options), hash: () => hash(wanted) }
       }
     }
@@ -83,5 +83,5 @@ function assertVerified (leaves, expected) {
   assert.ok(Buffer.concat(leaves.map(({ bytes }) => bytes)).equals(expected), 'verified bytes differ from the blob')
 }
 
-run('verify', 'verification as a share of our own hash', wholeEncodings())
-run('verify', 'slices, time of a call', slices())
+await run('verify', 'verification as a share of our own hash', wholeEncodings())
+await run('verify', 'slices, time of a call', slices())

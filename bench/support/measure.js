@@ -7,38 +7,55 @@ const SAMPLE_NS = 1e6
 /**
  * @typedef {object} Effort
  * @property {number} warmUpNs  per contestant, before anything counts
- * @property {number} budgetNs  for all rounds of one case
- * @property {number} minRounds
+ * @property {number} budgetNs  for all rounds of one case, once there are `enoughRounds`
+ * @property {number} patienceNs  for all rounds of one case whose calls are long, once there are `fewRounds`
+ * @property {number} fewRounds
+ * @property {number} enoughRounds
  * @property {number} maxRounds
  */
 
 /** @type {Effort} */
-export const FULL = { warmUpNs: 250e6, budgetNs: 2e9, minRounds: 31, maxRounds: 401 }
+export const FULL = { warmUpNs: 250e6, budgetNs: 2e9, patienceNs: 15e9, fewRounds: 9, enoughRounds: 31, maxRounds: 401 }
 /** Shows that a bench works; its figures mean nothing. @type {Effort} */
-export const QUICK = { warmUpNs: 1e6, budgetNs: 10e6, minRounds: 3, maxRounds: 5 }
+export const QUICK = { warmUpNs: 1e6, budgetNs: 10e6, patienceNs: 100e6, fewRounds: 2, enoughRounds: 3, maxRounds: 5 }
+
+/** @typedef {() => unknown} Contestant  what it gives is thrown away; a promise is awaited, and the waiting counts */
 
 /**
- * @param {Record<string, () => unknown>} contestants
+ * @param {Record<string, Contestant>} contestants
  * @param {Effort} effort
- * @returns {Record<string, number[]>} nanoseconds per call, one number per round: those at the same index were taken in the same round
+ * @returns {Promise<Record<string, number[]>>} nanoseconds per call, one number per round: those at the same index were taken in the same round
  */
-export function measure (contestants, { warmUpNs, budgetNs, minRounds, maxRounds }) {
-  const entrants = Object.entries(contestants).map(([name, run]) => ({ name, run, calls: callsPerSample(run, warmUpNs) }))
+export async function measure (contestants, { warmUpNs, budgetNs, patienceNs, fewRounds, enoughRounds, maxRounds }) {
+  const entrants = []
+  for (const [name, run] of Object.entries(contestants)) entrants.push({ name, ...await warmedUp(run, warmUpNs) })
   const samples = Object.fromEntries(entrants.map(({ name }) => [name, /** @type {number[]} */ ([])]))
-  const deadline = now() + budgetNs
-  for (let round = 0; round < maxRounds && (round < minRounds || now() < deadline); round++) {
-    for (const { name, run, calls } of shuffled(entrants)) samples[name].push(timeSomewhere(run, calls) / calls)
+
+  const start = now()
+  for (let round = 0; round < maxRounds; round++) {
+    const spent = now() - start
+    if (round >= enoughRounds && spent > budgetNs) break
+    if (round >= fewRounds && spent > patienceNs) break
+    for (const { name, time, run, calls } of shuffled(entrants)) samples[name].push(await timeSomewhere(time, run, calls) / calls)
   }
   return samples
 }
 
-/** Warms up, and finds how many calls last long enough to be timed. @param {() => unknown} run @param {number} warmUpNs */
-function callsPerSample (run, warmUpNs) {
+/**
+ * Finds how a contestant is timed, and how many calls last long enough to be.
+ *
+ * @param {Contestant} run @param {number} warmUpNs
+ */
+async function warmedUp (run, warmUpNs) {
+  const first = run()
+  const isAsync = first instanceof Promise
+  await first
+  const time = isAsync ? timeAwaited : timeCalls
   const deadline = now() + warmUpNs
   for (let calls = 1; ;) {
-    const ns = time(run, calls)
+    const ns = await time(run, calls)
     if (ns < SAMPLE_NS / 2) calls *= 2
-    else if (now() >= deadline) return Math.ceil(calls * Math.max(1, SAMPLE_NS / ns))
+    else if (now() >= deadline) return { run, time, calls: Math.ceil(calls * Math.max(1, SAMPLE_NS / ns)) }
   }
 }
 
@@ -49,21 +66,29 @@ const PADDING = Array(512).fill(0)
  * where one of them straddles two pages of the stack, which is about one place in a hundred, and a loop that stays where it is would
  * measure its luck for as long as it runs. Arguments that nobody takes move the stack.
  *
- * @param {() => unknown} run @param {number} calls @returns {number} nanoseconds
+ * @param {typeof timeCalls | typeof timeAwaited} time @param {Contestant} run @param {number} calls
+ * @returns {number | Promise<number>} nanoseconds
  */
-const timeSomewhere = (run, calls) => Reflect.apply(time, undefined, [run, calls, ...PADDING.slice(Math.random() * PADDING.length)])
+const timeSomewhere = (time, run, calls) => Reflect.apply(time, undefined, [run, calls, ...PADDING.slice(Math.random() * PADDING.length)])
 
-/** @param {() => unknown} run @param {number} calls @returns {number} nanoseconds */
-function time (run, calls) {
+/** @param {Contestant} run @param {number} calls @returns {number} nanoseconds */
+function timeCalls (run, calls) {
   const start = now()
   for (let i = 0; i < calls; i++) run()
+  return now() - start
+}
+
+/** @param {Contestant} run @param {number} calls @returns {Promise<number>} nanoseconds */
+async function timeAwaited (run, calls) {
+  const start = now()
+  for (let i = 0; i < calls; i++) await run()
   return now() - start
 }
 
 const now = () => performance.now() * 1e6
 
 /** A shuffled copy (Fisher and Yates). @template T @param {T[]} items @returns {T[]} */
-function shuffled (items) {
+export function shuffled (items) {
   const copy = items.slice()
   for (let i = copy.length - 1; i > 0; i--) {
     const j = Math.floor(Math.random() * (i + 1))

@@ -2,57 +2,84 @@
 
 import { parseArgs } from 'node:util'
 import { FULL, QUICK, measure } from './measure.js'
-import { environment, printComparison, printTable, writeJson } from './report.js'
+import { comparisonWith, environment, writeKept } from './report.js'
+import { markdown, plainText, rowsOf } from './tables.js'
 
-/** @import { Result } from './report.js' */
+/** @import { Contestant } from './measure.js' */
+/** @import { Table, Result } from './tables.js' */
 
 /**
  * @typedef {object} Case
- * @property {string} name  within its bench
+ * @property {string} name  within its table
  * @property {number} bytes  that a call goes over
- * @property {boolean} [inTime]  print the time of a call, whatever the bytes; else only up to 1 KiB
- * @property {Record<string, () => unknown>} contestants  the one in question first, then what it is measured against
+ * @property {Result['unit']} [unit]
+ * @property {Record<string, Contestant>} contestants  the one in question first, then what it is measured against
  */
 
-const USAGE = `Usage: npm run bench -- [name ...] [options]      or: node bench/hash.js [options]
+/** @typedef {Partial<Pick<Table, 'form' | 'rivals'>>} Shape  a comparison without rivals unless told */
+
+const OPTIONS = /** @type {const} */ ({
+  quick: { type: 'boolean' },
+  json: { type: 'string' },
+  compare: { type: 'string' },
+  markdown: { type: 'boolean' },
+  part: { type: 'boolean' }, // of a run that has its heading already: index.js says so
+  help: { type: 'boolean' }
+})
+
+const USAGE = `Usage: npm run bench -- [name ...] [options]      or: node bench/hash-small.js [options]
 
   --quick         very short: shows that it works, its figures mean nothing
   --json FILE     keep all samples
-  --compare FILE  print what changed since FILE was kept`
+  --compare FILE  print what changed since FILE was kept
+  --markdown      print tables as Markdown`
 
-const { values: flags, positionals } = parse()
+export const { flags, names } = parse()
 
-/** Benches that the command line names. */
-export const names = positionals
+/** How long to measure. */
+export const effort = flags.quick ? QUICK : FULL
 
-/** Of all benches that this process ran. @type {Result[]} */
-const results = []
+/** Of all that this process ran. @type {Table[]} */
+const tables = []
 
 /**
+ * Measures cases, prints their table, keeps their samples.
+ *
  * @param {string} bench
  * @param {string} question
- * @param {Iterable<Case>} cases  made one by one: what a case holds is let go before the next
+ * @param {Iterable<Case> | AsyncIterable<Case>} cases  made one by one: what a case holds is let go before the next
+ * @param {Shape} [shape]
  */
-export function run (bench, question, cases) {
-  if (results.length === 0) console.log(`${Object.values(environment()).join(', ')} ${flags.quick ? '(quick: figures mean nothing)' : ''}\n`)
-  console.log(`${bench}: ${question}`)
-  const ownResults = []
-  for (const { contestants, ...what } of cases) {
-    ownResults.push({ bench, ...what, samples: measure(contestants, flags.quick ? QUICK : FULL) })
-  }
-  printTable(ownResults)
-  if (flags.compare) printComparison(ownResults, flags.compare)
-  results.push(...ownResults)
-  if (flags.json) writeJson(results, flags.json)
+export async function run (bench, question, cases, shape) {
+  const results = []
+  for await (const { contestants, ...what } of cases) results.push({ ...what, samples: await measure(contestants, effort) })
+  report(bench, question, results, shape)
 }
+
+/**
+ * Prints and keeps what was measured.
+ *
+ * @param {string} bench @param {string} question @param {Result[]} results @param {Shape} [shape]
+ */
+export function report (bench, question, results, shape) {
+  /** @type {Table} */
+  const table = { bench, question, form: 'comparison', ...shape, results }
+  if (tables.length === 0 && !flags.part) printHeading()
+  console.log(flags.markdown ? `**${bench}**: ${question}\n` : `${bench}: ${question}`)
+  console.log((flags.markdown ? markdown : plainText)(rowsOf(table)) + '\n')
+  if (flags.compare) console.log(comparisonWith(table, flags.compare) + '\n')
+  tables.push(table)
+  if (flags.json) writeKept({ environment: environment(), tables }, flags.json)
+}
+
+/** Where this runs. */
+export const printHeading = () =>
+  console.log(`${Object.values(environment()).join(', ')} ${flags.quick ? '(quick: figures mean nothing)' : ''}\n`)
 
 function parse () {
   try {
-    const parsed = parseArgs({
-      allowPositionals: true,
-      options: { quick: { type: 'boolean' }, json: { type: 'string' }, compare: { type: 'string' }, help: { type: 'boolean' } }
-    })
-    if (!parsed.values.help) return parsed
+    const { values: flags, positionals: names } = parseArgs({ allowPositionals: true, options: OPTIONS })
+    if (!flags.help) return { flags, names }
     console.log(USAGE)
     process.exit(0)
   } catch (error) {

@@ -6,6 +6,26 @@ export const median = samples => quantile(samples, 0.5)
 /** Half the distance between the quartiles, as a share of the median. @param {number[]} samples  at least one @returns {number} */
 export const spread = samples => (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / median(samples)
 
+/**
+ * How many times as fast as another contestant one was, round by round: who shares a round shares the machine's mood.
+ *
+ * @param {Record<string, number[]>} samples  nanoseconds
+ * @param {string} one
+ * @param {string} other
+ */
+export const speedups = (samples, one, other) => samples[one].map((ns, round) => samples[other][round] / ns)
+
+/**
+ * The quickest contestant: the one that, compared within rounds with the first of them, is most times as fast.
+ *
+ * @param {Record<string, number[]>} samples  nanoseconds
+ * @param {string[]} names  at least one
+ */
+export const bestOf = (samples, names) => names
+  .map(name => ({ name, speedup: median(speedups(samples, name, names[0])) }))
+  .reduce((best, next) => next.speedup > best.speedup ? next : best)
+  .name
+
 /** @param {number[]} samples @param {number} q  0 to 1 */
 function quantile (samples, q) {
   const sorted = samples.toSorted((a, b) => a - b)

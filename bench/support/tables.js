@@ -1,0 +1,123 @@
+// Figures as rows of text. What stands in a table is decided here; how rows are printed, too.
+
+import { bestOf, median, speedups, spread } from './statistics.js'
+
+/**
+ * @typedef {object} Result  of one case
+ * @property {string} name  of the case
+ * @property {number} bytes  that a call goes over
+ * @property {keyof typeof UNITS} [unit]  in which samples are printed; unless told, the time of a call up to 1 KiB, bytes per second above
+ * @property {Record<string, number[]>} samples  nanoseconds per call, or bytes of memory: the less, the better; the first contestant is
+ *   the one in question
+ */
+
+/**
+ * @typedef {object} Table
+ * @property {string} bench
+ * @property {string} question
+ * @property {keyof typeof FORMS} form
+ * @property {string[]} [rivals]  contestants among which the quickest is named
+ * @property {Result[]} results
+ */
+
+/** Up to this many bytes the time of a call says more than bytes per second. */
+const SMALL = 1024
+
+/** @type {Record<string, { from: (sample: number, bytes: number) => number, show: (figure: number) => string }>} */
+const UNITS = {
+  time: {
+    from: ns => ns,
+    show: ns => ns < 1e4 ? `${ns.toFixed(0)} ns` : ns < 1e6 ? `${(ns / 1e3).toFixed(1)} us` : `${(ns / 1e6).toFixed(1)} ms`
+  },
+  speed: { from: (ns, bytes) => bytes / ns * 1000, show: speed => `${speed.toFixed(0)} MB/s` },
+  memory: { from: bytes => bytes, show: bytes => `${bytes} B` }
+}
+
+/**
+ * The rows of a table; the first is its head.
+ *
+ * @param {Table} table
+ * @returns {string[][]}
+ */
+export const rowsOf = table => FORMS[table.form](table)
+
+const FORMS = {
+  /** A row is a case. Beside the first contestant stands each other with its speed, and how many times as fast as it the first is. */
+  comparison ({ results, rivals = [] }) {
+    const [first, ...others] = contestantsOf(results)
+    const hasRivals = others.some(name => rivals.includes(name))
+    return [
+      ['', first, ...hasRivals ? ['x best npm'] : [], ...others.flatMap(name => [name, 'x'])],
+      ...results.map(result => [
+        result.name,
+        speed(result, first),
+        ...hasRivals ? [best(result, rivals)] : [],
+        ...others.flatMap(name => name in result.samples
+          ? [speed(result, name), ratio(speedups(result.samples, first, name), !hasRivals)]
+          : ['-', '-'])
+      ])
+    ]
+  },
+
+  /** A row is a contestant, and how many times as fast as the first it is. */
+  ranking ({ results }) {
+    const names = contestantsOf(results)
+    return [
+      ['', ...results.flatMap(({ name }) => [name, `x ${names[0]}`])],
+      ...names.map((name, i) => [name, ...results.flatMap(result => name in result.samples
+        ? [speed(result, name), i === 0 ? '' : ratio(speedups(result.samples, name, names[0]))]
+        : ['-', '-'])])
+    ]
+  },
+
+  /** A row is a step: how many times as fast as the step before it is, and as the first. */
+  chain ({ results }) {
+    const names = contestantsOf(results)
+    return [
+      ['', ...results.flatMap(({ name }) => [name, 'x before', 'x first'])],
+      ...names.map(name => [name, ...results.flatMap(result => {
+        if (!(name in result.samples)) return ['-', '-', '-']
+        const steps = Object.keys(result.samples)
+        const at = steps.indexOf(name)
+        if (at === 0) return [speed(result, name), '', '']
+        return [speed(result, name), ...[steps[at - 1], steps[0]].map(other => ratio(speedups(result.samples, name, other)))]
+      })])
+    ]
+  }
+}
+
+/** Contestants in the order in which they first come. @param {Result[]} results */
+const contestantsOf = results => [...new Set(results.flatMap(({ samples }) => Object.keys(samples)))]
+
+/** Names on the left, figures on the right. @param {string[][]} rows */
+export function plainText (rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)))
+  return rows.map(row => row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])).join('  ').trimEnd()).join('\n')
+}
+
+/** @param {string[][]} rows */
+export const markdown = ([head, ...rows]) => [head, head.map((_, column) => column === 0 ? '---' : '--:'), ...rows]
+  .map(row => `| ${row.join(' | ')} |`).join('\n')
+
+/** Samples in the unit in which they are printed. @param {Result} result @param {number[]} samples */
+export const inUnits = (result, samples) => samples.map(sample => UNITS[unitOf(result)].from(sample, result.bytes))
+
+/** @param {Result} result @returns {(figure: number) => string} */
+export const showSpeed = result => UNITS[unitOf(result)].show
+
+/** @param {Result} result */
+const unitOf = ({ bytes, unit = bytes <= SMALL ? 'time' : 'speed' }) => unit
+
+/** @param {Result} result @param {string} name */
+const speed = (result, name) => showSpeed(result)(median(inUnits(result, result.samples[name])))
+
+/** The quickest of the rivals, and how many times as fast as it the first is. @param {Result} result @param {string[]} rivals */
+function best ({ samples }, rivals) {
+  const present = rivals.filter(name => name in samples)
+  if (present.length === 0) return '-'
+  const name = bestOf(samples, present)
+  return `${ratio(speedups(samples, Object.keys(samples)[0], name))} ${name}`
+}
+
+/** @param {number[]} samples @param {boolean} [withSpread] */
+const ratio = (samples, withSpread = true) => median(samples).toFixed(2) + (withSpread ? ` ±${(100 * spread(samples)).toFixed(0)} %` : '')
