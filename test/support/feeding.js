@@ -95,3 +95,15 @@ export async function * stream (pieces) {
     yield piece
   }
 }
+
+/** The same as a ReadableStream, piece by piece as they are asked for. (`ReadableStream.from` is not in all browsers.) */
+export function readable (pieces) {
+  const iterator = pieces[Symbol.iterator]()
+  return new ReadableStream({
+    pull (controller) {
+      const { done, value } = iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    }
+  })
+}

@@ -4,7 +4,7 @@ import { createOutboardSync, encode, encodeSliceSync } from '../../encoder/index
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../verifier/index.js'
 import { OFFSETS, concat, flipped, hex, placed, same, unhex } from '../support/bytes.js'
 import { counter } from '../support/count.js'
-import { chosenRuns, collect, errorOf, feed, joined, oneByOne, provesSize, ragged, stream, whole, within } from '../support/feeding.js'
+import { chosenRuns, collect, errorOf, feed, joined, oneByOne, provesSize, ragged, readable, stream, whole, within } from '../support/feeding.js'
 import { KEY, input } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { Bao } from '../support/twin/index.js'
@@ -283,7 +283,7 @@ forEachKernel(() => describe('the verifier', () => {
 
   it('transforms a stream of an encoding into the blob', async () => {
     const { root, bytes: combined } = encode(bytes)
-    const through = pieces => collect(ReadableStream.from(pieces).pipeThrough(verifyTransform({ root, groupLog: 0 })))
+    const through = pieces => collect(readable(pieces).pipeThrough(verifyTransform({ root, groupLog: 0 })))
     expect(same(await through(ragged(combined, 6)), bytes)).to.equal(true)
     expect(await errorOf(through(ragged(flipped(combined, 50_000), 6)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
     expect(await errorOf(through(ragged(combined.subarray(0, 50_000), 6)))).to.include({ code: 'BAO_TRUNCATED' })

@@ -1,0 +1,40 @@
+// Makes one script of all suites that run in browsers.
+import { existsSync, readdirSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { LEFT_OUT } from './left-out.js'
+
+const TESTS = fileURLToPath(new URL('..', import.meta.url))
+
+/** Paths from `test`. */
+export function suites () {
+  const left = Object.keys(LEFT_OUT)
+  for (const path of left) if (!existsSync(TESTS + path)) throw new Error(`left out, but not there: test/${path}`)
+  return readdirSync(TESTS, { recursive: true })
+    .map(path => path.replaceAll('\\', '/'))
+    .filter(path => path.endsWith('.test.js') && !left.some(one => one.endsWith('/') ? path.startsWith(one) : path === one))
+    .sort()
+}
+
+/**
+ * The bundle, and what it starts as workers, which stand beside it: `new URL('./worker.js', import.meta.url)` finds them.
+ *
+ * @returns {Promise<Map<string, Uint8Array>>} by path on the server
+ */
+export async function bundle () {
+  const names = ['browser/page.js', ...suites(), 'browser/start.js']
+  const { outputFiles } = await build({
+    stdin: { contents: names.map(name => `import './${name}'`).join('\n'), resolveDir: TESTS, sourcefile: 'suites.js' },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    keepNames: true,
+    entryNames: '[name]',
+    outdir: '/',
+    write: false,
+    logLevel: 'error'
+  })
+  return new Map(outputFiles.map(({ path, contents }) => [`/${basename(path).replace('stdin', 'suites')}`, contents]))
+}

@@ -1,0 +1,41 @@
+// Which kernel a page gets. The suites run over all kernels that can be had: here it shows when one is missing.
+import { expect } from 'chai'
+import { useKernel } from '../../lib/kernel/index.js'
+import { hash, hashStream, kernelName } from '../../lib/index.js'
+import { errorOf } from '../support/feeding.js'
+import { hex } from '../support/bytes.js'
+
+const expected = new URLSearchParams(globalThis.location.search).get('kernel')
+
+/** The shortest module there is. */
+const MODULE = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00)
+
+describe('a page', () => {
+  it('gets the kernel that it may have', () => {
+    expect(expected).to.be.oneOf(['simd', 'js'])
+    expect(kernelName()).to.equal(expected)
+  })
+
+  it('hashes with it', () => {
+    expect(hex(hash(new Uint8Array(0)))).to.equal('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262')
+  })
+
+  if (expected === 'js') {
+    it('that refuses WebAssembly does so, and says it when the other kernel is asked for', () => {
+      expect(() => new WebAssembly.Module(MODULE)).to.throw(WebAssembly.CompileError)
+      expect(() => useKernel('simd')).to.throw(WebAssembly.CompileError)
+      expect(kernelName()).to.equal('js')
+    })
+  }
+
+  it('has no files', async () => {
+    expect(await errorOf(hashStream('a path'))).to.be.instanceOf(TypeError).with.property('message').that.includes('no files here')
+  })
+
+  it('hashes what it fetches while it comes', async () => {
+    const url = '/checkout/test/vectors/vectors.json'
+    const whole = new Uint8Array(await (await fetch(url)).arrayBuffer())
+    expect(whole.length).to.be.greaterThan(700_000)
+    expect(await hashStream((await fetch(url)).body)).to.deep.equal(hash(whole))
+  })
+})

@@ -1,0 +1,15 @@
+// The suites that do not run in a browser, and why. All others do: one that imports a module of Node.js cannot even be bundled.
+
+/** By path from `test`: a file, or a folder with a slash at its end. */
+export const LEFT_OUT = {
+  'arrow.test.js': 'reads the sources',
+  'readme.test.js': 'starts the examples as processes',
+  'bin/': 'the command line',
+  'slow/': 'minutes long, and measures memory as Node.js counts it',
+  'lib/buffers.test.js': 'Buffer belongs to Node.js',
+  'lib/files.test.js': 'files',
+  'encoder/files.test.js': 'files',
+  'verifier/files.test.js': 'files',
+  'store/files.test.js': 'files, and streams of Node.js',
+  'store/disk.test.js': 'directories, and processes that are killed'
+}

@@ -1,0 +1,28 @@
+// Bundled before the suites, so that they find mocha. start.js, behind them, runs them.
+import 'mocha/mocha.js'
+
+const { mocha } = globalThis
+
+/** The console is all that the other side sees of a page: test by test, then the failures, then one line that run.js waits for. */
+class ConsoleReporter {
+  constructor (runner) {
+    const failures = []
+    let depth = 0
+    const say = text => console.log('  '.repeat(depth) + text)
+    runner.on('suite', ({ title }) => { say(title); depth++ })
+    runner.on('suite end', () => { depth-- })
+    runner.on('pass', ({ title, duration }) => say(`✔ ${title}${duration > 500 ? ` (${duration}ms)` : ''}`))
+    runner.on('pending', ({ title }) => say(`- ${title}`))
+    runner.on('fail', (test, error) => {
+      failures.push({ test, error })
+      say(`${failures.length}) ${test.title}`)
+    })
+    runner.on('end', () => {
+      failures.forEach(({ test, error }, i) => console.log(`\n${i + 1}) ${test.fullTitle()}\n${error.stack ?? error}`))
+      const { passes, pending } = runner.stats
+      console.log(`outcome ${JSON.stringify({ passes, pending, failures: failures.length })}`)
+    })
+  }
+}
+
+mocha.setup({ ui: 'bdd', timeout: 60_000, reporter: ConsoleReporter })

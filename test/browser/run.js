@@ -1,0 +1,53 @@
+// The suites in a headless Chromium: `npm run test:browser`. With `--install`, one is fetched where there is none and apt-get may.
+// Where no browser can be had, one line says what was not run.
+import { bundle } from './bundle.js'
+import { findChromium, installChromium, withPage } from './chromium.js'
+import { serve } from './server.js'
+
+const LONGEST = 15 * 60_000
+
+/** The same suites under different answers of the server. `kernel` is what must be chosen there: test/browser/kernel.test.js asks. */
+const PAGES = [
+  { name: 'a plain page', kernel: 'simd', headers: {} },
+  { name: 'a page whose Content-Security-Policy refuses WebAssembly', kernel: 'js', headers: { 'content-security-policy': "default-src 'self'; img-src data:" } }
+]
+
+/** @returns {Promise<{ passes: number, pending: number, failures: number }>} */
+async function runPage (page, { kernel, headers }, scripts) {
+  const { url, close } = await serve(scripts, headers)
+  let timer
+  try {
+    return await new Promise((resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('the page took too long')), LONGEST)
+      page.on('console', message => {
+        const text = message.text()
+        if (text.startsWith('outcome ')) resolve(JSON.parse(text.slice('outcome '.length)))
+        else console.log(text)
+      })
+      page.on('pageerror', error => reject(new Error('an error outside of any test', { cause: error })))
+      page.on('crash', () => reject(new Error('the page crashed')))
+      page.on('close', () => reject(new Error('the page was closed')))
+      page.goto(`${url}?kernel=${kernel}&effort=${process.env.PROPERTY_EFFORT ?? 1}`).catch(reject)
+    })
+  } finally {
+    clearTimeout(timer)
+    close()
+  }
+}
+
+const isInstalling = process.argv.includes('--install')
+const executable = findChromium() ?? (isInstalling && installChromium() ? findChromium() : undefined)
+if (executable === undefined) {
+  console.log(`NOT RUN: the suites in a browser. There is no Chromium here${isInstalling ? ', and none could be installed' : ''}; CHROMIUM=/path/to/it names one.`)
+} else {
+  const scripts = await bundle()
+  const outcomes = []
+  for (const kind of PAGES) {
+    console.log(`\n# In ${kind.name}\n`)
+    outcomes.push([kind.name, await withPage(executable, page => runPage(page, kind, scripts))])
+  }
+  for (const [name, { passes, pending, failures }] of outcomes) {
+    console.log(`${passes} passing, ${pending} skipped, ${failures} failing: in ${name}`)
+    if (failures > 0 || passes === 0) process.exitCode = 1
+  }
+}

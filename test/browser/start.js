@@ -1,0 +1,2 @@
+// Bundled behind the suites: by now all of them are defined.
+globalThis.mocha.run()
