@@ -34,6 +34,8 @@ export const CV = region(HASH_LEN)
 export const BLOCK = region(BLOCK_LEN)
 /** What a single compression gives. */
 export const OUT = region(BLOCK_LEN)
+/** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
+export const LANE_CVS = region(LANES * HASH_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
 /** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */

@@ -58,6 +58,8 @@ export const i8x16 = {
   const: (/** @type {number[]} */ bytes) => /** @type {Code} */ ([0xfd, u(12), bytes]),
   splat: simd(15),
   gtS: simd(39),
+  /** Byte i of the result is byte `places[i]` of the value, 0 to 15. */
+  swizzle: simd(14),
   /** @param {Code} a @param {Code} b @param {number[]} lanes 0..15 of a, 16..31 of b */
   shuffle: (a, b, lanes) => /** @type {Code} */ ([a, b, 0xfd, u(13), lanes])
 }

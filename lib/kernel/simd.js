@@ -3,7 +3,7 @@
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
-import { KEY, memory } from '../arena.js'
+import { KEY, LANE_CVS, memory } from '../arena.js'
 import { func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when } from './assembler.js'
 
 /** @import { Local } from './assembler.js' */
@@ -14,31 +14,33 @@ const [A, B, C, D] = [0, 1, 2, 3]
 
 /** @param {Code} x @param {number} bits @returns {Code} */
 const rotr = (x, bits) => v128.or(i32x4.shrU(x, i32.const(bits)), i32x4.shl(x, i32.const(32 - bits)))
-/** Rotation by 16 is quicker as a shuffle of bytes; by 8 it is not, on the engines of today. @param {Code} x @returns {Code} */
-const rotr16 = x => i8x16.shuffle(x, x, [2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13])
+/** Places of the bytes of four words, each turned to the right by so many bytes. @param {number} by @returns {Code} */
+const turned = by => i8x16.const(WORDS.map(byte => (byte & ~3) + (byte + by) % 4))
 
 /**
- * The mixing function on vectors: the lines of the paper's G, in its order. The message word is added first: it is ready
- * before `b` is.
+ * The mixing function on vectors: the lines of the paper's G, in its order. The message word is added first: it is ready before `b` is.
+ * Mixings that have nothing to do with each other go side by side, since some engines keep the order in which the code was written.
+ * Rotations by whole bytes are swizzles; their masks are locals, because engines build a constant anew wherever it stands.
  *
- * @param {Local} a @param {Local} b @param {Local} c @param {Local} d @param {Code} x @param {Code} y
+ * @param {Local[]} masks  of rotations by 16 and 8: `turned(2)` and `turned(1)`
+ * @param {{ a: Local, b: Local, c: Local, d: Local, x: Code, y: Code }[]} mixings
  * @returns {Code}
  */
-const mix = (a, b, c, d, x, y) => [
-  a.set(i32x4.add(i32x4.add(a.get, x), b.get)),
-  d.set(rotr16(v128.xor(d.get, a.get))),
-  c.set(i32x4.add(c.get, d.get)),
-  b.set(rotr(v128.xor(b.get, c.get), 12)),
-  a.set(i32x4.add(i32x4.add(a.get, y), b.get)),
-  d.set(rotr(v128.xor(d.get, a.get), 8)),
-  c.set(i32x4.add(c.get, d.get)),
-  b.set(rotr(v128.xor(b.get, c.get), 7))
+const mix = ([by16, by8], mixings) => [
+  mixings.map(({ a, b, x }) => a.set(i32x4.add(i32x4.add(a.get, x), b.get))),
+  mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by16.get))),
+  mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
+  mixings.map(({ b, c }) => b.set(rotr(v128.xor(b.get, c.get), 12))),
+  mixings.map(({ a, b, y }) => a.set(i32x4.add(i32x4.add(a.get, y), b.get))),
+  mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by8.get))),
+  mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
+  mixings.map(({ b, c }) => b.set(rotr(v128.xor(b.get, c.get), 7)))
 ]
 
 /**
  * Four vectors of four words become their transpose.
  *
- * @param {Local[]} rows
+ * @param {{ get: Code }[]} rows
  * @param {Local[]} columns  may be the rows themselves
  * @param {Local[]} scratch  four
  * @returns {Code}
@@ -68,10 +70,15 @@ const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, c
   const counters23 = local('v128')
   const step = local('v128')
   const pointers = [0, 1, 2, 3].map(() => local('i32'))
-  const cv = WORDS.slice(0, 8).map(() => local('v128'))
   const state = WORDS.map(() => local('v128'))
   const message = WORDS.map(() => local('v128'))
   const scratch = [0, 1, 2, 3].map(() => local('v128'))
+  const masks = [local('v128'), local('v128')]
+  // Chaining values wait in the arena from block to block: eight vectors less to be spilled in between.
+  const cv = WORDS.slice(0, 8).map(i => ({
+    get: v128.load(i32.const(LANE_CVS), 16 * i),
+    set: (/** @type {Code} */ value) => v128.store(i32.const(LANE_CVS), value, 16 * i)
+  }))
 
   const isParent = i32.and(flags.get, i32.const(PARENT))
   const countersOfNext = [
@@ -111,12 +118,17 @@ const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, c
     state[13].set(i32x4.shuffle(counters01.get, counters23.get, [1, 3, 5, 7])),
     state[14].set(v128.const(Array(4).fill(BLOCK_LEN))),
     state[15].set(i32x4.splat(blockFlags)),
-    SCHEDULE.map(round => MIXINGS.map(([a, b, c, d], i) =>
-      mix(state[a], state[b], state[c], state[d], message[round[2 * i]].get, message[round[2 * i + 1]].get))),
+    SCHEDULE.map(round => {
+      const mixings = MIXINGS.map(([a, b, c, d], i) => (
+        { a: state[a], b: state[b], c: state[c], d: state[d], x: message[round[2 * i]].get, y: message[round[2 * i + 1]].get }))
+      return [mix(masks, mixings.slice(0, 4)), mix(masks, mixings.slice(4))]
+    }),
     cv.map((word, i) => word.set(v128.xor(state[i].get, state[8 + i].get)))
   ]
 
   return [
+    masks[0].set(turned(2)),
+    masks[1].set(turned(1)),
     setUp,
     loopWhile([
       pointers.map((pointer, lane) => pointer.set(i32.load(table.get, 4 * lane))),
@@ -126,9 +138,10 @@ const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, c
         [compressBlockOfFour, block.set(i32.add(block.get, i32.const(BLOCK_LEN)))],
         i32.eqz(i32.gtS(block.get, lastBlock.get))
       ),
-      transpose(cv.slice(0, 4), cv.slice(0, 4), scratch),
-      transpose(cv.slice(4, 8), cv.slice(4, 8), scratch),
-      cv.map((row, i) => v128.store(out.get, row.get, HASH_LEN * (i % 4) + (i < 4 ? 0 : 16))),
+      [0, 4].map(first => [
+        transpose(cv.slice(first, first + 4), state.slice(0, 4), scratch),
+        state.slice(0, 4).map((half, lane) => v128.store(out.get, half.get, HASH_LEN * lane + 4 * first))
+      ]),
       countersOfNext,
       table.set(i32.add(table.get, i32.const(16))),
       out.set(i32.add(out.get, i32.const(4 * HASH_LEN))),
@@ -137,13 +150,17 @@ const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, c
   ]
 })
 
-// One input: rows of the state in four vectors. After the columns, the rows are turned so that the diagonals become columns.
-// The four message vectors hold the words in the order in which a round takes them: x and y of the columns, x and y of the diagonals.
+// One input: rows of the state in four vectors. After the columns, rows are turned so that the diagonals become columns: not b, which is
+// the last to be ready, but the others around it. The four message vectors hold the words in the order in which a round takes them: x and
+// y of the columns, x and y of the diagonals, these where their b stands.
 
-/** Word `i` of the message: which of the four vectors, which lane. @param {number} i */
-const placeOfWord = i => ({ vector: (i >> 3) * 2 + (i & 1), lane: (i & 7) >> 1 })
-/** Words that a vector holds. @param {number} vector */
-const wordsInVector = vector => [0, 1, 2, 3].map(lane => (vector >> 1) * 8 + 2 * lane + (vector & 1))
+const MESSAGE_VECTORS = [[0, 2, 4, 6], [1, 3, 5, 7], [14, 8, 10, 12], [15, 9, 11, 13]]
+
+/** Where word `i` of the message stands: which of the four vectors, which lane. @param {number} i */
+const placeOfWord = i => {
+  const vector = MESSAGE_VECTORS.findIndex(words => words.includes(i))
+  return { vector, lane: MESSAGE_VECTORS[vector].indexOf(i) }
+}
 
 /**
  * A vector of four words, each from anywhere in up to three vectors.
@@ -170,6 +187,7 @@ const oneBlock = local => {
   const state = [A, B, C, D].map(() => local('v128'))
   const message = [0, 1, 2, 3].map(() => local('v128'))
   const words = [0, 1, 2, 3].map(() => local('v128'))
+  const masks = [local('v128'), local('v128')]
   const round = local('i32')
   const [a, b, c, d] = state
   const [x, y, xDiagonal, yDiagonal] = message
@@ -185,27 +203,29 @@ const oneBlock = local => {
   const compress = (at, len, lo, hi, flags) => [
     words.map((row, i) => row.set(v128.load(at, 16 * i))),
     when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
-    message.map((vector, i) => vector.set(gather(wordsInVector(i).map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
+    message.map((vector, i) => vector.set(gather(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
     c.set(v128.const(IV.subarray(0, 4))),
     d.set(i32x4.replaceLane(i32x4.replaceLane(i32x4.replaceLane(i32x4.splat(lo), 1, hi), 2, len), 3, flags)),
     round.set(i32.const(SCHEDULE.length)),
     loopWhile([
-      mix(a, b, c, d, x.get, y.get),
-      turn(b, 1), turn(c, 2), turn(d, 3),
-      mix(a, b, c, d, xDiagonal.get, yDiagonal.get),
-      turn(b, 3), turn(c, 2), turn(d, 1),
-      words.map((row, i) => row.set(gather(wordsInVector(i).map(word => placeOfWord(PERMUTATION[word])), message))),
+      mix(masks, [{ a, b, c, d, x: x.get, y: y.get }]),
+      turn(a, 3), turn(c, 1), turn(d, 2),
+      mix(masks, [{ a, b, c, d, x: xDiagonal.get, y: yDiagonal.get }]),
+      turn(a, 1), turn(c, 3), turn(d, 2),
+      words.map((row, i) => row.set(gather(MESSAGE_VECTORS[i].map(word => placeOfWord(PERMUTATION[word])), message))),
       message.map((vector, i) => vector.set(words[i].get))
     ], round.tee(i32.sub(round.get, i32.const(1))))
   ]
-  return { state, compress }
+  const setUp = [masks[0].set(turned(2)), masks[1].set(turned(1))]
+  return { state, setUp, compress }
 }
 
 const compressChunk = func('compressChunk', 7, ([input, len, flags, endFlags, counterLo, counterHi, out], local) => {
-  const { state: [a, b, c, d], compress } = oneBlock(local)
+  const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   const blockLen = local('i32')
   const blockFlags = local('i32')
   return [
+    setUp,
     a.set(v128.load(i32.const(KEY), 0)),
     b.set(v128.load(i32.const(KEY), 16)),
     blockFlags.set(i32.or(flags.get, i32.const(CHUNK_START))),
@@ -227,8 +247,9 @@ const compressChunk = func('compressChunk', 7, ([input, len, flags, endFlags, co
 })
 
 const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterLo, counterHi, out], local) => {
-  const { state: [a, b, c, d], compress } = oneBlock(local)
+  const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   return [
+    setUp,
     a.set(v128.load(cv.get, 0)),
     b.set(v128.load(cv.get, 16)),
     compress(block.get, len.get, counterLo.get, counterHi.get, flags.get),
