@@ -1,5 +1,5 @@
-// All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`. Each runs in a process of its own:
-// what one does to compiled code, to memory or to the globals is no matter of the next.
+// All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`; `micro` stands for all micro/*.
+// Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no matter of the next.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -11,10 +11,13 @@ import { readKept, writeKept } from './support/report.js'
 import { flags, names, printHeading } from './support/run.js'
 
 const BENCHES = [
-  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup'
+  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup',
+  'micro/steps', 'micro/rounds', 'micro/message', 'micro/rotations', 'micro/windows', 'micro/pointers'
 ]
+const MICRO = BENCHES.filter(name => name.startsWith('micro/'))
 
-const unknown = names.filter(name => !BENCHES.includes(name))
+const wanted = names.length === 0 ? BENCHES : names.flatMap(name => name === 'micro' ? MICRO : [name])
+const unknown = wanted.filter(name => !BENCHES.includes(name))
 if (unknown.length > 0) {
   console.error(`no such bench: ${unknown.join(', ')}; there are ${BENCHES.join(', ')}`)
   process.exit(2)
@@ -24,7 +27,7 @@ installPeers()
 printHeading()
 const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
 try {
-  const failed = (names.length > 0 ? names : BENCHES).filter(name => !hasRun(name))
+  const failed = wanted.filter(name => !hasRun(name))
   if (failed.length > 0) {
     console.error(`failed: ${failed.join(', ')}`)
     process.exitCode = 1

@@ -86,8 +86,11 @@ const FORMS = {
   }
 }
 
-/** Contestants in the order in which they first come. @param {Result[]} results */
-const contestantsOf = results => [...new Set(results.flatMap(({ samples }) => Object.keys(samples)))]
+/** Contestants in their order: the fullest case has it. @param {Result[]} results */
+function contestantsOf (results) {
+  const lists = results.map(({ samples }) => Object.keys(samples))
+  return [...new Set(lists.sort((a, b) => b.length - a.length).flat())]
+}
 
 /** Names on the left, figures on the right. @param {string[][]} rows */
 export function plainText (rows) {

@@ -1,0 +1,46 @@
+// Should the seven rounds be written out, or one of them in a loop?
+//
+// Written out, every word of the message stays where it is and each round names the ones it takes; in a loop they change places between
+// rounds. The loop is a fifth of the code, which counts until it is compiled. The first row is what ships: written out in WebAssembly,
+// a loop in JavaScript.
+
+import { layOut, createHash } from './tree.js'
+import { KiB, MiB, randomBytes, sized } from '../support/inputs.js'
+import { run } from '../support/run.js'
+import { assertHashes } from './check.js'
+import { compile, compressMany } from './kernel.js'
+import { compressOf } from './steps/compress.js'
+
+const inWasm = Object.fromEntries(await Promise.all([false, true].map(async isLooped =>
+  [isLooped ? 'in a loop' : 'written out', await createHash({ choices: { isLooped } })])))
+const inJavaScript = Object.fromEntries(await Promise.all([true, false].map(async isLooped => [isLooped ? 'in a loop' : 'written out', await plain(isLooped)])))
+
+await run('micro/rounds', 'the seven rounds written out, or in a loop: WebAssembly', [timed(inWasm, MiB), made()], { form: 'ranking' })
+await run('micro/rounds', 'the seven rounds in a loop, or written out: JavaScript', [timed(inJavaScript, KiB), timed(inJavaScript, 64 * KiB)], { form: 'ranking' })
+
+/** @param {boolean} isLooped */
+async function plain (isLooped) {
+  const { createHash } = await import(`./steps/offsets.js?looped=${isLooped}`)
+  const compress = await compressOf({ state: 'locals', message: 'locals', isInPlace: true, isUnrolled: !isLooped })
+  return createHash({ compress, keepsBuffers: true, readsWords: true })
+}
+
+/** @param {Record<string, (bytes: Uint8Array) => Uint8Array>} hashes @param {number} size */
+function timed (hashes, size) {
+  const input = randomBytes(size)
+  for (const [name, hash] of Object.entries(hashes)) assertHashes(name, hash)
+  return { name: sized(size), bytes: size, contestants: Object.fromEntries(Object.entries(hashes).map(([name, hash]) => [name, () => hash(input)])) }
+}
+
+/** Until the module can be called. */
+function made () {
+  const { memory } = layOut(4)
+  return {
+    name: 'assembled and compiled',
+    bytes: 0,
+    contestants: {
+      'written out': () => compile(memory, [compressMany()]),
+      'in a loop': () => compile(memory, [compressMany({ isLooped: true })])
+    }
+  }
+}

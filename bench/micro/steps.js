@@ -1,0 +1,66 @@
+// What is each step worth, on the way from a naive port to what ships?
+//
+// A row is a hash function, made from the one above by one step; `x before` is what the step brought, `x first` how far it is from the
+// naive port. The first steps, up to the arena, are the known road of fast BLAKE3 in JavaScript; transposing inside WebAssembly, joining
+// parents four at a time and handing over windows are ours. A single chunk takes no more than the steps in JavaScript.
+
+import { hash } from '../../lib/index.js'
+import { KiB, randomBytes, sized } from '../support/inputs.js'
+import { run } from '../support/run.js'
+import { assertHashes } from './check.js'
+import { compressOf } from './steps/compress.js'
+import { createHash as windowed } from './tree.js'
+
+const SIZES = [KiB, 7 * KiB, 256 * KiB]
+
+/** A module of a variant's own: what others run teaches its compiler nothing. @param {string} file @param {string} step */
+const fresh = (file, step) => import(`./steps/${file}.js?step=${encodeURIComponent(step)}`)
+
+/** The tree over views. @param {string} step @param {'readChecked' | 'readWhole'} read  @param {() => unknown} compress */
+const views = async (step, read, compress) => {
+  const { createHash } = await fresh('views', step)
+  return createHash({ readWords: (await fresh('words', step))[read], compress: await compress() })
+}
+/** The tree over offsets. @param {string} step @param {'array' | 'locals'} message @param {object} [more] */
+const offsets = async (step, message, more) => {
+  const { createHash } = await fresh('offsets', step)
+  return createHash({ compress: await compressOf({ state: 'locals', message, isInPlace: true }), ...more })
+}
+/** The same with all that JavaScript has to give. @param {string} step @param {object} [more] */
+const quickest = (step, more) => offsets(step, 'locals', { keepsBuffers: true, readsWords: true, ...more })
+/** @param {string} step @param {string} way */
+const four = async (step, way) => quickest(step, (await fresh('four', step))[way]())
+
+/** @type {Record<string, (step: string) => Promise<(bytes: Uint8Array) => Uint8Array>>} */
+const STEPS = {
+  'naive port': step => views(step, 'readChecked', async () => (await fresh('compress', step)).compressPermuting),
+  'whole blocks are read without looking at the length': step => views(step, 'readWhole', async () => (await fresh('compress', step)).compressPermuting),
+  'the schedule is known, nothing is permuted': step => views(step, 'readWhole', async () => (await fresh('compress', step)).compressScheduled),
+  'the round is written into the compression': step => views(step, 'readWhole', () => compressOf({ state: 'array', message: 'array' })),
+  'the state in local variables': step => views(step, 'readWhole', () => compressOf({ state: 'locals', message: 'array' })),
+  'offsets for views, one stack': step => offsets(step, 'array'),
+  'the message in local variables': step => offsets(step, 'locals'),
+  'buffers are kept': step => offsets(step, 'locals', { keepsBuffers: true }),
+  'words are read where they lie': step => quickest(step),
+  'four chunks in WebAssembly': step => four(step, 'transposedByBlock'),
+  'an arena, four chunks a call, parents inside': step => four(step, 'transposedByChunk'),
+  'transposed inside': step => four(step, 'transposedInside'),
+  'parents four at a time': () => windowed({ chunksPerCall: 4 }),
+  'a window a call': () => windowed(),
+  'baobox as it ships': async () => hash
+}
+const LAST_IN_JAVASCRIPT = 'words are read where they lie'
+
+const variants = []
+for (const [name, create] of Object.entries(STEPS)) {
+  const hash = await create(name)
+  assertHashes(name, hash)
+  variants.push({ name, hash })
+}
+
+await run('micro/steps', 'from a naive port to what ships', SIZES.map(size => {
+  const input = randomBytes(size)
+  const inJavaScript = variants.slice(0, variants.findIndex(({ name }) => name === LAST_IN_JAVASCRIPT) + 1)
+  const wanted = size > KiB ? variants : [...inJavaScript, variants[variants.length - 1]]
+  return { name: sized(size), bytes: size, contestants: Object.fromEntries(wanted.map(({ name, hash }) => [name, () => hash(input)])) }
+}), { form: 'chain' })

@@ -1,0 +1,25 @@
+// How many chunks should be hashed before their parents?
+//
+// A window is copied in, handed over in one call, and reduced. Small windows mean many calls and levels that do not fill four lanes;
+// large ones fall out of the caches and take memory that is never given back. The first row is what lib/arena.js has.
+
+import { WINDOW_CHUNKS } from '../../lib/arena.js'
+import { KiB, MiB, randomBytes, sized } from '../support/inputs.js'
+import { run } from '../support/run.js'
+import { assertHashes } from './check.js'
+import { createHash } from './tree.js'
+
+const WINDOWS = [WINDOW_CHUNKS, ...[4, 8, 16, 32, 64, 128, 256, 512, 1024].filter(chunks => chunks !== WINDOW_CHUNKS)]
+
+/** @type {Record<string, (bytes: Uint8Array) => Uint8Array>} */
+const hashes = {}
+for (const windowChunks of WINDOWS) {
+  const name = `${windowChunks} chunks`
+  hashes[name] = await createHash({ windowChunks })
+  assertHashes(name, hashes[name])
+}
+
+await run('micro/windows', 'chunks in a window', [64 * KiB, 100_000, 16 * MiB].map(size => {
+  const input = randomBytes(size)
+  return { name: sized(size), bytes: size, contestants: Object.fromEntries(Object.entries(hashes).map(([name, hash]) => [name, () => hash(input)])) }
+}), { form: 'ranking' })
