@@ -12,7 +12,7 @@ import { flags, names, printHeading } from './support/run.js'
 
 const BENCHES = [
   'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup',
-  'micro/steps', 'micro/rounds', 'micro/message', 'micro/rotations', 'micro/windows', 'micro/pointers'
+  'micro/steps', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/windows', 'micro/pointers'
 ]
 const MICRO = BENCHES.filter(name => name.startsWith('micro/'))
 

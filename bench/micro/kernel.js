@@ -16,75 +16,113 @@ import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../
  * @property {(word: Code) => Code} spread  one i32 to all lanes
  * @property {(a: Code, b: Code) => Code} add
  * @property {(a: Code, b: Code) => Code} xor
- * @property {(x: Code, bits: number) => Code} rotr
- * @property {boolean} [addsWordLast]  (a + b) + word, as the paper writes it; else (a + word) + b, where the word is there before b is
+ * @property {(x: Local, bits: number) => Code} rotr
+ * @property {Code} setUp  comes first in a function
  */
 
-/** @type {Arithmetic} */
-export const ONE_LANE = {
-  type: 'i32',
-  constant: i32.const,
-  spread: word => word,
-  add: i32.add,
-  xor: (a, b) => [a, b, 0x73],
-  rotr: (x, bits) => [x, i32.const(bits), 0x78]
+/** How four lanes are mixed. @typedef {typeof PLAIN} Mixing */
+
+/** Mixing as one writes it at first. */
+export const PLAIN = {
+  by16: /** @type {keyof typeof ROTATIONS} */ ('shuffle'),
+  by8: /** @type {keyof typeof ROTATIONS} */ ('shifts'),
+  /** Does each function keep the masks of its swizzles in local variables? */
+  keepsMasks: false,
+  /** (a + b) + word, as the paper has it; else (a + word) + b, since the word is there before b is. */
+  addsWordLast: true,
+  /** Are mixings that have nothing to do with each other written line by line side by side? Else one after the other. */
+  isSideBySide: false
 }
 
-/** Ways to rotate the four words of a vector. @type {Record<string, (x: Code, bits: number) => Code>} */
-export const ROTATIONS = {
-  shifts: (x, bits) => v128.or(i32x4.shrU(x, i32.const(bits)), i32x4.shl(x, i32.const(32 - bits))),
-  /** By whole bytes only. */
-  shuffle: (x, bits) => i8x16.shuffle(x, x, bytesTurnedBy(bits)),
-  swizzle: (x, bits) => [x, i8x16.const(bytesTurnedBy(bits)), 0xfd, 14]
+/** Mixing as lib/kernel/simd.js does it. @type {Mixing} */
+export const SHIPPED = { by16: 'swizzle', by8: 'swizzle', keepsMasks: true, addsWordLast: false, isSideBySide: true }
+
+/** Ways to rotate the four words of a vector. A shuffle, and a swizzle by a mask, move whole bytes. */
+const ROTATIONS = {
+  shifts: (/** @type {Local} */ x, /** @type {number} */ bits) => v128.or(i32x4.shrU(x.get, i32.const(bits)), i32x4.shl(x.get, i32.const(32 - bits))),
+  shuffle: (/** @type {Local} */ x, /** @type {number} */ bits) => i8x16.shuffle(x.get, x.get, bytesTurnedBy(bits)),
+  swizzle: (/** @type {Local} */ x, /** @type {number} */ _bits, /** @type {Code} */ mask) => [x.get, mask, 0xfd, 14]
 }
 
 /** @param {number} bits */
 const bytesTurnedBy = bits => Array.from({ length: 16 }, (_, i) => (i & ~3) + ((i + bits / 8) & 3))
 
-/** @param {{ by16?: keyof typeof ROTATIONS, by8?: keyof typeof ROTATIONS, addsWordLast?: boolean }} [choices] @returns {Arithmetic} */
-export const fourLanes = ({ by16 = 'shuffle', by8 = 'shifts', addsWordLast = false } = {}) => ({
-  type: 'v128',
-  constant: n => v128.const(Array(4).fill(n)),
-  spread: i32x4.splat,
-  add: i32x4.add,
-  xor: v128.xor,
-  rotr: (x, bits) => ROTATIONS[bits === 16 ? by16 : bits === 8 ? by8 : 'shifts'](x, bits),
-  addsWordLast
-})
-
-/** @param {Arithmetic} lanes @param {Local[]} state  a, b, c, d @param {Code} x @param {Code} y @returns {Code} */
-const mix = ({ add, xor, rotr, addsWordLast }, [a, b, c, d], x, y) => {
-  const half = (/** @type {Code} */ word, /** @type {number} */ r1, /** @type {number} */ r2) => [
-    a.set(addsWordLast ? add(add(a.get, b.get), word) : add(add(a.get, word), b.get)),
-    d.set(xor(d.get, a.get)), d.set(rotr(d.get, r1)),
-    c.set(add(c.get, d.get)),
-    b.set(xor(b.get, c.get)), b.set(rotr(b.get, r2))
-  ]
-  return [half(x, 16, 12), half(y, 8, 7)]
+/** @type {Arithmetic} */
+const ONE_LANE = {
+  type: 'i32',
+  constant: i32.const,
+  spread: word => word,
+  add: i32.add,
+  xor: (a, b) => [a, b, 0x73],
+  rotr: (x, bits) => [x.get, i32.const(bits), 0x78],
+  setUp: []
 }
 
-/** @param {Arithmetic} lanes @param {Local[]} state @param {Code[]} words  of the message @param {number[]} order @returns {Code} */
-const round = (lanes, state, words, order) =>
-  MIXINGS.map((at, i) => mix(lanes, at.map(place => state[place]), words[order[2 * i]], words[order[2 * i + 1]]))
+/** @param {Mixing} mixing @param {(type: 'v128') => Local} local @returns {Arithmetic} */
+function fourLanes ({ by16, by8, keepsMasks }, local) {
+  const ways = { 16: ROTATIONS[by16], 12: ROTATIONS.shifts, 8: ROTATIONS[by8], 7: ROTATIONS.shifts }
+  const masks = [16, 8].map(bits => ({ bits, mask: i8x16.const(bytesTurnedBy(bits)), kept: keepsMasks ? local('v128') : undefined }))
+  return {
+    type: 'v128',
+    constant: n => v128.const(Array(4).fill(n)),
+    spread: i32x4.splat,
+    add: i32x4.add,
+    xor: v128.xor,
+    rotr (x, bits) {
+      const { mask, kept } = masks.find(mask => mask.bits === bits) ?? { mask: [], kept: undefined }
+      return ways[/** @type {16} */ (bits)](x, bits, kept ? kept.get : mask)
+    },
+    setUp: masks.map(({ mask, kept }) => kept ? kept.set(mask) : [])
+  }
+}
 
-/** Seven rounds, written out. @param {Arithmetic} lanes @param {Local[]} state @param {Code[]} words @returns {Code} */
-const unrolled = (lanes, state, words) => SCHEDULE.map(order => round(lanes, state, words, order))
+/** @typedef {{ a: Local, b: Local, c: Local, d: Local, x: Code, y: Code }} Operands  of a mixing */
 
-/** One round in a loop: the words change places between rounds. @param {Arithmetic} lanes @param {Local[]} state @param {Local[]} words @param {Local} count @returns {Code} */
-const looped = (lanes, state, words, count) => [
+/** The lines of the paper's G. @param {Arithmetic} words @param {boolean} addsWordLast @returns {((operands: Operands) => Code)[]} */
+function linesOf ({ add, xor, rotr }, addsWordLast) {
+  const sum = (/** @type {Local} */ a, /** @type {Local} */ b, /** @type {Code} */ word) =>
+    addsWordLast ? add(add(a.get, b.get), word) : add(add(a.get, word), b.get)
+  const turned = (/** @type {Local} */ to, /** @type {Local} */ by, /** @type {number} */ bits) => [to.set(xor(to.get, by.get)), to.set(rotr(to, bits))]
+  return [
+    ({ a, b, x }) => a.set(sum(a, b, x)), ({ a, d }) => turned(d, a, 16), ({ c, d }) => c.set(add(c.get, d.get)), ({ b, c }) => turned(b, c, 12),
+    ({ a, b, y }) => a.set(sum(a, b, y)), ({ a, d }) => turned(d, a, 8), ({ c, d }) => c.set(add(c.get, d.get)), ({ b, c }) => turned(b, c, 7)
+  ]
+}
+
+/**
+ * @param {Arithmetic} arithmetic @param {Pick<Mixing, 'addsWordLast' | 'isSideBySide'>} mixing
+ * @param {Local[]} state @param {Code[]} words  of the message @param {number[]} order  in which the round takes them
+ * @returns {Code}
+ */
+function round (arithmetic, { addsWordLast, isSideBySide }, state, words, order) {
+  const lines = linesOf(arithmetic, addsWordLast)
+  const all = MIXINGS.map(([a, b, c, d], i) => (
+    { a: state[a], b: state[b], c: state[c], d: state[d], x: words[order[2 * i]], y: words[order[2 * i + 1]] }))
+  return [all.slice(0, 4), all.slice(4)].map(four => isSideBySide
+    ? lines.map(line => four.map(line))
+    : four.map(operands => lines.map(line => line(operands))))
+}
+
+/** Seven rounds, written out. @param {Arithmetic} arithmetic @param {Mixing} mixing @param {Local[]} state @param {Code[]} words @returns {Code} */
+const unrolled = (arithmetic, mixing, state, words) => SCHEDULE.map(order => round(arithmetic, mixing, state, words, order))
+
+/** One round in a loop: the words change places in between. @param {Arithmetic} arithmetic @param {Mixing} mixing @param {Local[]} state @param {Local[]} words @param {Local} count @returns {Code} */
+const looped = (arithmetic, mixing, state, words, count) => [
   count.set(i32.const(SCHEDULE.length)),
   loopWhile([
-    round(lanes, state, words.map(word => word.get), SCHEDULE[0]),
+    round(arithmetic, mixing, state, words.map(word => word.get), SCHEDULE[0]),
     PERMUTATION.map(from => words[from].get), // all of them stand on the stack of operands before the first is set
     words.toReversed().map(word => word.set([]))
   ], count.tee(i32.sub(count.get, i32.const(1))))
 ]
 
+/** @typedef {{ get: Code, set: (value: Code) => Code }} Place  a local variable, or memory */
+
 /**
  * One compression in every lane: chaining values become the next.
  *
- * @param {Arithmetic} lanes
- * @param {{ cv: Local[], state: Local[], counter: Code, flags: Code }} registers  of 8 and 16 locals
+ * @param {Arithmetic} arithmetic
+ * @param {{ cv: Place[], state: Local[], counter: Code, flags: Code }} registers  of 8 and 16 words
  * @param {Code} rounds
  * @returns {Code}
  */
@@ -100,7 +138,7 @@ const compress = ({ constant, spread, xor }, { cv, state, counter, flags }, roun
 ]
 
 const WORDS = PERMUTATION.map((_, i) => i)
-/** @param {(type: 'i32' | 'v128') => Local} local @param {Arithmetic} lanes */
+/** @param {(type: 'i32' | 'v128') => Local} local @param {Arithmetic} arithmetic */
 const registers = (local, { type }) => ({ cv: WORDS.slice(0, 8).map(() => local(type)), state: WORDS.map(() => local(type)) })
 /** Chunk counters of four lanes. @param {Code} first */
 const upFrom = first => i32x4.add(i32x4.splat(first), v128.const([0, 1, 2, 3]))
@@ -118,12 +156,12 @@ const flagsAt = block => i32.or(
  * @param {{ message: number, cvs: number }} places
  */
 export const compressFour = ({ message, cvs }) => func('compressFour', 2, ([counter, flags], local) => {
-  const lanes = fourLanes()
+  const lanes = fourLanes(PLAIN, local)
   const { cv, state } = registers(local, lanes)
   return [
     cv.map((word, i) => word.set(v128.load(i32.const(cvs), 16 * i))),
     compress(lanes, { cv, state, counter: upFrom(counter.get), flags: flags.get },
-      unrolled(lanes, state, WORDS.map(i => v128.load(i32.const(message), 16 * i)))),
+      unrolled(lanes, PLAIN, state, WORDS.map(i => v128.load(i32.const(message), 16 * i)))),
     cv.map((word, i) => v128.store(i32.const(cvs), word.get, 16 * i))
   ]
 })
@@ -134,7 +172,7 @@ export const compressFour = ({ message, cvs }) => func('compressFour', 2, ([coun
  * @param {{ message: number, cvs: number }} places
  */
 export const compressFourChunks = ({ message, cvs }) => func('compressFourChunks', 1, ([counter], local) => {
-  const lanes = fourLanes()
+  const lanes = fourLanes(PLAIN, local)
   const block = local('i32')
   const at = local('i32')
   const { cv, state } = registers(local, lanes)
@@ -143,7 +181,7 @@ export const compressFourChunks = ({ message, cvs }) => func('compressFourChunks
     at.set(i32.const(message)),
     loopWhile([
       compress(lanes, { cv, state, counter: upFrom(counter.get), flags: flagsAt(block) },
-        unrolled(lanes, state, WORDS.map(i => v128.load(at.get, 16 * i)))),
+        unrolled(lanes, PLAIN, state, WORDS.map(i => v128.load(at.get, 16 * i)))),
       at.set(i32.add(at.get, i32.const(16 * 16))),
       block.set(i32.add(block.get, i32.const(BLOCK_LEN)))
     ], i32.ltS(block.get, i32.const(CHUNK_LEN))),
@@ -158,68 +196,74 @@ export const compressParent = func('compressParent', 3, ([pair, flags, out], loc
   return [
     cv.map((word, i) => word.set(i32.const(IV[i]))),
     words.map((word, i) => word.set(i32.load(pair.get, 4 * i))),
-    compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, state, words.map(word => word.get))),
+    compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))),
     cv.map((word, i) => [out.get, word.get, 0x36, 2, 4 * i]) // i32.store
   ]
 })
 
 /**
- * @typedef {object} Choices  for `compressMany`
- * @property {Arithmetic} [lanes]
+ * @typedef {object} Choices  for `compressMany`; what ships unless told
+ * @property {Mixing} [mixing]
  * @property {'locals' | 'memory'} [message]  where transposed words wait for their rounds
+ * @property {'locals' | 'memory'} [cvs]  where chaining values wait from block to block
  * @property {boolean} [isLooped]  is the round written once?
- * @property {number} [scratch]  256 bytes, for words in memory
  */
+/** Bytes for what waits in memory: 16 words of the message and 8 of chaining values, four lanes each. */
+export const SCRATCH_LEN = 24 * 16
 
 /**
  * Inputs side by side, four at a time, transposed here: chunks, counted upwards, or pairs when `flags` has PARENT. `table` holds a pointer
  * to each; table and output are used up to the next multiple of four.
  *
+ * @param {number} scratch  SCRATCH_LEN bytes
  * @param {Choices} [choices]
  */
-export const compressMany = ({ lanes = fourLanes(), message = 'locals', isLooped = false, scratch = 0 } = {}) =>
+export const compressMany = (scratch, { mixing = SHIPPED, message = 'locals', cvs = 'memory', isLooped = false } = {}) =>
   func('compressMany', 5, ([table, count, flags, counter, out], local) => {
+    const lanes = fourLanes(mixing, local)
     const block = local('i32')
     const lastBlock = local('i32')
     const rounds = local('i32')
     const pointers = [0, 1, 2, 3].map(() => local('i32'))
-    const { cv, state } = registers(local, lanes)
+    const { cv: cvLocals, state } = registers(local, lanes)
     const words = WORDS.map(() => local('v128'))
     const spare = [0, 1, 2, 3].map(() => local('v128'))
     const isParent = i32.and(flags.get, i32.const(PARENT))
 
-    const inMemory = WORDS.map(i => v128.load(i32.const(scratch), 16 * i))
+    /** Memory for vector `i`. @param {number} i @returns {Place} */
+    const inMemory = i => ({ get: v128.load(i32.const(scratch), 16 * i), set: value => v128.store(i32.const(scratch), value, 16 * i) })
+    const cv = cvs === 'memory' ? cvLocals.map((_, i) => inMemory(16 + i)) : cvLocals
+    const waiting = message === 'memory' ? words.map((_, i) => inMemory(i)) : words
+
     const transposed = [0, 4, 8, 12].map(first => {
       const four = words.slice(first, first + 4)
       return [
         four.map((row, lane) => row.set(v128.load(i32.add(pointers[lane].get, block.get), 4 * first))),
-        transpose(four, spare),
-        message === 'memory' ? four.map((row, i) => v128.store(i32.const(scratch), row.get, 16 * (first + i))) : []
+        transpose(four, waiting.slice(first, first + 4), spare)
       ]
     })
-    const allRounds = isLooped
-      ? looped(lanes, state, words, rounds)
-      : unrolled(lanes, state, message === 'memory' ? inMemory : words.map(word => word.get))
+    const blockOfFour = compress(lanes, {
+      cv,
+      state,
+      counter: select(isParent, lanes.constant(0), upFrom(counter.get)),
+      flags: select(isParent, flags.get, i32.or(flags.get, flagsAt(block)))
+    }, isLooped ? looped(lanes, mixing, state, words, rounds) : unrolled(lanes, mixing, state, waiting.map(word => word.get)))
 
     return [
+      lanes.setUp,
       lastBlock.set(select(isParent, i32.const(0), i32.const(CHUNK_LEN - BLOCK_LEN))),
       loopWhile([
         pointers.map((pointer, lane) => pointer.set(i32.load(table.get, 4 * lane))),
         cv.map((word, i) => word.set(lanes.constant(IV[i]))),
         block.set(i32.const(0)),
-        loopWhile([
-          transposed,
-          compress(lanes, {
-            cv,
-            state,
-            counter: select(isParent, lanes.constant(0), upFrom(counter.get)),
-            flags: select(isParent, flags.get, i32.or(flags.get, flagsAt(block)))
-          }, allRounds),
-          block.set(i32.add(block.get, i32.const(BLOCK_LEN)))
-        ], i32.eqz(i32.gtS(block.get, lastBlock.get))),
-        transpose(cv.slice(0, 4), spare),
-        transpose(cv.slice(4, 8), spare),
-        cv.map((row, i) => v128.store(out.get, row.get, HASH_LEN * (i % 4) + (i < 4 ? 0 : 16))),
+        loopWhile(
+          [transposed, blockOfFour, block.set(i32.add(block.get, i32.const(BLOCK_LEN)))],
+          i32.eqz(i32.gtS(block.get, lastBlock.get))
+        ),
+        [0, 4].map(first => [
+          transpose(cv.slice(first, first + 4), state.slice(0, 4), spare),
+          state.slice(0, 4).map((half, lane) => v128.store(out.get, half.get, HASH_LEN * lane + 4 * first))
+        ]),
         counter.set(i32.add(counter.get, i32.const(4))),
         table.set(i32.add(table.get, i32.const(16))),
         out.set(i32.add(out.get, i32.const(4 * HASH_LEN))),
@@ -228,18 +272,23 @@ export const compressMany = ({ lanes = fourLanes(), message = 'locals', isLooped
     ]
   })
 
-/** Four vectors of four words become their transpose. @param {Local[]} rows @param {Local[]} spare  four @returns {Code} */
-const transpose = (rows, spare) => {
-  const shuffled = (/** @type {Local} */ a, /** @type {Local} */ b, /** @type {number[]} */ lanes) => i32x4.shuffle(a.get, b.get, lanes)
+/**
+ * Four vectors of four words become their transpose.
+ *
+ * @param {Place[]} rows @param {Place[]} columns  may be the rows themselves @param {Local[]} spare  four
+ * @returns {Code}
+ */
+const transpose = (rows, columns, spare) => {
+  const shuffled = (/** @type {Place} */ a, /** @type {Place} */ b, /** @type {number[]} */ lanes) => i32x4.shuffle(a.get, b.get, lanes)
   return [
     spare[0].set(shuffled(rows[0], rows[1], [0, 4, 1, 5])),
     spare[1].set(shuffled(rows[2], rows[3], [0, 4, 1, 5])),
     spare[2].set(shuffled(rows[0], rows[1], [2, 6, 3, 7])),
     spare[3].set(shuffled(rows[2], rows[3], [2, 6, 3, 7])),
-    rows[0].set(shuffled(spare[0], spare[1], [0, 1, 4, 5])),
-    rows[1].set(shuffled(spare[0], spare[1], [2, 3, 6, 7])),
-    rows[2].set(shuffled(spare[2], spare[3], [0, 1, 4, 5])),
-    rows[3].set(shuffled(spare[2], spare[3], [2, 3, 6, 7]))
+    columns[0].set(shuffled(spare[0], spare[1], [0, 1, 4, 5])),
+    columns[1].set(shuffled(spare[0], spare[1], [2, 3, 6, 7])),
+    columns[2].set(shuffled(spare[2], spare[3], [0, 1, 4, 5])),
+    columns[3].set(shuffled(spare[2], spare[3], [2, 3, 6, 7]))
   ]
 }
 

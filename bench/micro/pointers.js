@@ -14,9 +14,9 @@ const CHUNKS = 128
 const STRIDE = 2 * CHUNK_LEN + PAIR_LEN
 
 // A window of twice the chunks has room for the encoding and for the chunks brought together.
-const { memory, CHUNK_TABLE, PAIR_TABLE: TABLE, CVS, INPUT } = layOut(2 * CHUNKS + 16)
+const { memory, SCRATCH, CHUNK_TABLE, PAIR_TABLE: TABLE, CVS, INPUT } = layOut(2 * CHUNKS + 16)
 const TOGETHER = INPUT + CHUNKS / 2 * STRIDE
-const { exports } = compile(memory, [compressMany()])
+const { exports } = compile(memory, [compressMany(SCRATCH)])
 const u8 = new Uint8Array(memory.buffer)
 const u32 = new Uint32Array(memory.buffer)
 

@@ -34,13 +34,13 @@ function timed (hashes, size) {
 
 /** Until the module can be called. */
 function made () {
-  const { memory } = layOut(4)
+  const { memory, SCRATCH } = layOut(4)
   return {
     name: 'assembled and compiled',
     bytes: 0,
     contestants: {
-      'written out': () => compile(memory, [compressMany()]),
-      'in a loop': () => compile(memory, [compressMany({ isLooped: true })])
+      'written out': () => compile(memory, [compressMany(SCRATCH)]),
+      'in a loop': () => compile(memory, [compressMany(SCRATCH, { isLooped: true })])
     }
   }
 }

@@ -2,12 +2,14 @@
 //
 // A row is a hash function, made from the one above by one step; `x before` is what the step brought, `x first` how far it is from the
 // naive port. The first steps, up to the arena, are the known road of fast BLAKE3 in JavaScript; transposing inside WebAssembly, joining
-// parents four at a time and handing over windows are ours. A single chunk takes no more than the steps in JavaScript.
+// parents four at a time, handing over windows, and how the kernel
+// is written are ours. A single chunk takes no more than the steps in JavaScript.
 
 import { hash } from '../../lib/index.js'
 import { KiB, randomBytes, sized } from '../support/inputs.js'
 import { run } from '../support/run.js'
 import { assertHashes } from './check.js'
+import { PLAIN, SHIPPED } from './kernel.js'
 import { compressOf } from './steps/compress.js'
 import { createHash as windowed } from './tree.js'
 
@@ -45,8 +47,12 @@ const STEPS = {
   'four chunks in WebAssembly': step => four(step, 'transposedByBlock'),
   'an arena, four chunks a call, parents inside': step => four(step, 'transposedByChunk'),
   'transposed inside': step => four(step, 'transposedInside'),
-  'parents four at a time': () => windowed({ chunksPerCall: 4 }),
-  'a window a call': () => windowed(),
+  'parents four at a time': () => windowed({ chunksPerCall: 4, choices: { mixing: PLAIN, cvs: 'locals' } }),
+  'a window a call': () => windowed({ choices: { mixing: PLAIN, cvs: 'locals' } }),
+  'the word is added first': () => windowed({ choices: { mixing: { ...PLAIN, addsWordLast: false }, cvs: 'locals' } }),
+  'rotations by whole bytes are swizzles': () => windowed({ choices: { mixing: { ...SHIPPED, isSideBySide: false }, cvs: 'locals' } }),
+  'four mixings side by side': () => windowed({ choices: { mixing: SHIPPED, cvs: 'locals' } }),
+  'chaining values wait in memory': () => windowed({ choices: { mixing: SHIPPED, cvs: 'memory' } }),
   'baobox as it ships': async () => hash
 }
 const LAST_IN_JAVASCRIPT = 'words are read where they lie'

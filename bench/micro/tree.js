@@ -1,7 +1,7 @@
 // The tree over windows: many chunks side by side, then their parents level by level, four at a time like the chunks.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/constants.js'
-import { compile, compressMany, compressParent } from './kernel.js'
+import { SCRATCH_LEN, compile, compressMany, compressParent } from './kernel.js'
 import { STACK_WORDS, chunkHasher } from './steps/offsets.js'
 import { compressOf } from './steps/compress.js'
 
@@ -20,7 +20,7 @@ const LANES = 4
 export async function createHash ({ windowChunks = 128, chunksPerCall = windowChunks, choices } = {}) {
   const windowLen = windowChunks * CHUNK_LEN
   const { memory, CVS, CHUNK_TABLE, PAIR_TABLE, STACK, OUT, INPUT, SCRATCH } = layOut(windowChunks)
-  const { exports } = compile(memory, [compressMany({ ...choices, scratch: SCRATCH }), compressParent])
+  const { exports } = compile(memory, [compressMany(SCRATCH, choices), compressParent])
   const u8 = new Uint8Array(memory.buffer)
   const u32 = new Uint32Array(memory.buffer)
   const block = new Uint32Array(16)
@@ -98,7 +98,7 @@ export function layOut (windowChunks) {
     return at
   }
   const places = {
-    SCRATCH: region(256),
+    SCRATCH: region(SCRATCH_LEN),
     OUT: region(HASH_LEN),
     STACK: region(4 * STACK_WORDS),
     CHUNK_TABLE: region(4 * (windowChunks + LANES)),

@@ -2,7 +2,7 @@
 // calls instead of its own.
 
 import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/constants.js'
-import { compile, compressFour, compressFourChunks, compressMany, compressParent } from '../kernel.js'
+import { PLAIN, SCRATCH_LEN, compile, compressFour, compressFourChunks, compressMany, compressParent } from '../kernel.js'
 import { STACK_WORDS } from './offsets.js'
 import { readBlock } from './words.js'
 
@@ -14,6 +14,7 @@ const CV_WORDS = HASH_LEN / 4
 const CVS = 0
 const STACK = 4 * HASH_LEN
 const TABLE = STACK + 4 * STACK_WORDS
+const SCRATCH = 4096 - SCRATCH_LEN
 const MESSAGE = 4096
 
 /** A block at a time, transposed in JavaScript: sixteen calls for four chunks. */
@@ -61,7 +62,7 @@ export function transposedByChunk () {
 
 /** The bytes are copied as they are, and transposed inside. */
 export function transposedInside () {
-  const { u8, u32, exports } = onPage([compressMany(), compressParent])
+  const { u8, u32, exports } = onPage([compressMany(SCRATCH, { mixing: PLAIN, cvs: 'locals' }), compressParent])
   const cvs = u32.subarray(CVS / 4, CVS / 4 + 4 * CV_WORDS)
   for (let lane = 0; lane < 4; lane++) u32[TABLE / 4 + lane] = MESSAGE + lane * CHUNK_LEN
   return {
@@ -78,7 +79,7 @@ export function transposedInside () {
 /** @param {Parameters<typeof compile>[1]} functions */
 function onPage (functions) {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1 })
-  if (MESSAGE + 4 * CHUNK_LEN > PAGE_LEN || TABLE + 16 > MESSAGE) throw new RangeError('the page is too small')
+  if (MESSAGE + 4 * CHUNK_LEN > PAGE_LEN || TABLE + 16 > SCRATCH) throw new RangeError('the page is too small')
   return { u8: new Uint8Array(memory.buffer), u32: new Uint32Array(memory.buffer), exports: compile(memory, functions).exports }
 }
 
