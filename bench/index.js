@@ -1,18 +1,19 @@
 // All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`; `micro` stands for all micro/*.
-// Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no matter of the next.
+// Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no matter of the next. With --repeat,
+// in several: what a compiler makes of the same code differs from process to process, and stays as it is within one.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installPeers } from './support/peers.js'
-import { readKept, writeKept } from './support/report.js'
-import { flags, names, printHeading } from './support/run.js'
+import { pooled, readKept } from './support/report.js'
+import { flags, names, report } from './support/run.js'
 
 const BENCHES = [
   'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup',
-  'micro/steps', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/windows', 'micro/pointers'
+  'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/windows', 'micro/pointers'
 ]
 const MICRO = BENCHES.filter(name => name.startsWith('micro/'))
 
@@ -24,36 +25,22 @@ if (unknown.length > 0) {
 }
 
 installPeers()
-printHeading()
 const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
 try {
-  const failed = wanted.filter(name => !hasRun(name))
-  if (failed.length > 0) {
-    console.error(`failed: ${failed.join(', ')}`)
-    process.exitCode = 1
+  for (const name of wanted) {
+    const runs = Array.from({ length: Number(flags.repeat ?? 1) }, () => runOf(name)).filter(tables => tables !== undefined)
+    if (runs.length > 0) for (const { bench, question, results, ...shape } of pooled(runs)) report(bench, question, results, shape)
   }
-  if (flags.json) keepAll(flags.json)
 } finally {
   rmSync(folder, { recursive: true })
 }
 
-/** @param {string} name */
-function hasRun (name) {
-  const options = [
-    '--part', '--json', partOf(name),
-    ...flags.quick ? ['--quick'] : [],
-    ...flags.markdown ? ['--markdown'] : [],
-    ...flags.compare ? ['--compare', flags.compare] : []
-  ]
+/** The tables of a bench, from a fresh process. @param {string} name */
+function runOf (name) {
   const file = fileURLToPath(new URL(`${name}.js`, import.meta.url))
-  return spawnSync(process.execPath, [file, ...options], { stdio: 'inherit' }).status === 0
+  const part = join(folder, 'part.json')
+  const { status } = spawnSync(process.execPath, [file, '--json', part, ...flags.quick ? ['--quick'] : []], { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status === 0) return readKept(part).tables
+  console.error(`failed: ${name}`)
+  process.exitCode = 1
 }
-
-/** What the benches kept, in one file. @param {string} file */
-function keepAll (file) {
-  const parts = BENCHES.map(partOf).filter(part => existsSync(part)).map(readKept)
-  if (parts.length > 0) writeKept({ environment: parts[0].environment, tables: parts.flatMap(({ tables }) => tables) }, file)
-}
-
-/** @param {string} name */
-function partOf (name) { return join(folder, `${name.replace('/', '-')}.json`) }

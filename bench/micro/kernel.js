@@ -189,6 +189,9 @@ export const compressFourChunks = ({ message, cvs }) => func('compressFourChunks
   ]
 })
 
+/** @param {Local} address @param {Local} word @param {number} offset @returns {Code} */
+const storeWord = (address, word, offset) => [address.get, word.get, 0x36, 2, offset] // i32.store, offsets below 128
+
 /** One parent: the pair at `pair` becomes 32 bytes at `out`. */
 export const compressParent = func('compressParent', 3, ([pair, flags, out], local) => {
   const { cv, state } = registers(local, ONE_LANE)
@@ -197,7 +200,27 @@ export const compressParent = func('compressParent', 3, ([pair, flags, out], loc
     cv.map((word, i) => word.set(i32.const(IV[i]))),
     words.map((word, i) => word.set(i32.load(pair.get, 4 * i))),
     compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))),
-    cv.map((word, i) => [out.get, word.get, 0x36, 2, 4 * i]) // i32.store
+    cv.map((word, i) => storeWord(out, word, 4 * i))
+  ]
+})
+
+/** One chunk of whole blocks, word by word: `len` bytes at `input` become 32 at `out`. Its last block gets `endFlags` as well. */
+export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, out], local) => {
+  const { cv, state } = registers(local, ONE_LANE)
+  const words = WORDS.map(() => local('i32'))
+  const flags = local('i32')
+  return [
+    cv.map((word, i) => word.set(i32.const(IV[i]))),
+    flags.set(i32.const(CHUNK_START)),
+    loopWhile([
+      len.set(i32.sub(len.get, i32.const(BLOCK_LEN))),
+      flags.set(i32.or(flags.get, select(len.get, i32.const(0), endFlags.get))),
+      words.map((word, i) => word.set(i32.load(input.get, 4 * i))),
+      compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))),
+      input.set(i32.add(input.get, i32.const(BLOCK_LEN))),
+      flags.set(i32.const(0))
+    ], len.get),
+    cv.map((word, i) => storeWord(out, word, 4 * i))
   ]
 })
 

@@ -30,8 +30,8 @@ const offsets = async (step, message, more) => {
 }
 /** The same with all that JavaScript has to give. @param {string} step @param {object} [more] */
 const quickest = (step, more) => offsets(step, 'locals', { keepsBuffers: true, readsWords: true, ...more })
-/** @param {string} step @param {string} way */
-const four = async (step, way) => quickest(step, (await fresh('four', step))[way]())
+/** Four chunks at a time. @param {string} step @param {string} way @param {object} [options] */
+const four = async (step, way, options) => quickest(step, (await fresh('four', step))[way](options))
 
 /** @type {Record<string, (step: string) => Promise<(bytes: Uint8Array) => Uint8Array>>} */
 const STEPS = {
@@ -47,6 +47,7 @@ const STEPS = {
   'four chunks in WebAssembly': step => four(step, 'transposedByBlock'),
   'an arena, four chunks a call, parents inside': step => four(step, 'transposedByChunk'),
   'transposed inside': step => four(step, 'transposedInside'),
+  'chunks that are left over fill lanes too': step => four(step, 'transposedInside', { fewest: 2 }),
   'parents four at a time': () => windowed({ chunksPerCall: 4, choices: { mixing: PLAIN, cvs: 'locals' } }),
   'a window a call': () => windowed({ choices: { mixing: PLAIN, cvs: 'locals' } }),
   'the word is added first': () => windowed({ choices: { mixing: { ...PLAIN, addsWordLast: false }, cvs: 'locals' } }),

@@ -30,6 +30,22 @@ export const writeKept = (kept, file) =>
   writeFileSync(file, JSON.stringify(kept, (_key, value) => typeof value === 'number' ? Number(value.toPrecision(6)) : value) + '\n')
 
 /**
+ * Several runs of the same bench as one: all their rounds.
+ *
+ * @param {Table[][]} runs  at least one
+ * @returns {Table[]}
+ */
+export const pooled = runs => runs[0].map((table, t) => ({
+  ...table,
+  results: table.results.map((result, r) => ({
+    ...result,
+    samples: Object.fromEntries(Object.keys(result.samples)
+      .filter(name => runs.every(tables => name in tables[t].results[r].samples)) // a peer may have been missing once
+      .map(name => [name, runs.flatMap(tables => tables[t].results[r].samples[name])]))
+  }))
+}))
+
+/**
  * What changed since a file was written. The time of a call moves with the machine; how it compares with the others in the same rounds
  * moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two runs of the same code differ too, by
  * some percent, so run each side more than once.

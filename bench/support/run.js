@@ -23,7 +23,7 @@ const OPTIONS = /** @type {const} */ ({
   json: { type: 'string' },
   compare: { type: 'string' },
   markdown: { type: 'boolean' },
-  part: { type: 'boolean' }, // of a run that has its heading already: index.js says so
+  repeat: { type: 'string' },
   help: { type: 'boolean' }
 })
 
@@ -32,7 +32,8 @@ const USAGE = `Usage: npm run bench -- [name ...] [options]      or: node bench/
   --quick         very short: shows that it works, its figures mean nothing
   --json FILE     keep all samples
   --compare FILE  print what changed since FILE was kept
-  --markdown      print tables as Markdown`
+  --markdown      print tables as Markdown
+  --repeat N      run each bench in N processes and pool what they measured (npm run bench only)`
 
 export const { flags, names } = parse()
 
@@ -64,7 +65,7 @@ export async function run (bench, question, cases, shape) {
 export function report (bench, question, results, shape) {
   /** @type {Table} */
   const table = { bench, question, form: 'comparison', ...shape, results }
-  if (tables.length === 0 && !flags.part) printHeading()
+  if (tables.length === 0) printHeading()
   console.log(flags.markdown ? `**${bench}**: ${question}\n` : `${bench}: ${question}`)
   console.log((flags.markdown ? markdown : plainText)(rowsOf(table)) + '\n')
   if (flags.compare) console.log(comparisonWith(table, flags.compare) + '\n')
@@ -73,7 +74,7 @@ export function report (bench, question, results, shape) {
 }
 
 /** Where this runs. */
-export const printHeading = () =>
+const printHeading = () =>
   console.log(`${Object.values(environment()).join(', ')} ${flags.quick ? '(quick: figures mean nothing)' : ''}\n`)
 
 function parse () {

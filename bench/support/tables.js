@@ -98,9 +98,14 @@ export function plainText (rows) {
   return rows.map(row => row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])).join('  ').trimEnd()).join('\n')
 }
 
-/** @param {string[][]} rows */
-export const markdown = ([head, ...rows]) => [head, head.map((_, column) => column === 0 ? '---' : '--:'), ...rows]
-  .map(row => `| ${row.join(' | ')} |`).join('\n')
+/** Pages are narrow: what stands under an `x` moves in with the speed before it. @param {string[][]} rows */
+export function markdown ([head, ...rows]) {
+  const names = head.filter(name => name !== 'x')
+  const narrow = rows.map(row => row
+    .map((cell, i) => head[i + 1] === 'x' && row[i + 1] !== '-' ? `${cell}, x ${row[i + 1]}` : cell)
+    .filter((_, i) => head[i] !== 'x'))
+  return [names, names.map((_, column) => column === 0 ? '---' : '--:'), ...narrow].map(row => `| ${row.join(' | ')} |`).join('\n')
+}
 
 /** Samples in the unit in which they are printed. @param {Result} result @param {number[]} samples */
 export const inUnits = (result, samples) => samples.map(sample => UNITS[unitOf(result)].from(sample, result.bytes))

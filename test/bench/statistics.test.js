@@ -90,4 +90,9 @@ describe('the tables of the benches', () => {
     expect(plainText(rows)).to.equal('        a\nlong  1 B')
     expect(markdown(rows)).to.equal('|  | a |\n| --- | --: |\n| long | 1 B |')
   })
+
+  it('are narrower as Markdown', () => {
+    const rows = [['', 'ours', 'peer', 'x', 'slow', 'x'], ['64 B', '1 ns', '2 ns', '2.00', '-', '-']]
+    expect(markdown(rows)).to.equal('|  | ours | peer | slow |\n| --- | --: | --: | --: |\n| 64 B | 1 ns | 2 ns, x 2.00 | - |')
+  })
 })

@@ -60,17 +60,18 @@ export function transposedByChunk () {
   }
 }
 
-/** The bytes are copied as they are, and transposed inside. */
-export function transposedInside () {
+/** The bytes are copied as they are, and transposed inside. @param {{ fewest?: number }} [step]  lanes may stay empty */
+export function transposedInside ({ fewest = 4 } = {}) {
   const { u8, u32, exports } = onPage([compressMany(SCRATCH, { mixing: PLAIN, cvs: 'locals' }), compressParent])
   const cvs = u32.subarray(CVS / 4, CVS / 4 + 4 * CV_WORDS)
   for (let lane = 0; lane < 4; lane++) u32[TABLE / 4 + lane] = MESSAGE + lane * CHUNK_LEN
   return {
     ...parentsIn(exports, u32),
-    /** @param {Uint8Array} bytes @param {Uint32Array | undefined} _words @param {number} at @param {number} index */
-    hashFour (bytes, _words, at, index) {
-      u8.set(bytes.subarray(at, at + 4 * CHUNK_LEN), MESSAGE)
-      exports.compressMany(TABLE, 4, 0, index, CVS)
+    fewest,
+    /** @param {Uint8Array} bytes @param {Uint32Array | undefined} _words @param {number} at @param {number} index @param {number} count */
+    hashFour (bytes, _words, at, index, count) {
+      u8.set(bytes.subarray(at, at + count * CHUNK_LEN), MESSAGE)
+      exports.compressMany(TABLE, count, 0, index, CVS)
       return cvs
     }
   }

@@ -16,13 +16,14 @@ export const STACK_WORDS = (MAX_DEPTH + 2) * CV_WORDS
  * @property {boolean} [keepsBuffers]  from call to call; else each call makes its own
  * @property {boolean} [readsWords]  where the input is aligned, words are read out of it
  * @property {Uint32Array} [stack]  memory of the step's own
- * @property {(bytes: Uint8Array, words: Uint32Array | undefined, at: number, chunkIndex: number) => Uint32Array} [hashFour]  gives the
- *   chaining values of four whole chunks from byte `at` on; they are copied at once
+ * @property {(bytes: Uint8Array, words: Uint32Array | undefined, at: number, chunkIndex: number, count: number) => Uint32Array} [hashFour]
+ *   gives the chaining values of up to four whole chunks from byte `at` on; they are copied at once
+ * @property {number} [fewest]  whole chunks that `hashFour` is called for
  * @property {(at: number, flags: number) => void} [hashParent]  of the pair at word `at` of the stack, to where the pair was
  */
 
 /** @param {Step} step @returns {(bytes: Uint8Array) => Uint8Array} */
-export function createHash ({ compress, keepsBuffers = false, readsWords = false, stack: ownStack, hashFour, hashParent }) {
+export function createHash ({ compress, keepsBuffers = false, readsWords = false, stack: ownStack, hashFour, fewest = 4, hashParent }) {
   const makeBuffers = () => ({ stack: ownStack ?? new Uint32Array(STACK_WORDS), block: new Uint32Array(16) })
   const kept = makeBuffers()
   const hashChunk = chunkHasher(compress)
@@ -34,9 +35,10 @@ export function createHash ({ compress, keepsBuffers = false, readsWords = false
     let depth = 0
     for (let index = 0; index < chunks;) {
       const at = index * CHUNK_LEN
-      if (hashFour && bytes.length - at >= 4 * CHUNK_LEN) {
-        const cvs = hashFour(bytes, words, at, index)
-        for (let i = 0; i < 4; i++, index++) {
+      const whole = Math.min(4, Math.floor((bytes.length - at) / CHUNK_LEN))
+      if (hashFour && whole >= fewest && chunks > 1) {
+        const cvs = hashFour(bytes, words, at, index, whole)
+        for (let i = 0; i < whole; i++, index++) {
           depth = joinFinished(stack, depth, index)
           for (let word = 0; word < CV_WORDS; word++) stack[depth * CV_WORDS + word] = cvs[i * CV_WORDS + word]
           depth++
