@@ -1,0 +1,54 @@
+// The suites in other runtimes: `node test/runtimes/run.js node@22 bun deno`. Each comes as a package of npm and stays in node_modules/.cache.
+// Where one cannot be had, one line says what was not run.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
+const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
+const IS_WINDOWS = process.platform === 'win32'
+const NPM = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000']
+
+/** The package that brings a runtime, its program, and how that runs a file. @param {string} wanted  like node@22 */
+function describe (wanted) {
+  const [name, version = 'latest'] = wanted.split('@')
+  switch (name) {
+    // The package `node` would fetch this one in a script of its own.
+    case 'node': return { title: `Node.js ${version}`, package: `node-${IS_WINDOWS ? 'win' : process.platform}-${process.arch}@${version}`, program: 'node', args: [] }
+    case 'bun': return { title: 'Bun', package: `bun@${version}`, program: 'bun', args: [] }
+    case 'deno': return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: ['run', '--allow-all', '--no-lock'] }
+    default: throw new Error(`no such runtime: ${wanted}`)
+  }
+}
+
+/** @returns {string} the path of the program, which is fetched when it is not there or does not start */
+function programOf ({ package: name, program }) {
+  const folder = join(CACHE, name.replace('@', '-'))
+  const path = join(folder, 'node_modules', '.bin', IS_WINDOWS ? `${program}.cmd` : program)
+  if (!existsSync(path) || !starts(path)) {
+    mkdirSync(folder, { recursive: true })
+    execFileSync('npm', [...NPM, '--prefix', folder, name], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 180_000, shell: IS_WINDOWS })
+    if (!starts(path)) throw new Error(`${name} is there, but does not start`)
+  }
+  return path
+}
+
+const starts = path => spawnSync(path, ['--version'], { stdio: 'ignore', shell: IS_WINDOWS }).status === 0
+
+for (const wanted of process.argv.slice(2)) {
+  const runtime = describe(wanted)
+  let program
+  try {
+    program = programOf(runtime)
+  } catch (error) {
+    console.log(`NOT RUN: the suites in ${runtime.title}. It could not be had: ${String(error.stderr || error.message).trim().split('\n')[0]}`)
+    continue
+  }
+  console.log(`\n# In ${runtime.title}\n`)
+  const { status, signal } = spawnSync(program, [...runtime.args, SUITES], { stdio: 'inherit', shell: IS_WINDOWS })
+  if (status !== 0) {
+    console.log(`the suites failed in ${runtime.title}: ${signal ?? `exit code ${status}`}`)
+    process.exitCode = 1
+  }
+}

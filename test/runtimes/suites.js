@@ -1,0 +1,41 @@
+// The suites in whatever runs this file: run.js starts it in other runtimes.
+import { readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import Mocha from 'mocha'
+import { kernelName } from '../../lib/index.js'
+import { LEFT_OUT } from './left-out.js'
+
+const TESTS = fileURLToPath(new URL('..', import.meta.url))
+const { timeout } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
+
+const { node, bun, deno } = process.versions
+const [runtime, version] = bun ? ['Bun', bun] : deno ? ['Deno', deno] : ['Node.js', node]
+
+const mocha = new Mocha({ timeout, reporter: 'dot' })
+for (const path of readdirSync(TESTS, { recursive: true }).map(path => path.replaceAll('\\', '/')).sort()) {
+  if (path.endsWith('.test.js') && !/^(slow|browser)\//.test(path)) mocha.addFile(TESTS + path)
+}
+await mocha.loadFilesAsync()
+for (const [title, reason] of Object.entries(LEFT_OUT[runtime])) leaveOut(title, reason)
+
+const runner = mocha.run(failures => {
+  const { passes, pending } = runner.stats
+  const kernel = kernelName()
+  const isAsExpected = kernel === (process.env.BAOBOX_KERNEL || 'simd')
+  console.log(`${passes} passing, ${pending} skipped, ${failures} failing: in ${runtime} ${version}, kernel ${kernel}${isAsExpected ? '' : ', which was not expected'}`)
+  process.exit(failures > 0 || passes === 0 || !isAsExpected ? 1 : 0)
+})
+
+/** @param {string} title  of a test, which must be there @param {string} reason */
+function leaveOut (title, reason) {
+  let count = 0
+  const visit = suite => {
+    const kept = suite.tests.filter(test => test.title !== title)
+    count += suite.tests.length - kept.length
+    suite.tests = kept
+    suite.suites.forEach(visit)
+  }
+  visit(mocha.suite)
+  if (count === 0) throw new Error(`left out, but not there: ${title}`)
+  console.log(`left out in ${runtime}: ${title}: ${reason}`)
+}
