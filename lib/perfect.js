@@ -2,9 +2,8 @@
 // all chunks first and then level by level, and compared with the pairs that were sent. No walk: the places follow from the leaf's index.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
-import { CVS, TABLE, u32 } from './arena.js'
-import { cvsOf, high, low, reduce } from './window.js'
-import { kernel } from './kernel/index.js'
+import { TABLE, u32 } from './arena.js'
+import { cvsOf, hashPointed, reduce } from './window.js'
 
 const PAIR_WORDS = PAIR_LEN / 4
 
@@ -62,7 +61,7 @@ export function hashEncoded ({ start, len, leafLen }, at, flags) {
     const leafStart = at + leafAt(leaf, depth, leafLen)
     for (let done = 0; done < leafLen; done += CHUNK_LEN) u32[entry++] = leafStart + done
   }
-  kernel.compressMany(TABLE, chunks, flags, low(chunkIndex), high(chunkIndex), CVS)
+  hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   const top = reduce(chunks, flags, 1)
   for (let level = 0; level < depth; level++) {
     const { at: cvs } = cvsOf(top - depth + level)

@@ -7,11 +7,16 @@
 export interface Kernel {
   readonly name: string
   /**
-   * Chaining values of `count` inputs side by side: chunks of 1024 bytes, counted upwards from the counter; or, when `flags` has
-   * PARENT, pairs of 64 bytes. `table` holds a pointer to each input. Table and output are used up to the next multiple of 4 inputs:
-   * behind the last, pointers must lie in the input region, and what is written has no meaning.
+   * Chaining values of `count` inputs side by side: chunks of 1024 bytes, counted upwards from the counter, the last of `lastLen` bytes
+   * (1 to 1024); or, when `flags` has PARENT, pairs of 64 bytes. `table` holds a pointer to each input. Table and output are used up to
+   * the next multiple of 4 inputs: behind the last, pointers must lie in the input region, and what is written has no meaning.
    */
-  compressMany (table: number, count: number, flags: number, counterLo: number, counterHi: number, out: number): void
+  compressMany (table: number, count: number, lastLen: number, flags: number, counterLo: number, counterHi: number, out: number): void
+  /**
+   * Joins `count` chaining values at CVS in pairs, level by level, until `downTo` or fewer are left. The odd one at the end of a level moves
+   * up as it is. Each level begins behind the one below it, which takes up whole pairs.
+   */
+  reduce (count: number, flags: number, downTo: number): void
   /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */
   compressChunk (input: number, len: number, flags: number, endFlags: number, counterLo: number, counterHi: number, out: number): void
   /** All 64 bytes that one compression gives. Bytes of the block from `len` on count as zero. */
@@ -99,6 +104,69 @@ export interface ProgressEvent {
 export interface ProgressOptions {
   signal?: AbortSignal
   onProgress?: (event: ProgressEvent) => void
+}
+
+/** How many threads hash: `auto`, unless told, is as many as there are cores where the source is long enough to gain from it. */
+export interface ThreadOptions {
+  threads?: 'auto' | number
+}
+
+/** A file that one thread has opened, and how others know that they mean the same. */
+export interface SharedFile {
+  readonly fd: number
+  readonly dev: number
+  readonly ino: number
+}
+
+/** What several threads can read at the same time. */
+export type SharedSource = { file: SharedFile } | { blob: Blob } | { bytes: Uint8Array }
+
+/** What a thread is asked: a subtree of a source, `len` bytes from `start` on. Bytes and Blobs are those of the subtree alone. */
+export interface SpanJob {
+  /** The kernel's name. */
+  readonly kernel: string
+  readonly mode: Mode
+  /** Which pairs are wanted, if any. */
+  readonly outboard?: { groupLog: number, order: 'pre' | 'post' }
+  readonly start: number
+  readonly len: number
+  readonly source: SharedSource
+}
+
+/** What it answers: the subtree's chaining value, and its pairs in the order that was asked for. */
+export interface SpanResult {
+  readonly cv: Uint8Array
+  readonly pairs?: Uint8Array<ArrayBuffer>
+}
+
+/** A thread, whatever the runtime calls it. It keeps the process alive after `ref`, as from its start, and no more after `unref`. */
+export interface Thread {
+  /** Throws a `DataCloneError` when the message cannot be sent. */
+  post (message: unknown): void
+  ref (): void
+  unref (): void
+  end (): Promise<unknown> | void
+}
+
+export interface ThreadEvents {
+  message (data: any): void
+  /** It will not say anything more. May come more than once. */
+  end (cause: unknown): void
+}
+
+/** A source that is about to be read from start to end. */
+export interface OpenSource {
+  /** In bytes, when the source tells. */
+  readonly size?: number
+  /** The source for other threads, where these can have it. */
+  readonly shared?: SharedSource
+  /** At most 1 MiB each, lent until the next one is asked for. Nothing is read before the first is. */
+  readonly pieces: AsyncGenerator<Uint8Array>
+  /** Keeps the source open until a promise has ended. */
+  use? (promise: Promise<unknown>): void
+  /** Throws when the source has changed since it was opened. `pieces` ends with it by itself. */
+  check? (): Promise<void>
+  close (): Promise<void> | void
 }
 
 /** Where the pairs of a blob are at hand while a slice is cut. */

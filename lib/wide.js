@@ -2,9 +2,9 @@
 // None of them is believed yet: a parent's value follows from the pair that was sent, a leaf's from the bytes that were sent.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
-import { CVS, KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from './arena.js'
+import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from './arena.js'
 import { IS_LEAF, IS_PARENT } from './plan.js'
-import { cvsOf, high, low, reduce } from './window.js'
+import { cvsOf, hashPointed, reduce } from './window.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { Plan } from './plan.js' */
@@ -26,7 +26,7 @@ export function hashPairs ({ plan, from, to, at, flags, hasRoot }) {
     if (plan.kinds[i] & IS_PARENT) u32[TABLE / 4 + pairs++] = pairAt
   }
   if (pairs === 0) return
-  kernel.compressMany(TABLE, pairs, flags | PARENT, 0, 0, PAIR_CVS)
+  kernel.compressMany(TABLE, pairs, PAIR_LEN, flags | PARENT, 0, 0, PAIR_CVS)
   if (!hasRoot) return
   kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
   u8.copyWithin(PAIR_CVS, OUT, OUT + HASH_LEN)
@@ -72,7 +72,7 @@ export function hashLeaves ({ plan, from, to, at, flags, hasRoot }) {
  * @param {number} out
  */
 function hashRun (run, len, chunkIndex, chunks, flags, out) {
-  hashPointed(chunks, len % CHUNK_LEN, chunkIndex, flags)
+  hashPointed(TABLE, chunks, lastChunkLen(len), chunkIndex, flags)
   const { at } = cvsOf(reduce(chunks, flags, run))
   u8.copyWithin(out, at, at + run * HASH_LEN)
 }
@@ -80,18 +80,10 @@ function hashRun (run, len, chunkIndex, chunks, flags, out) {
 /** A blob that is a single leaf. @param {number} len @param {number} chunks @param {number} at @param {number} flags @param {number} out */
 function hashRootLeaf (len, chunks, at, flags, out) {
   if (len <= CHUNK_LEN) return kernel.compressChunk(at, len, flags, CHUNK_END | ROOT, 0, 0, out)
-  hashPointed(chunks, len % CHUNK_LEN, 0, flags)
+  hashPointed(TABLE, chunks, lastChunkLen(len), 0, flags)
   kernel.compressBlock(KEY, cvsOf(reduce(chunks, flags)).at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
   u8.copyWithin(out, OUT, OUT + HASH_LEN)
 }
 
-/** The chunks at the pointers in TABLE, to CVS. @param {number} chunks @param {number} rest  bytes of the last, if it is short @param {number} chunkIndex @param {number} flags */
-function hashPointed (chunks, rest, chunkIndex, flags) {
-  const lastLen = rest === 0 ? CHUNK_LEN : rest
-  // A single chunk is quicker by itself than in one lane of four; a short one has to be by itself.
-  const side = chunks === 1 || rest > 0 ? chunks - 1 : chunks
-  if (side > 0) kernel.compressMany(TABLE, side, flags, low(chunkIndex), high(chunkIndex), CVS)
-  if (side === chunks) return
-  const last = chunkIndex + side
-  kernel.compressChunk(u32[TABLE / 4 + side], lastLen, flags, CHUNK_END, low(last), high(last), CVS + side * HASH_LEN)
-}
+/** @param {number} len  of a leaf, at least 1 */
+const lastChunkLen = len => (len - 1) % CHUNK_LEN + 1

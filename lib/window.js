@@ -1,8 +1,8 @@
 // A window of chunks in the arena: their chaining values side by side, then their parents level by level.
 // After a reduction every pair of the window stands in the arena and can be copied out.
 
-import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from './constants.js'
-import { CHUNK_TABLE, CVS, CVS_TABLE, INPUT, u8 } from './arena.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
+import { CHUNK_TABLE, CVS } from './arena.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { PairSink } from './types.js' */
@@ -21,14 +21,22 @@ export const high = n => Math.floor(n / 2 ** 32)
  * @returns {number} how many
  */
 export function hashChunks (len, chunkIndex, flags) {
-  const whole = Math.floor(len / CHUNK_LEN)
-  const rest = len % CHUNK_LEN
-  if (whole > 0) kernel.compressMany(CHUNK_TABLE, whole, flags, low(chunkIndex), high(chunkIndex), CVS)
-  if (rest > 0) {
-    const last = chunkIndex + whole
-    kernel.compressChunk(INPUT + whole * CHUNK_LEN, rest, flags, CHUNK_END, low(last), high(last), CVS + whole * HASH_LEN)
-  }
-  return whole + (rest > 0 ? 1 : 0)
+  const chunks = Math.ceil(len / CHUNK_LEN)
+  hashPointed(CHUNK_TABLE, chunks, len - (chunks - 1) * CHUNK_LEN, chunkIndex, flags)
+  return chunks
+}
+
+/**
+ * Chaining values of chunks anywhere in the arena, to CVS.
+ *
+ * @param {number} table  of pointers to them
+ * @param {number} chunks  how many, at least 1
+ * @param {number} lastLen  bytes of the last: 1 to 1024
+ * @param {number} chunkIndex  of the first
+ * @param {number} flags  of the mode
+ */
+export function hashPointed (table, chunks, lastLen, chunkIndex, flags) {
+  kernel.compressMany(table, chunks, lastLen, flags, low(chunkIndex), high(chunkIndex), CVS)
 }
 
 /** Where each level of the last reduction begins, and how many chaining values it has. */
@@ -45,19 +53,13 @@ const levelCount = [0]
  * @returns {number} the level it stopped at, 0 for the chunks themselves
  */
 export function reduce (count, flags, downTo = 2) {
+  kernel.reduce(count, flags, downTo)
   let level = 0
-  let at = CVS
   levelCount[0] = count
-  while (count > downTo) {
-    const parents = count >> 1
-    const above = at + Math.ceil(count / 2) * PAIR_LEN
-    kernel.compressMany(CVS_TABLE + (at - CVS) / PAIR_LEN * 4, parents, flags | PARENT, 0, 0, above)
-    if (count % 2 === 1) u8.copyWithin(above + parents * HASH_LEN, at + (count - 1) * HASH_LEN, at + count * HASH_LEN)
-    at = above
-    count = parents + count % 2
-    level++
-    levelAt[level] = at
-    levelCount[level] = count
+  while (levelCount[level] > downTo) {
+    const pairs = Math.ceil(levelCount[level] / 2) // the last may be half a pair
+    levelAt[level + 1] = levelAt[level] + pairs * PAIR_LEN
+    levelCount[++level] = pairs
   }
   return level
 }

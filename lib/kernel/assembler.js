@@ -25,10 +25,13 @@ const load = (opcode, align = 0) => (/** @type {Code} */ address, offset = 0) =>
 export const i32 = {
   const: (/** @type {number} */ n) => /** @type {Code} */ ([0x41, s(n | 0)]),
   load: load(0x28),
+  store: memory(0x36, 0),
   add: op(0x6a),
   sub: op(0x6b),
   and: op(0x71),
   or: op(0x72),
+  shl: op(0x74),
+  shrU: op(0x76),
   eq: op(0x46),
   ltS: op(0x48),
   gtS: op(0x4a),
@@ -38,6 +41,10 @@ export const i32 = {
 export const i64 = {
   const: (/** @type {number} */ n) => /** @type {Code} */ ([0x42, s(n)]),
   extendI32u: op(0xad),
+  /** The low 32 bits. @param {Code} x */
+  low: x => /** @type {Code} */ ([x, 0xa7]),
+  /** The high 32 bits. @param {Code} x */
+  high: x => i64.low([x, i64.const(32), 0x88]),
   add: op(0x7c),
   or: op(0x84),
   shl: op(0x86)
@@ -83,6 +90,10 @@ export const i64x2 = {
 export const select = (test, a, b) => [a, b, test, 0x1b]
 /** @param {Code} test @param {Code} then @returns {Code} */
 export const when = (test, then) => [test, 0x04, 0x40, then, 0x0b]
+/** @param {Code} test @param {Code} then @param {Code} otherwise @returns {Code} */
+export const whenElse = (test, then, otherwise) => [test, 0x04, 0x40, then, 0x05, otherwise, 0x0b]
+/** Calls a function of the same module. @param {number} index  its place there @param {Code[]} operands @returns {Code} */
+export const call = (index, ...operands) => [...operands, 0x10, u(index)]
 /** Runs the body, and again as long as the test holds at its end. @param {Code} body @param {Code} test @returns {Code} */
 export const loopWhile = (body, test) => [0x03, 0x40, body, test, 0x0d, 0, 0x0b]
 

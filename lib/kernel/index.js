@@ -10,7 +10,8 @@ const undecided = {
   name: 'undecided',
   compressMany: (...args) => choose().compressMany(...args),
   compressChunk: (...args) => choose().compressChunk(...args),
-  compressBlock: (...args) => choose().compressBlock(...args)
+  compressBlock: (...args) => choose().compressBlock(...args),
+  reduce: (...args) => choose().reduce(...args)
 }
 
 /** The kernel of this thread. */

@@ -2,8 +2,8 @@
 // The state and the message live in local variables, and the round is written once.
 // Source: BLAKE3 paper 2.2. The contract is `Kernel` in types.d.ts.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT, SCHEDULE } from '../constants.js'
-import { BLOCK, CV, KEY, OUT, u32, u8 } from '../arena.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT, SCHEDULE } from '../constants.js'
+import { BLOCK, CV, CVS, CVS_TABLE, KEY, OUT, u32, u8 } from '../arena.js'
 
 /** @import { Kernel } from '../types.js' */
 
@@ -88,19 +88,31 @@ function compressBlock (cv, block, len, flags, counterLo, counterHi, out) {
 }
 
 /** @type {Kernel['compressMany']} */
-function compressMany (table, count, flags, counterLo, counterHi, out) {
+function compressMany (table, count, lastLen, flags, counterLo, counterHi, out) {
   const isParent = (flags & PARENT) !== 0
   for (let i = 0; i < count; i++, out += HASH_LEN) {
     const input = u32[(table >> 2) + i]
     if (isParent) {
       compress(KEY / 4, input >> 2, BLOCK_LEN, flags, 0, 0, out >> 2, false)
     } else {
-      compressChunk(input, CHUNK_LEN, flags, CHUNK_END, counterLo, counterHi, out)
+      compressChunk(input, i === count - 1 ? lastLen : CHUNK_LEN, flags, CHUNK_END, counterLo, counterHi, out)
       counterLo = (counterLo + 1) >>> 0
       if (counterLo === 0) counterHi++
     }
   }
 }
 
+/** @type {Kernel['reduce']} */
+function reduce (count, flags, downTo) {
+  for (let at = CVS; count > downTo;) {
+    const pairs = count >> 1
+    const above = at + Math.ceil(count / 2) * PAIR_LEN
+    compressMany(CVS_TABLE + (at - CVS) / PAIR_LEN * 4, pairs, PAIR_LEN, flags | PARENT, 0, 0, above)
+    if (count % 2 === 1) u8.copyWithin(above + pairs * HASH_LEN, at + (count - 1) * HASH_LEN, at + count * HASH_LEN)
+    at = above
+    count -= pairs
+  }
+}
+
 /** @type {Kernel} */
-export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock }
+export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce }

@@ -1,16 +1,18 @@
 // The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
-// `compressChunk` and `compressBlock` take one, with a row of the state in each vector.
+// `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
-import { KEY, LANE_CVS, memory } from '../arena.js'
-import { func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when } from './assembler.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
+import { CV, CVS, CVS_TABLE, KEY, LANE_CVS, OUT, memory } from '../arena.js'
+import { call, func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when, whenElse } from './assembler.js'
 
 /** @import { Local } from './assembler.js' */
 /** @import { Code, Kernel } from '../types.js' */
 
 const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 const [A, B, C, D] = [0, 1, 2, 3]
+/** Places of the functions in the module. */
+const [COMPRESS_BLOCK, COMPRESS_CHUNK, COMPRESS_MANY] = [0, 1, 2]
 
 /** @param {Code} x @param {number} bits @returns {Code} */
 const rotr = (x, bits) => v128.or(i32x4.shrU(x, i32.const(bits)), i32x4.shl(x, i32.const(32 - bits)))
@@ -59,96 +61,6 @@ const transpose = (rows, columns, scratch) => {
     columns[3].set(i32x4.shuffle(ab23.get, cd23.get, [2, 3, 6, 7]))
   ]
 }
-
-const compressMany = func('compressMany', 6, ([table, count, flags, counterLo, counterHi, out], local) => {
-  const start = local('i32')
-  const end = local('i32')
-  const lastBlock = local('i32')
-  const block = local('i32')
-  const counter = local('i64')
-  const counters01 = local('v128')
-  const counters23 = local('v128')
-  const step = local('v128')
-  const pointers = [0, 1, 2, 3].map(() => local('i32'))
-  const state = WORDS.map(() => local('v128'))
-  const message = WORDS.map(() => local('v128'))
-  const scratch = [0, 1, 2, 3].map(() => local('v128'))
-  const masks = [local('v128'), local('v128')]
-  // Chaining values wait in the arena from block to block: eight vectors less to be spilled in between.
-  const cv = WORDS.slice(0, 8).map(i => ({
-    get: v128.load(i32.const(LANE_CVS), 16 * i),
-    set: (/** @type {Code} */ value) => v128.store(i32.const(LANE_CVS), value, 16 * i)
-  }))
-
-  const isParent = i32.and(flags.get, i32.const(PARENT))
-  const countersOfNext = [
-    counters01.set(i64x2.add(counters01.get, step.get)),
-    counters23.set(i64x2.add(counters23.get, step.get))
-  ]
-
-  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0.
-  const setUp = [
-    when(i32.eqz(isParent), [
-      start.set(i32.const(CHUNK_START)),
-      end.set(i32.const(CHUNK_END)),
-      lastBlock.set(i32.const(CHUNK_LEN - BLOCK_LEN)),
-      step.set(v128.const([4, 0, 4, 0])),
-      counter.set(i64.or(i64.extendI32u(counterLo.get), i64.shl(i64.extendI32u(counterHi.get), i64.const(32)))),
-      counters01.set(i64x2.add(i64x2.splat(counter.get), v128.const([0, 0, 1, 0]))),
-      counters23.set(i64x2.add(i64x2.splat(counter.get), v128.const([2, 0, 3, 0])))
-    ])
-  ]
-
-  const blockFlags = i32.or(flags.get, i32.or(
-    select(block.get, i32.const(0), start.get),
-    select(i32.eq(block.get, lastBlock.get), end.get, i32.const(0))
-  ))
-
-  const compressBlockOfFour = [
-    [0, 4, 8, 12].map(first => {
-      const rows = message.slice(first, first + 4)
-      return [
-        rows.map((row, lane) => row.set(v128.load(i32.add(pointers[lane].get, block.get), 4 * first))),
-        transpose(rows, rows, scratch)
-      ]
-    }),
-    cv.map((word, i) => state[i].set(word.get)),
-    [0, 1, 2, 3].map(i => state[8 + i].set(v128.const(Array(4).fill(IV[i])))),
-    state[12].set(i32x4.shuffle(counters01.get, counters23.get, [0, 2, 4, 6])),
-    state[13].set(i32x4.shuffle(counters01.get, counters23.get, [1, 3, 5, 7])),
-    state[14].set(v128.const(Array(4).fill(BLOCK_LEN))),
-    state[15].set(i32x4.splat(blockFlags)),
-    SCHEDULE.map(round => {
-      const mixings = MIXINGS.map(([a, b, c, d], i) => (
-        { a: state[a], b: state[b], c: state[c], d: state[d], x: message[round[2 * i]].get, y: message[round[2 * i + 1]].get }))
-      return [mix(masks, mixings.slice(0, 4)), mix(masks, mixings.slice(4))]
-    }),
-    cv.map((word, i) => word.set(v128.xor(state[i].get, state[8 + i].get)))
-  ]
-
-  return [
-    masks[0].set(turned(2)),
-    masks[1].set(turned(1)),
-    setUp,
-    loopWhile([
-      pointers.map((pointer, lane) => pointer.set(i32.load(table.get, 4 * lane))),
-      cv.map((word, i) => word.set(v128.loadSplat32(i32.const(KEY), 4 * i))),
-      block.set(i32.const(0)),
-      loopWhile(
-        [compressBlockOfFour, block.set(i32.add(block.get, i32.const(BLOCK_LEN)))],
-        i32.eqz(i32.gtS(block.get, lastBlock.get))
-      ),
-      [0, 4].map(first => [
-        transpose(cv.slice(first, first + 4), state.slice(0, 4), scratch),
-        state.slice(0, 4).map((half, lane) => v128.store(out.get, half.get, HASH_LEN * lane + 4 * first))
-      ]),
-      countersOfNext,
-      table.set(i32.add(table.get, i32.const(16))),
-      out.set(i32.add(out.get, i32.const(4 * HASH_LEN))),
-      count.set(i32.sub(count.get, i32.const(4)))
-    ], i32.gtS(count.get, i32.const(0)))
-  ]
-})
 
 // One input: rows of the state in four vectors. After the columns, rows are turned so that the diagonals become columns: not b, which is
 // the last to be ready, but the others around it. The four message vectors hold the words in the order in which a round takes them: x and
@@ -260,6 +172,160 @@ const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterL
   ]
 })
 
+/** With the last of two chunks up to this long, both are quicker one after the other than in lanes of which two stay empty. */
+const SHORT_SECOND = 9 * BLOCK_LEN
+
+const compressMany = func('compressMany', 7, ([table, count, lastLen, flags, counterLo, counterHi, out], local) => {
+  const start = local('i32')
+  const end = local('i32')
+  const lastBlock = local('i32')
+  const block = local('i32')
+  const alone = local('i32')
+  const shortAt = local('i32')
+  const counter = local('i64')
+  const four = local('i64')
+  const lanes01 = local('v128')
+  const lanes23 = local('v128')
+  const counters01 = local('v128')
+  const counters23 = local('v128')
+  const pointers = [0, 1, 2, 3].map(() => local('i32'))
+  const state = WORDS.map(() => local('v128'))
+  const message = WORDS.map(() => local('v128'))
+  const scratch = [0, 1, 2, 3].map(() => local('v128'))
+  const masks = [local('v128'), local('v128')]
+  // Chaining values wait in the arena from block to block: eight vectors less to be spilled in between.
+  const cv = WORDS.slice(0, 8).map(i => ({
+    get: v128.load(i32.const(LANE_CVS), 16 * i),
+    set: (/** @type {Code} */ value) => v128.store(i32.const(LANE_CVS), value, 16 * i)
+  }))
+
+  const isParent = i32.and(flags.get, i32.const(PARENT))
+
+  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. What is left over goes alone.
+  const setUp = [
+    masks[0].set(turned(2)),
+    masks[1].set(turned(1)),
+    alone.set(i32.const(1)),
+    when(i32.eqz(isParent), [
+      when(i32.eqz(i32.gtS(lastLen.get, i32.const(SHORT_SECOND))), alone.set(i32.const(2))),
+      start.set(i32.const(CHUNK_START)),
+      end.set(i32.const(CHUNK_END)),
+      lastBlock.set(i32.const(CHUNK_LEN - BLOCK_LEN)),
+      counter.set(i64.or(i64.extendI32u(counterLo.get), i64.shl(i64.extendI32u(counterHi.get), i64.const(32)))),
+      four.set(i64.const(4)),
+      lanes01.set(v128.const([0, 0, 1, 0])),
+      lanes23.set(v128.const([2, 0, 3, 0]))
+    ])
+  ]
+
+  // A short chunk, always the last, shares a lane's way up to its last block, and has that to itself.
+  const lane = i32.and(i32.sub(count.get, i32.const(1)), i32.const(3))
+  const hasShort = i32.and(
+    i32.eqz(i32.gtS(count.get, i32.const(4))),
+    i32.and(i32.ltS(lastLen.get, i32.const(CHUNK_LEN)), i32.eqz(isParent))
+  )
+  const leaveLane = when(i32.eq(block.get, shortAt.get), cv.map((_, i) =>
+    i32.store(i32.const(CV), i32.load(i32.shl(lane, i32.const(2)), LANE_CVS + 16 * i), 4 * i)))
+  const finishShort = when(i32.eqz(i32.ltS(shortAt.get, i32.const(0))), [
+    counter.set(i64.add(counter.get, i64.extendI32u(lane))),
+    call(COMPRESS_BLOCK,
+      i32.const(CV),
+      i32.add(i32.load(i32.add(table.get, i32.shl(lane, i32.const(2)))), shortAt.get),
+      i32.sub(lastLen.get, shortAt.get),
+      i32.or(i32.or(flags.get, i32.const(CHUNK_END)), select(shortAt.get, i32.const(0), i32.const(CHUNK_START))),
+      i64.low(counter.get), i64.high(counter.get),
+      i32.const(OUT)),
+    [0, 16].map(half => v128.store(i32.add(out.get, i32.shl(lane, i32.const(5))), v128.load(i32.const(OUT), half), half))
+  ])
+
+  const blockFlags = i32.or(flags.get, i32.or(
+    select(block.get, i32.const(0), start.get),
+    select(i32.eq(block.get, lastBlock.get), end.get, i32.const(0))
+  ))
+
+  const compressBlockOfFour = [
+    [0, 4, 8, 12].map(first => {
+      const rows = message.slice(first, first + 4)
+      return [
+        rows.map((row, lane) => row.set(v128.load(i32.add(pointers[lane].get, block.get), 4 * first))),
+        transpose(rows, rows, scratch)
+      ]
+    }),
+    cv.map((word, i) => state[i].set(word.get)),
+    [0, 1, 2, 3].map(i => state[8 + i].set(v128.const(Array(4).fill(IV[i])))),
+    state[12].set(i32x4.shuffle(counters01.get, counters23.get, [0, 2, 4, 6])),
+    state[13].set(i32x4.shuffle(counters01.get, counters23.get, [1, 3, 5, 7])),
+    state[14].set(v128.const(Array(4).fill(BLOCK_LEN))),
+    state[15].set(i32x4.splat(blockFlags)),
+    SCHEDULE.map(round => {
+      const mixings = MIXINGS.map(([a, b, c, d], i) => (
+        { a: state[a], b: state[b], c: state[c], d: state[d], x: message[round[2 * i]].get, y: message[round[2 * i + 1]].get }))
+      return [mix(masks, mixings.slice(0, 4)), mix(masks, mixings.slice(4))]
+    }),
+    cv.map((word, i) => word.set(v128.xor(state[i].get, state[8 + i].get)))
+  ]
+
+  const compressFour = [
+    shortAt.set(select(hasShort, i32.and(i32.sub(lastLen.get, i32.const(1)), i32.const(-BLOCK_LEN)), i32.const(-1))),
+    counters01.set(i64x2.add(i64x2.splat(counter.get), lanes01.get)),
+    counters23.set(i64x2.add(i64x2.splat(counter.get), lanes23.get)),
+    pointers.map((pointer, lane) => pointer.set(i32.load(table.get, 4 * lane))),
+    cv.map((word, i) => word.set(v128.loadSplat32(i32.const(KEY), 4 * i))),
+    block.set(i32.const(0)),
+    loopWhile(
+      [leaveLane, compressBlockOfFour, block.set(i32.add(block.get, i32.const(BLOCK_LEN)))],
+      i32.eqz(i32.gtS(block.get, lastBlock.get))
+    ),
+    [0, 4].map(first => [
+      transpose(cv.slice(first, first + 4), state.slice(0, 4), scratch),
+      state.slice(0, 4).map((half, lane) => v128.store(out.get, half.get, HASH_LEN * lane + 4 * first))
+    ]),
+    finishShort,
+    counter.set(i64.add(counter.get, four.get)),
+    table.set(i32.add(table.get, i32.const(16))),
+    out.set(i32.add(out.get, i32.const(4 * HASH_LEN))),
+    count.set(i32.sub(count.get, i32.const(4)))
+  ]
+
+  const compressOne = [
+    count.set(i32.sub(count.get, i32.const(1))),
+    whenElse(isParent,
+      call(COMPRESS_BLOCK, i32.const(KEY), i32.load(table.get), i32.const(BLOCK_LEN), flags.get, i32.const(0), i32.const(0), out.get),
+      call(COMPRESS_CHUNK, i32.load(table.get), select(count.get, i32.const(CHUNK_LEN), lastLen.get), flags.get, i32.const(CHUNK_END),
+        i64.low(counter.get), i64.high(counter.get), out.get)),
+    counter.set(i64.add(counter.get, i64.const(1))),
+    table.set(i32.add(table.get, i32.const(4))),
+    out.set(i32.add(out.get, i32.const(HASH_LEN)))
+  ]
+
+  return [
+    setUp,
+    when(i32.gtS(count.get, alone.get), loopWhile(compressFour, i32.gtS(count.get, alone.get))),
+    when(i32.gtS(count.get, i32.const(0)), loopWhile(compressOne, i32.gtS(count.get, i32.const(0))))
+  ]
+})
+
+const reduce = func('reduce', 3, ([count, flags, downTo], local) => {
+  const at = local('i32')
+  const above = local('i32')
+  const pairs = local('i32')
+  const isMore = i32.gtS(count.get, downTo.get)
+  /** @param {Local} cvs @param {Code} index */
+  const cvAt = (cvs, index) => i32.add(cvs.get, i32.shl(index, i32.const(Math.log2(HASH_LEN))))
+  const joinLevel = [
+    pairs.set(i32.shrU(count.get, i32.const(1))),
+    above.set(cvAt(at, i32.shl(i32.shrU(i32.add(count.get, i32.const(1)), i32.const(1)), i32.const(1)))),
+    call(COMPRESS_MANY,
+      i32.add(i32.const(CVS_TABLE), i32.shrU(i32.sub(at.get, i32.const(CVS)), i32.const(Math.log2(PAIR_LEN / 4)))),
+      pairs.get, i32.const(PAIR_LEN), i32.or(flags.get, i32.const(PARENT)), i32.const(0), i32.const(0), above.get),
+    when(i32.and(count.get, i32.const(1)), [0, 16].map(half =>
+      v128.store(cvAt(above, pairs.get), v128.load(cvAt(at, i32.sub(count.get, i32.const(1))), half), half))),
+    at.set(above.get),
+    count.set(i32.sub(count.get, pairs.get))
+  ]
+  return [at.set(i32.const(CVS)), when(isMore, loopWhile(joinLevel, isMore))]
+})
+
 /**
  * Assembles and compiles the kernel.
  *
@@ -269,7 +335,7 @@ const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterL
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressMany, compressChunk, compressBlock])
+  const bytes = module(pages, [compressBlock, compressChunk, compressMany, reduce])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }

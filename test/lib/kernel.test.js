@@ -1,0 +1,43 @@
+// The two kernels against each other, call by call, on an arena full of rubbish.
+import { expect } from 'chai'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../lib/constants.js'
+import { CVS, INPUT, INPUT_LEN, TABLE, u32, u8 } from '../../lib/arena.js'
+import { enter, keyedMode } from '../../lib/mode.js'
+import { kernel } from '../../lib/kernel/index.js'
+import { noise } from '../support/inputs.js'
+import { onEachKernel } from '../support/kernels.js'
+
+const KEY = keyedMode(noise(32, 8))
+const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1023, 1024]
+
+/** What each kernel gives, when both find the same in the arena. */
+const results = (count, call) => onEachKernel(() => {
+  u8.set(noise(INPUT_LEN, 7), INPUT)
+  u8.fill(0xee, CVS, CVS + HASH_LEN * (count + 4))
+  call(enter(KEY))
+  return Buffer.from(u8.slice(CVS, CVS + HASH_LEN * count)).toString('hex')
+})
+
+/** Inputs in no order, and not one behind the other. */
+function pointTo (count, len) {
+  const places = INPUT_LEN / len
+  for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = INPUT + (i * 37 + 5) % places * len
+}
+
+describe('compressMany', () => {
+  for (let count = 1; count <= 9; count++) {
+    it(`gives the same on both kernels for ${count} chunks, whatever the last one has`, () => {
+      pointTo(count, CHUNK_LEN)
+      for (const lastLen of LAST_LENS) {
+        const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS))
+        expect(simd, `last of ${lastLen} bytes`).to.equal(js)
+      }
+    })
+
+    it(`gives the same on both kernels for ${count} pairs`, () => {
+      pointTo(count, PAIR_LEN)
+      const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
+      expect(simd).to.equal(js)
+    })
+  }
+})
