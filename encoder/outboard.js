@@ -11,7 +11,7 @@ import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, describe, u64Fro
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces, totalOf } from '../lib/source.js'
+import { toPieces } from '../lib/source.js'
 
 /** @import { ProgressOptions, Source, Step } from '../lib/types.js' */
 /** @import { CID } from 'multiformats/cid' */
@@ -150,12 +150,8 @@ export function createOutboardSync (bytes, options) {
  * @returns {Promise<Outboard>}
  */
 export async function createOutboard (source, { signal, onProgress, ...options } = {}) {
-  const total = totalOf(source)
   const growing = new GrowingOutboard(0, options)
-  for await (const piece of toPieces(source, { signal })) {
-    growing.update(piece)
-    onProgress?.({ type: 'baobox:outboard', detail: { done: growing.size, total } })
-  }
+  for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:outboard' })) growing.update(piece)
   return growing.finish()
 }
 
@@ -176,14 +172,12 @@ class GrowingOutboard {
     this.#order = order
   }
 
-  get size () { return this.#tree.size }
-
   /** @param {Uint8Array} bytes */
   update (bytes) { this.#tree.update(bytes) }
 
   finish () {
     const root = new OutputReader(this.#tree.root()).read(HASH_LEN)
-    const grown = new Outboard({ root, size: this.size, groupLog: this.#groupLog, order: 'post', bytes: this.#pairs.bytes })
+    const grown = new Outboard({ root, size: this.#tree.size, groupLog: this.#groupLog, order: 'post', bytes: this.#pairs.bytes })
     return this.#order === 'post' ? grown : grown.flip()
   }
 }

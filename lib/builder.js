@@ -2,10 +2,11 @@
 // Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT } from './constants.js'
-import { BLOCK, CV, INPUT, KEY, OUT, WINDOW_LEN, u32, u8 } from './arena.js'
+import { BLOCK, CV, INPUT, KEY, OUT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from './arena.js'
 import { Pending } from './pending.js'
-import { cvsOf, emitPairs, hashChunks, high, low, reduce } from './window.js'
+import { cvsOf, emitPairs, hashChunks, hashPointed, high, low, reduce } from './window.js'
 import { enter } from './mode.js'
+import { isInPlace } from './buffers.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { Mode, Output, PairSink } from './types.js' */
@@ -50,9 +51,15 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes  any length; read, not kept */
   update (bytes) {
+    const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
       const due = WINDOW_LEN - this.#pending.len
       if (bytes.length - at < due) return this.#pending.push(at === 0 ? bytes : bytes.subarray(at), WINDOW_LEN)
+      if (inPlace && due === WINDOW_LEN && (bytes.byteOffset + at) % 4 === 0) {
+        this.#addWindow(WINDOW_LEN, bytes.byteOffset + at)
+        at += WINDOW_LEN
+        continue
+      }
       u8.set(this.#pending.bytes, INPUT)
       u8.set(bytes.subarray(at, at + due), INPUT + this.#pending.len)
       this.#pending.clear()
@@ -101,17 +108,22 @@ export class TreeBuilder {
     return { ...this.#close(), cv: u8.slice(CV, CV + HASH_LEN), block: u8.slice(BLOCK, BLOCK + BLOCK_LEN) }
   }
 
-  /** Hashes the input window and pushes its two halves; of a single chunk, that one. @param {number} len bytes, at least 1 */
-  #addWindow (len) {
+  /**
+   * Hashes a window and pushes its two halves; of a single chunk, that one.
+   *
+   * @param {number} len  bytes, at least 1
+   * @param {number} [at]  where in the arena they stand; elsewhere than at INPUT only full windows do
+   */
+  #addWindow (len, at = INPUT) {
     const flags = enter(this.#mode)
     this.#joinEquals(flags)
     const start = this.#startChunk + this.#chunks
-    const chunks = hashChunks(len, start, flags)
+    const chunks = at === INPUT ? hashChunks(len, start, flags) : hashWindowAt(at, start, flags)
     const level = reduce(chunks, flags)
-    const { at, count } = cvsOf(level)
-    for (let i = 0; i < count; i++) {
+    const cvs = cvsOf(level)
+    for (let i = 0; i < cvs.count; i++) {
       if (this.#sink) emitPairs(level, i, start, this.#groupLog, this.#sink)
-      this.#push(at + i * HASH_LEN, start + i * 2 ** level, level)
+      this.#push(cvs.at + i * HASH_LEN, start + i * 2 ** level, level)
     }
     this.#chunks += chunks
   }
@@ -192,4 +204,11 @@ export class TreeBuilder {
     u8.copyWithin(BLOCK, INPUT + at, INPUT + at + BLOCK_LEN)
     return { blockLen: this.#pending.len - at, flags: blockFlags | CHUNK_END }
   }
+}
+
+/** A full window of chunks, wherever in the arena it stands, to CVS. @param {number} at @param {number} chunkIndex @param {number} flags */
+function hashWindowAt (at, chunkIndex, flags) {
+  for (let i = 0; i < WINDOW_CHUNKS; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
+  hashPointed(TABLE, WINDOW_CHUNKS, CHUNK_LEN, chunkIndex, flags)
+  return WINDOW_CHUNKS
 }

@@ -49,3 +49,7 @@ export const truncated = place => {
   const what = place.node !== undefined ? `parent ${place.node}` : place.start !== undefined ? `bytes from ${place.start}` : 'the header'
   return new BaoError('BAO_TRUNCATED', `input ended at ${what}: ${place.got} of ${place.wanted} bytes`, place)
 }
+
+/** @param {string} location  of a file @returns {BaoError} */
+export const sourceChanged = location =>
+  new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })

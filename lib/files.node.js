@@ -1,8 +1,12 @@
 // Files, where there are any. The only file of lib that needs `node:fs`.
 
+import { read } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { PIECE_LEN } from './reading.js'
+import { sourceChanged } from './errors.js'
 
-const PIECE_LEN = 1 << 20
+/** @import { FileHandle } from 'node:fs/promises' */
+/** @import { Stats } from 'node:fs' */
 
 /**
  * Opens a file for reading.
@@ -11,33 +15,97 @@ const PIECE_LEN = 1 << 20
  */
 export async function openFile (path) {
   const handle = await open(path, 'r')
-  const stat = await handle.stat()
-  return {
-    size: stat.size,
-    /** Pipes and devices are not, and cannot be read at any place. */
-    isRegular: stat.isFile(),
+  try {
+    return new OpenFile(path, handle, await handle.stat())
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
 
-    /** @param {number} start @param {number} end  may be fewer bytes when the file has shrunk */
-    async read (start, end) {
-      const bytes = new Uint8Array(end - start)
-      let got = 0
-      while (got < bytes.length) {
-        const { bytesRead } = await handle.read(bytes, got, bytes.length - got, start + got)
-        if (bytesRead === 0) break
-        got += bytesRead
-      }
-      return bytes.subarray(0, got)
-    },
+export class OpenFile {
+  #path
+  #handle
+  #stat
+  /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
+  #uses = /** @type {Set<Promise<unknown>>} */ (new Set())
 
-    /** Everything from here to the end, however long that is. */
-    async * pieces () {
-      while (true) {
-        const { bytesRead, buffer } = await handle.read(new Uint8Array(PIECE_LEN), 0, PIECE_LEN, null)
-        if (bytesRead === 0) return
-        yield buffer.subarray(0, bytesRead)
-      }
-    },
+  /** @param {string | URL} path @param {FileHandle} handle @param {Stats} stat */
+  constructor (path, handle, stat) {
+    this.#path = path
+    this.#handle = handle
+    this.#stat = stat
+  }
 
-    close: () => handle.close()
+  /** Bytes, as it was opened. */
+  get size () { return this.#stat.size }
+
+  /** Pipes and devices are not, and cannot be read at any place. */
+  get isRegular () { return this.#stat.isFile() }
+
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file has shrunk
+   */
+  async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    return bytes.subarray(0, await this.readInto(bytes, start))
+  }
+
+  /**
+   * Fills a buffer, which must be left alone meanwhile.
+   *
+   * @param {Uint8Array} buffer @param {number} position  in the file
+   * @returns {Promise<number>} how many bytes: fewer than fit when the file ends before
+   */
+  readInto (buffer, position) {
+    return this.#use(this.#fill(buffer, position))
+  }
+
+  /** @param {Uint8Array} buffer @param {number} position */
+  async #fill (buffer, position) {
+    let got = 0
+    while (got < buffer.length) {
+      const len = await this.#read(buffer, got, position + got)
+      if (len === 0) break
+      got += len
+    }
+    return got
+  }
+
+  /** Everything from here to the end, however long that is. @returns {AsyncGenerator<Uint8Array>} */
+  async * pieces () {
+    while (true) {
+      const buffer = new Uint8Array(PIECE_LEN)
+      const len = await this.#use(this.#read(buffer, 0, null))
+      if (len === 0) return
+      yield buffer.subarray(0, len)
+    }
+  }
+
+  /** Callbacks cost a percent less than the promises of `node:fs`. @param {Uint8Array} buffer @param {number} at @param {number | null} position @returns {Promise<number>} */
+  #read (buffer, at, position) {
+    return new Promise((resolve, reject) => {
+      read(this.#handle.fd, buffer, at, buffer.length - at, position, (error, len) => error ? reject(error) : resolve(len))
+    })
+  }
+
+  /** Keeps the file open until a promise has ended. @template T @param {Promise<T>} promise @returns {Promise<T>} the same */
+  #use (promise) {
+    this.#uses.add(promise)
+    const forget = () => { this.#uses.delete(promise) }
+    promise.then(forget, forget)
+    return promise
+  }
+
+  /** @throws {BaoError} BAO_SOURCE_CHANGED { location } when it is not as it was when it was opened */
+  async check () {
+    const { size, mtimeMs } = await this.#handle.stat()
+    if (size !== this.size || mtimeMs !== this.#stat.mtimeMs) throw sourceChanged(String(this.#path))
+  }
+
+  async close () {
+    await Promise.allSettled(this.#uses)
+    await this.#handle.close()
   }
 }

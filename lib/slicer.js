@@ -7,7 +7,7 @@ import { ENTER, LEAF, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairList } from './pairs.js'
 import { Windows } from './windows.js'
-import { readUpTo, untilAborted } from './source.js'
+import { readUpTo, untilAborted } from './reading.js'
 import { truncated } from './errors.js'
 
 /** @import { ChunkRanges } from './ranges.js' */

@@ -2,52 +2,12 @@
 // pieces. Everything else that callers have at hand becomes one of them here.
 
 import { openFile } from '#files'
-import { assertBytes, assertInteger, describe } from './bytes.js'
-import { truncated } from './errors.js'
+import { ahead, givingWay, inTurn, iterated, untilAborted } from './reading.js'
+import { assertInteger, describe } from './bytes.js'
+import { leaseBuffers } from './buffers.js'
 
-/** @import { RandomAccess, Source } from './types.js' */
-
-/** Bytes per read from a file or Blob that is read from start to end. */
-const PIECE_LEN = 1 << 20
-
-/**
- * Bytes of a random-access source, checked: no more than was asked for, and fewer only where the source ends too early.
- *
- * @param {RandomAccess} source
- * @param {number} start  bytes
- * @param {number} end  bytes, not included
- * @param {AbortSignal} [signal]  does not wait for a source that is stuck
- */
-export async function readUpTo (source, start, end, signal) {
-  const bytes = await untilAborted(source.read(start, end), signal)
-  assertBytes('what source.read gave', bytes)
-  if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
-  return bytes
-}
-
-/**
- * What a promise gives, unless the signal comes first: then its reason is thrown at once.
- *
- * @template T
- * @param {T | Promise<T>} promise
- * @param {AbortSignal} [signal]
- * @returns {Promise<T>}
- */
-export async function untilAborted (promise, signal) {
-  if (signal === undefined) return promise
-  if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // nobody waits for it any more, so nobody would hear that it failed
-    throw signal.reason
-  }
-  let onAbort = () => {}
-  const aborted = new Promise((_resolve, reject) => { onAbort = () => reject(signal.reason) })
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, /** @type {Promise<never>} */ (aborted)])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
+/** @import { OpenFile } from './files.node.js' */
+/** @import { OpenSource, ProgressOptions, RandomAccess, Source } from './types.js' */
 
 /**
  * A random-access view of bytes, a Blob, a file, or what already is one.
@@ -63,9 +23,7 @@ export async function toRandomAccess (source) {
     await file.close()
     throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
   }
-  if (source instanceof Blob) {
-    return { size: source.size, read: async (start, end) => new Uint8Array(await source.slice(start, end).arrayBuffer()), close () {} }
-  }
+  if (source instanceof Blob) return { ...readerOf(source), close () {} }
   if (isRandomAccess(source)) {
     assertInteger('source.size', source.size)
     return { size: source.size, read: (start, end) => source.read(start, end), close () {} }
@@ -74,74 +32,105 @@ export async function toRandomAccess (source) {
 }
 
 /**
- * The bytes of any source from start to end, in pieces of at most 1 MiB. A stream that is not read to its end is cancelled.
+ * Any source, to be read from start to end. A stream that is not read to its end is cancelled.
  *
  * @param {Source} source
- * @param {{ signal?: AbortSignal }} [options]  an abort does not wait for a source that is stuck
+ * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
+ * @returns {Promise<OpenSource>} to be closed by the caller
+ */
+export async function openSource (source, signal) {
+  signal?.throwIfAborted()
+  if (isPath(source)) return openPath(source, signal)
+  if (source instanceof Blob) return { size: source.size, pieces: ahead(readerOf(source), signal), close () {} }
+  if (source instanceof Uint8Array || isRandomAccess(source)) {
+    const bytes = await toRandomAccess(source)
+    return { size: bytes.size, pieces: inTurn(bytes, signal), close () {} }
+  }
+  return { pieces: iterated(iterableOf(source), signal), close () {} }
+}
+
+/**
+ * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is lent until the next one is asked for.
+ *
+ * @param {Source} source
+ * @param {ProgressOptions & { type?: string }} [options]  `onProgress` gets events of this type, when a piece has been worked on
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * toPieces (source, { signal } = {}) {
-  signal?.throwIfAborted()
-  if (isPath(source)) {
-    const file = await openFile(source)
-    try {
-      // Some files only seem to be empty: what they have shows when they are read.
-      yield * file.isRegular && file.size > 0 ? toPieces(file, { signal }) : abortable(file.pieces(), signal)
-    } finally {
-      await close(file, signal)
-    }
-  } else if (source instanceof Uint8Array || source instanceof Blob || isRandomAccess(source)) {
-    const file = await toRandomAccess(source)
-    try {
-      for (let at = 0; at < file.size; at += PIECE_LEN) {
-        const end = Math.min(at + PIECE_LEN, file.size)
-        const piece = await readUpTo(file, at, end, signal)
-        if (piece.length < end - at) throw truncated({ start: at, wanted: end - at, got: piece.length })
-        yield piece
-      }
-    } finally {
-      await close(file, signal)
-    }
-  } else {
-    for await (const piece of abortable(iterableOf(source), signal)) {
-      assertBytes('piece of the source', piece)
-      for (let at = 0; at < piece.length; at += PIECE_LEN) {
-        signal?.throwIfAborted()
-        yield piece.subarray(at, at + PIECE_LEN)
-      }
-    }
+export async function * toPieces (source, options = {}) {
+  const opened = await openSource(source, options.signal)
+  try {
+    yield * worked(opened, options)
+  } finally {
+    await closeSource(opened, options.signal)
   }
 }
 
 /**
- * The same pieces, until the signal: then it ends at once, and the source is told so without being waited for.
+ * The pieces of an open source, with what comes between them.
  *
- * @template T
- * @param {AsyncIterable<T> | Iterable<T>} iterable
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<T>}
+ * @param {OpenSource} opened
+ * @param {ProgressOptions & { type?: string }} options
+ * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * abortable (iterable, signal) {
-  if (signal === undefined) return yield * iterable
-  const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
-  let isAtEnd = false
-  try {
-    while (true) {
-      const next = await untilAborted(iterator.next(), signal)
-      isAtEnd = next.done === true
-      if (next.done) return
-      yield next.value
-    }
-  } finally {
-    if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {}) // a stuck source would keep us waiting
+export async function * worked ({ pieces, size: total }, { signal, onProgress, type = 'baobox:read' }) {
+  let done = 0
+  for await (const piece of givingWay(pieces, signal)) {
+    yield piece
+    done += piece.length
+    onProgress?.({ type, detail: { done, total } })
   }
 }
 
-/** Closes a file; after an abort without waiting for the read that was under way. @param {{ close (): Promise<void> | void }} file @param {AbortSignal} [signal] */
-async function close (file, signal) {
-  if (signal?.aborted) Promise.resolve(file.close()).catch(() => {})
-  else await file.close()
+/** Closes a source; after an abort without waiting for what is under way. @param {OpenSource} opened @param {AbortSignal} [signal] */
+export async function closeSource (opened, signal) {
+  if (signal?.aborted) Promise.resolve(opened.close()).catch(() => {})
+  else await opened.close()
 }
+
+/** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
+async function openPath (path, signal) {
+  // To open a pipe is to wait for who writes to it.
+  const opening = openFile(path)
+  const file = await untilAborted(opening, signal).catch(error => {
+    opening.then(late => late.close()).catch(() => {})
+    throw error
+  })
+  const close = () => file.close()
+  // Some files only seem to be empty: what they have shows when they are read.
+  if (!file.isRegular || file.size === 0) return { pieces: iterated(file.pieces(), signal), close }
+  return {
+    size: file.size,
+    pieces: piecesOf(file, signal),
+    close
+  }
+}
+
+/** @param {OpenFile} file @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+async function * piecesOf (file, signal) {
+  const { buffers, release } = leaseBuffers()
+  let turn = 0
+  let reading = Promise.resolve(0)
+  /** Into one buffer while the other is in the caller's hands. @param {number} start @param {number} end */
+  const read = async (start, end) => {
+    turn = 1 - turn
+    const buffer = buffers[turn].subarray(0, end - start)
+    reading = file.readInto(buffer, start)
+    return buffer.subarray(0, await reading)
+  }
+  try {
+    yield * ahead({ size: file.size, read }, signal)
+    await file.check()
+  } finally {
+    // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
+    reading.then(release, release)
+  }
+}
+
+/** @param {Blob} blob @returns {RandomAccess} */
+const readerOf = blob => ({
+  size: blob.size,
+  read: async (start, end) => new Uint8Array(await blob.slice(start, end).arrayBuffer())
+})
 
 /** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
 function iterableOf (source) {
@@ -172,13 +161,3 @@ const isPath = source => typeof source === 'string' || source instanceof URL
 /** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
 const isRandomAccess = source => typeof source === 'object' && source !== null && !(Symbol.asyncIterator in source) &&
   'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'
-
-/**
- * How many bytes a source has, when it tells.
- *
- * @param {unknown} source
- * @returns {number | undefined}
- */
-export const totalOf = source => source instanceof Uint8Array
-  ? source.length
-  : source instanceof Blob || isRandomAccess(source) ? source.size : undefined

@@ -1,7 +1,7 @@
 // Hashing of anything that gives bytes over time.
 
 import { Hasher } from './hasher.js'
-import { toPieces, totalOf } from './source.js'
+import { toPieces } from './source.js'
 
 /** @import { ModeOptions, ProgressOptions, Source } from './types.js' */
 
@@ -14,9 +14,6 @@ import { toPieces, totalOf } from './source.js'
  */
 export async function hashStream (source, { signal, onProgress, ...options } = {}) {
   const hasher = new Hasher(options)
-  for await (const piece of toPieces(source, { signal })) {
-    hasher.update(piece)
-    onProgress?.({ type: 'baobox:hash', detail: { done: hasher.bytesHashed, total: totalOf(source) } })
-  }
+  for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:hash' })) hasher.update(piece)
   return hasher.digest()
 }

@@ -3,7 +3,7 @@
 
 import { chunkCount } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces, totalOf } from '../lib/source.js'
+import { toPieces } from '../lib/source.js'
 import { toRanges } from '../lib/ranges.js'
 import { SliceVerifier } from '../verifier/slice.js'
 import { IncomingBlob } from './incoming.js'
@@ -48,12 +48,8 @@ export class BlobWriter {
     return this.#whileActive(async () => {
       const id = await this.#databases.newId()
       const blob = new IncomingBlob(this.#databases, id)
-      const total = totalOf(source)
       try {
-        for await (const piece of toPieces(source, { signal })) {
-          await blob.write(piece)
-          onProgress?.({ type: 'baobox:put', detail: { done: blob.size, total } })
-        }
+        for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
         const root = blob.root()
         return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, signal))
       } catch (error) {

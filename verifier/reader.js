@@ -9,7 +9,8 @@ import { HEADER_LEN, assertInteger, concat, describe, u64FromBytes } from '../li
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
-import { readUpTo, toRandomAccess } from '../lib/source.js'
+import { readUpTo } from '../lib/reading.js'
+import { toRandomAccess } from '../lib/source.js'
 import { truncated } from '../lib/errors.js'
 import { verifyPieces } from './stream.js'
 

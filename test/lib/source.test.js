@@ -52,6 +52,30 @@ describe('sources', () => {
     }
   })
 
+  it('that never wait leave timers their turn', async () => {
+    const piece = bytes.subarray(0, 100_000)
+    const endless = {
+      'an async iterable': (async function * () { while (true) yield piece })(),
+      'an iterable': (function * () { while (true) yield piece })(),
+      'an object that reads': { size: 2 ** 50, read: (start, end) => bytes.subarray(0, end - start) }
+    }
+    for (const [name, source] of Object.entries(endless)) {
+      const reason = new Error('enough')
+      const controller = new AbortController()
+      setTimeout(() => controller.abort(reason), 30)
+      expect(await errorOf(hashStream(source, { signal: controller.signal })), name).to.equal(reason)
+    }
+  })
+
+  it('tell how far they are and, where they know it, how long they are', async () => {
+    for (const [source, total] of [[bytes, bytes.length], [new Blob([bytes]), bytes.length], [[bytes], undefined]]) {
+      const told = []
+      await hashStream(source, { onProgress: event => told.push(event) })
+      expect(told.map(({ detail }) => detail.done)).to.deep.equal([1 << 20, 2 << 20, bytes.length])
+      expect(told.every(({ type, detail }) => type === 'baobox:hash' && detail.total === total)).to.equal(true)
+    }
+  })
+
   it('that fail after an abort fail unheard', async () => {
     const unheard = await unheardOf(async () => {
       for (const sourceOf of [
