@@ -13,6 +13,19 @@ if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1) {
  */
 export function assertBytes (name, value) {
   if (!(value instanceof Uint8Array)) throw new TypeError(`"${name}" expected a Uint8Array, got ${describe(value)}`)
+  if (value.length === 0 && isGone(value)) {
+    throw new TypeError(`"${name}" expected bytes, got a Uint8Array whose memory was transferred, or cut off by a resize`)
+  }
+}
+
+/** Such an array looks empty, and would be taken for an empty blob. Its own methods tell the difference. @param {Uint8Array} bytes */
+function isGone (bytes) {
+  try {
+    bytes.keys()
+    return false
+  } catch {
+    return true
+  }
 }
 
 /**

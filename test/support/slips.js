@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { errorOf } from './feeding.js'
 
 /** What is not bytes, though some of it looks like bytes. */
-export const NOT_BYTES = [undefined, null, 'abcd', '', 5, 5n, true, [1, 2], {}, new ArrayBuffer(4), new Uint16Array(4), new DataView(new ArrayBuffer(4)), () => {}]
+export const NOT_BYTES = [transferred(), cutOff(), undefined, null, 'abcd', '', 5, 5n, true, [1, 2], {}, new ArrayBuffer(4), new Uint16Array(4), new DataView(new ArrayBuffer(4)), () => {}]
 
 /** What is not the length or index of anything. */
 export const NOT_NUMBERS = [null, '5', '', 5n, true, [5], {}]
@@ -40,3 +40,16 @@ export async function refusesAllButKeys (use) {
 
 /** Refused as a group log. @param {(value: any) => any} use */
 export const refusesAllButGroupLogs = use => refusesAllButCounts('groupLog', use, [...IMPOSSIBLE_NUMBERS, 17])
+
+function transferred () {
+  const bytes = new Uint8Array(4)
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
+  return bytes
+}
+
+function cutOff () {
+  const memory = new ArrayBuffer(8, { maxByteLength: 8 })
+  const bytes = new Uint8Array(memory, 4, 4)
+  memory.resize(2)
+  return bytes
+}
