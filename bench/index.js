@@ -13,7 +13,7 @@ import { flags, names, report } from './support/run.js'
 
 const BENCHES = [
   'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup',
-  'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/windows', 'micro/pointers'
+  'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels', 'micro/windows', 'micro/pointers'
 ]
 const MICRO = BENCHES.filter(name => name.startsWith('micro/'))
 

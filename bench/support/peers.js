@@ -152,7 +152,8 @@ export function installPeers () {
   process.env[TRIED] = 'yes'
   console.error(`peers missing: ${missing.join(', ')}; running npm install in bench/`)
   const isWindows = process.platform === 'win32' // npm is a script there, which only a shell starts
-  const { status, error } = spawnSync('npm', ['install', '--no-audit', '--no-fund'],
+  const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=60000']
+  const { status, error } = spawnSync('npm', ['install', '--no-audit', '--no-fund', ...patience],
     { cwd: fileURLToPath(FOLDER), stdio: ['ignore', 2, 2], shell: isWindows })
   if (status !== 0) console.error(`npm install failed (${error?.message ?? `exit code ${status}`}): going on without`)
 }

@@ -1,0 +1,36 @@
+// What should be done with the last chunk when it is short?
+//
+// Lanes end together, so a short chunk cannot simply be one of four. It can be hashed by itself when the others are done; or it shares the
+// way of the others up to its last block, in a lane that would be empty, and has only that block to itself. The first row is what ships.
+
+import assert from 'node:assert/strict'
+import { CHUNK_TABLE, CVS, INPUT, u8 } from '../../lib/arena.js'
+import { CHUNK_END, CHUNK_LEN, HASH_LEN } from '../../lib/constants.js'
+import { hash } from '../../lib/index.js'
+import { useKernel } from '../../lib/kernel/index.js'
+import { randomBytes, sized } from '../support/inputs.js'
+import { run } from '../support/run.js'
+
+const SIZES = [1100, 2047, 3071, 6000, 12345]
+
+const kernel = useKernel('simd')
+
+await run('micro/tails', 'a short last chunk', SIZES.map(size => {
+  const bytes = randomBytes(size)
+  const whole = Math.floor(size / CHUNK_LEN)
+  const rest = size % CHUNK_LEN
+  const contestants = {
+    'in a free lane': () => kernel.compressMany(CHUNK_TABLE, whole + 1, rest, 0, 0, 0, CVS),
+    'by itself': () => {
+      kernel.compressMany(CHUNK_TABLE, whole, CHUNK_LEN, 0, 0, 0, CVS)
+      kernel.compressChunk(INPUT + whole * CHUNK_LEN, rest, 0, CHUNK_END, whole, 0, CVS + whole * HASH_LEN)
+    }
+  }
+  hash(bytes) // brings the bytes to INPUT, and the key words of plain hashing to the arena
+  const results = Object.values(contestants).map(call => {
+    call()
+    return u8.slice(CVS, CVS + (whole + 1) * HASH_LEN)
+  })
+  assert.deepEqual(results[0], results[1], 'both must lead to the same chaining values')
+  return { name: sized(size), bytes: size, contestants }
+}), { form: 'ranking' })
