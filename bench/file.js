@@ -2,7 +2,7 @@
 //
 // A row is a way to do it, and how many times as fast as our `hashStream` it is. Reading alone says what the file costs before anything
 // is hashed. Others are fed by `readSync` into one buffer, which is the quickest that Node has and blocks meanwhile, and by
-// `createReadStream`, as most programs do it; ours does not block.
+// `createReadStream`, as most programs do it; ours does not block. Everybody has one thread: threads.js asks what more of them bring.
 
 import assert from 'node:assert/strict'
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { flags, run } from './support/run.js'
 
 const SIZE = (flags.quick ? 8 : 256) * MiB
 const PIECE_LEN = MiB
+const ONE = { threads: 1 }
 /** Those whom streams feed too. */
 const STREAMED = ['@fuzdev/blake3_wasm', '@napi-rs/blake-hash', 'sha256 (node:crypto)']
 
@@ -31,9 +32,9 @@ await withRandomFile(SIZE, async path => {
 function ways (path, expected) {
   /** @type {Record<string, () => unknown>} */
   const ways = {
-    'hashStream(path)': () => hashStream(path),
-    'createOutboard(path), group log 4': () => createOutboard(path),
-    'createOutboard(path), group log 0': () => createOutboard(path, { groupLog: 0 }),
+    'hashStream(path)': () => hashStream(path, ONE),
+    'createOutboard(path), group log 4': () => createOutboard(path, ONE),
+    'createOutboard(path), group log 0': () => createOutboard(path, { ...ONE, groupLog: 0 }),
     'reading alone, readSync': () => readInto(path, { update () {} }),
     'reading alone, createReadStream': () => streamInto(path, { update () {} }),
     'Hasher, readSync': () => readInto(path, new Hasher())
