@@ -12,6 +12,7 @@ import { kernel } from './kernel/index.js'
 /** @import { Mode, Output, PairSink } from './types.js' */
 
 const CV_WORDS = HASH_LEN / 4
+const HALF_LEN = WINDOW_LEN / 2
 
 /**
  * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has come:
@@ -29,7 +30,7 @@ export class TreeBuilder {
   #starts = [0]
   #logs = [0]
   #depth = 0
-  /** Input that does not fill a window yet. */
+  /** Input that does not fill half a window yet. */
   #pending = new Pending()
 
   /**
@@ -51,21 +52,51 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes  any length; read, not kept */
   update (bytes) {
+    if (this.#pending.len + bytes.length < HALF_LEN) this.#pending.push(bytes, HALF_LEN)
+    else this.#fillWindows(bytes)
+  }
+
+  /** @param {Uint8Array} bytes */
+  #fillWindows (bytes) {
     const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
-      const due = WINDOW_LEN - this.#pending.len
-      if (bytes.length - at < due) return this.#pending.push(at === 0 ? bytes : bytes.subarray(at), WINDOW_LEN)
-      if (inPlace && due === WINDOW_LEN && (bytes.byteOffset + at) % 4 === 0) {
-        this.#addWindow(WINDOW_LEN, bytes.byteOffset + at)
-        at += WINDOW_LEN
-        continue
+      const len = this.#windowLen(bytes.length - at)
+      const due = len - this.#pending.len
+      if (bytes.length - at < due) return this.#pending.push(bytes.subarray(at), HALF_LEN)
+      if (inPlace && due === len && (bytes.byteOffset + at) % 4 === 0) {
+        this.#addWindow(len, bytes.byteOffset + at)
+      } else {
+        if (this.#pending.len > 0) u8.set(this.#pending.bytes, INPUT)
+        u8.set(due === bytes.length ? bytes : bytes.subarray(at, at + due), INPUT + this.#pending.len)
+        this.#pending.clear()
+        this.#addWindow(len)
       }
-      u8.set(this.#pending.bytes, INPUT)
-      u8.set(bytes.subarray(at, at + due), INPUT + this.#pending.len)
-      this.#pending.clear()
-      this.#addWindow(WINDOW_LEN)
       at += due
     }
+  }
+
+  /**
+   * Bytes of the next window: half a window where input comes in pieces, so that it neither waits long nor is copied twice.
+   *
+   * @param {number} atHand  bytes
+   */
+  #windowLen (atHand) {
+    const isWhole = atHand >= WINDOW_LEN && this.#pending.len === 0 && this.#chunks % WINDOW_CHUNKS === 0
+    return isWhole ? WINDOW_LEN : HALF_LEN
+  }
+
+  /**
+   * Appends a subtree that was grown elsewhere, at its place behind everything so far: whole windows or other subtrees. Its pairs have been
+   * handed out there; those above it come here.
+   *
+   * @param {Uint8Array} cv  32 bytes
+   * @param {number} chunks  a power of two that the place is a multiple of; only the last subtree may have fewer
+   */
+  addSubtree (cv, chunks) {
+    this.#joinEquals(enter(this.#mode))
+    u8.set(cv, OUT)
+    this.#push(OUT, this.#startChunk + this.#chunks, Math.ceil(Math.log2(chunks)))
+    this.#chunks += chunks
   }
 
   /** Makes the tree empty again, keeping its memory. */
@@ -83,7 +114,7 @@ export class TreeBuilder {
     copy.#starts = this.#starts.slice()
     copy.#logs = this.#logs.slice()
     copy.#depth = this.#depth
-    copy.#pending.push(this.#pending.bytes, WINDOW_LEN)
+    copy.#pending.push(this.#pending.bytes, HALF_LEN)
     return copy
   }
 
@@ -112,13 +143,13 @@ export class TreeBuilder {
    * Hashes a window and pushes its two halves; of a single chunk, that one.
    *
    * @param {number} len  bytes, at least 1
-   * @param {number} [at]  where in the arena they stand; elsewhere than at INPUT only full windows do
+   * @param {number} [at]  where in the arena they stand; elsewhere than at INPUT only whole chunks do
    */
   #addWindow (len, at = INPUT) {
     const flags = enter(this.#mode)
     this.#joinEquals(flags)
     const start = this.#startChunk + this.#chunks
-    const chunks = at === INPUT ? hashChunks(len, start, flags) : hashWindowAt(at, start, flags)
+    const chunks = at === INPUT ? hashChunks(len, start, flags) : hashChunksAt(at, len, start, flags)
     const level = reduce(chunks, flags)
     const cvs = cvsOf(level)
     for (let i = 0; i < cvs.count; i++) {
@@ -206,9 +237,10 @@ export class TreeBuilder {
   }
 }
 
-/** A full window of chunks, wherever in the arena it stands, to CVS. @param {number} at @param {number} chunkIndex @param {number} flags */
-function hashWindowAt (at, chunkIndex, flags) {
-  for (let i = 0; i < WINDOW_CHUNKS; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
-  hashPointed(TABLE, WINDOW_CHUNKS, CHUNK_LEN, chunkIndex, flags)
-  return WINDOW_CHUNKS
+/** Whole chunks, wherever in the arena they stand, to CVS. @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags */
+function hashChunksAt (at, len, chunkIndex, flags) {
+  const chunks = len / CHUNK_LEN
+  for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
+  hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
+  return chunks
 }
