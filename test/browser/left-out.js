@@ -1,9 +1,11 @@
-// The suites that do not run in a browser, and why. All others do: one that imports a module of Node.js cannot even be bundled.
+// The suites that do not run in a browser, and why. All others do: one that imports a module of Node.js cannot even be bundled, and the linter
+// does not let it use what Node.js has as globals.
 
 /** By path from `test`: a file, or a folder with a slash at its end. */
 export const LEFT_OUT = {
   'arrow.test.js': 'reads the sources',
   'readme.test.js': 'starts the examples as processes',
+  'bench/': 'the benches, which are run by Node.js',
   'bin/': 'the command line',
   'slow/': 'minutes long, and measures memory as Node.js counts it',
   'lib/buffers.test.js': 'Buffer belongs to Node.js',

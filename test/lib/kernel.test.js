@@ -4,6 +4,7 @@ import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../lib/constants.js'
 import { CVS, INPUT, INPUT_LEN, TABLE, u32, u8 } from '../../lib/arena.js'
 import { enter, keyedMode } from '../../lib/mode.js'
 import { kernel } from '../../lib/kernel/index.js'
+import { hex } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
 import { onEachKernel } from '../support/kernels.js'
 
@@ -15,7 +16,7 @@ const results = (count, call) => onEachKernel(() => {
   u8.set(noise(INPUT_LEN, 7), INPUT)
   u8.fill(0xee, CVS, CVS + HASH_LEN * (count + 4))
   call(enter(KEY))
-  return Buffer.from(u8.slice(CVS, CVS + HASH_LEN * count)).toString('hex')
+  return hex(u8.subarray(CVS, CVS + HASH_LEN * count))
 })
 
 /** Inputs in no order, and not one behind the other. */
