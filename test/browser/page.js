@@ -9,6 +9,7 @@ class ConsoleReporter {
     const failures = []
     let depth = 0
     const say = text => console.log('  '.repeat(depth) + text)
+    runner.on('start', () => say('begin'))
     runner.on('suite', ({ title }) => { say(title); depth++ })
     runner.on('suite end', () => { depth-- })
     runner.on('pass', ({ title, duration }) => say(`✔ ${title}${duration > 500 ? ` (${duration}ms)` : ''}`))

@@ -6,28 +6,53 @@ import { serve } from './server.js'
 
 const LONGEST = 15 * 60_000
 
-/** The same suites under different answers of the server. `kernel` is what must be chosen there: test/browser/kernel.test.js asks. */
+/**
+ * The same suites under different answers of the server. `kernel` is what must be chosen there: test/browser/kernel.test.js asks. `grep` chooses
+ * suites, as mocha does.
+ */
 const PAGES = [
   { name: 'a plain page', kernel: 'simd', headers: {} },
-  { name: 'a page whose Content-Security-Policy refuses WebAssembly', kernel: 'js', headers: { 'content-security-policy': "default-src 'self'; img-src data:" } }
+  {
+    name: 'an isolated page, where threads share memory',
+    kernel: 'simd',
+    headers: { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' },
+    grep: '^(a page|several threads|workers) '
+  },
+  {
+    name: 'a page whose Content-Security-Policy refuses WebAssembly',
+    kernel: 'js',
+    headers: { 'content-security-policy': "default-src 'self'; img-src data:" }
+  }
 ]
 
-/** @returns {Promise<{ passes: number, pending: number, failures: number }>} */
-async function runPage (page, { kernel, headers }, scripts) {
+/**
+ * Opens a page and says what it says, until it says how it went.
+ *
+ * @returns {Promise<{ passes: number, pending: number, failures: number, errors: number }>} errors: those outside of tests
+ */
+async function runPage (page, { kernel, headers, grep = '' }, scripts) {
   const { url, close } = await serve(scripts, headers)
+  const query = new URLSearchParams({ kernel, grep, effort: process.env.PROPERTY_EFFORT ?? 1 })
+  let errors = 0
   let timer
   try {
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(new Error('the page took too long')), LONGEST)
+      let hasBegun = false
       page.on('console', message => {
         const text = message.text()
-        if (text.startsWith('outcome ')) resolve(JSON.parse(text.slice('outcome '.length)))
+        hasBegun ||= text === 'begin'
+        if (text.startsWith('outcome ')) resolve({ ...JSON.parse(text.slice('outcome '.length)), errors })
         else console.log(text)
       })
-      page.on('pageerror', error => reject(new Error('an error outside of any test', { cause: error })))
+      page.on('pageerror', error => {
+        if (!hasBegun) reject(error)
+        errors++
+        console.log(`outside of any test: ${error.stack}`)
+      })
       page.on('crash', () => reject(new Error('the page crashed')))
       page.on('close', () => reject(new Error('the page was closed')))
-      page.goto(`${url}?kernel=${kernel}&effort=${process.env.PROPERTY_EFFORT ?? 1}`).catch(reject)
+      page.goto(`${url}?${query}`).catch(reject)
     })
   } finally {
     clearTimeout(timer)
@@ -46,8 +71,8 @@ if (executable === undefined) {
     console.log(`\n# In ${kind.name}\n`)
     outcomes.push([kind.name, await withPage(executable, page => runPage(page, kind, scripts))])
   }
-  for (const [name, { passes, pending, failures }] of outcomes) {
-    console.log(`${passes} passing, ${pending} skipped, ${failures} failing: in ${name}`)
-    if (failures > 0 || passes === 0) process.exitCode = 1
+  for (const [name, { passes, pending, failures, errors }] of outcomes) {
+    console.log(`${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests: in ${name}`)
+    if (failures > 0 || errors > 0 || passes === 0) process.exitCode = 1
   }
 }
