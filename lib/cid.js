@@ -3,7 +3,7 @@
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
 import * as Digest from 'multiformats/hashes/digest'
-import { fromString } from 'uint8arrays/from-string'
+import { base16 } from 'multiformats/bases/base16'
 import { HASH_LEN } from './constants.js'
 import { BaoError } from './errors.js'
 import { assertBytesOf, assertInteger, describe } from './bytes.js'
@@ -53,7 +53,7 @@ export function fromCid (cid) {
  */
 export function parseRoot (name) {
   if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
-  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(fromString(name.toLowerCase(), 'base16'))
+  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
     throw new TypeError(`"root" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
   }
