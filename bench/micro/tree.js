@@ -24,7 +24,7 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
   const u8 = new Uint8Array(memory.buffer)
   const u32 = new Uint32Array(memory.buffer)
   const block = new Uint32Array(16)
-  const hashShortChunk = chunkHasher(await compressOf({ state: 'locals', message: 'locals', isInPlace: true }))
+  const hashShortChunk = chunkHasher(await compressOf({ state: 'locals', message: 'locals', isInPlace: true, isUnrolled: true }))
 
   return bytes => {
     if (bytes.length <= CHUNK_LEN) {
