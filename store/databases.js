@@ -5,6 +5,7 @@
 
 import { Level } from 'level'
 import { BaoError } from '../lib/errors.js'
+import { hold } from './hold.js'
 import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfDoomed, idOfKey, packState, stateKey, unpackRecord, unpackState } from './keys.js'
 
 /** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
@@ -25,6 +26,7 @@ export class Databases {
   #nextId = 0
   #promisedId = 0
   #promise = Promise.resolve()
+  #letGo = async () => {}
   /** False when leftovers could not be told from blobs: the next opening tries again. */
   #isSwept = true
 
@@ -51,7 +53,15 @@ export class Databases {
         }
       : where
     const databases = new Databases(pair, location, sync)
-    await databases.#open()
+    const letGo = typeof where === 'string' ? await hold(where) : async () => {}
+    if (letGo === undefined) throw locked(location)
+    databases.#letGo = letGo
+    try {
+      await databases.#open()
+    } catch (error) {
+      await letGo()
+      throw error
+    }
     return databases
   }
 
@@ -87,7 +97,7 @@ export class Databases {
         await this.#writeState(this.#isSwept)
       }
     } finally {
-      await Promise.all([this.index.close(), this.data.close()])
+      await Promise.all([this.index.close(), this.data.close()]).finally(() => this.#letGo())
     }
   }
 
@@ -98,7 +108,7 @@ export class Databases {
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       const isLocked = /** @type {any} */ (cause)?.cause?.code === 'LEVEL_LOCKED'
-      if (isLocked) throw new BaoError('STORE_LOCKED', `another process or store has ${this.location} open`, { location: this.location, cause })
+      if (isLocked) throw locked(this.location, cause)
       throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
     }
     try {
@@ -163,3 +173,6 @@ export class Databases {
     await this.index.put(stateKey, packState(state), this.syncOptions)
   }
 }
+
+/** @param {string} location @param {unknown} [cause] */
+const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })

@@ -46,17 +46,6 @@ describe('store: on a disk', () => {
     expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
   })
 
-  it('is open once in a process', async () => {
-    const store = await place.open()
-    const { cid } = await store.put(Uint8Array.of(1))
-    for (let attempt = 0; attempt < 2; attempt++) {
-      expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
-    }
-    expect(await store.bytes(cid), 'the first is not harmed').to.deep.equal(Uint8Array.of(1))
-    await store.close()
-    expect(await (await place.open()).has(cid)).to.equal(true)
-  })
-
   it('is open in one process', async () => {
     const child = start('hold')
     expect((await child.lines.next()).value).to.equal('open')

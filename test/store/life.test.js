@@ -6,7 +6,7 @@ import { same } from '../support/bytes.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
-import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, recordsIn, sliceOf } from '../support/stores.js'
+import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
 
 const MIB = 1 << 20
 
@@ -146,6 +146,35 @@ describe('store: life', () => {
         else expect(at).to.equal(range.end)
         await store.delete(root)
       }
+    })
+  })
+
+  describe('by name', () => {
+    let place
+    beforeEach(async () => { place = await onDisk() })
+    afterEach(() => place.remove())
+
+    it('is open once in a process', async () => {
+      const store = await place.open()
+      const { cid } = await store.put(Uint8Array.of(1))
+      for (let attempt = 0; attempt < 2; attempt++) {
+        expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
+      }
+      expect(await store.bytes(cid), 'the first is not harmed').to.deep.equal(Uint8Array.of(1))
+      await store.close()
+      expect(await (await place.open()).has(cid)).to.equal(true)
+    })
+
+    it('may be opened again after an opening that failed', async () => {
+      await (await place.open()).close()
+      const states = []
+      await place.look(async ({ index }) => {
+        states.push(await index.get(stateKey))
+        await index.put(stateKey, packState({ ...unpackState(states[0]), version: LAYOUT_VERSION + 1 }))
+      })
+      expect(await errorOf(place.open())).to.include({ code: 'STORE_VERSION' })
+      await place.look(({ index }) => index.put(stateKey, states[0]))
+      await (await place.open()).close()
     })
   })
 
