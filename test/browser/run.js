@@ -1,5 +1,6 @@
-// The suites in a headless Chromium: `npm run test:browser`. With `--install`, one is fetched where there is none and apt-get may.
-// Where no browser can be had, one line says what was not run.
+// The suites in a headless Chromium: `npm run test:browser`. With `--install`, one is fetched where there is none and apt-get may; with
+// `--grep=PATTERN` only some run, as in mocha. Where no browser can be had, one line says what was not run.
+import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
 import { findChromium, installChromium, withPage } from './chromium.js'
 import { serve } from './server.js'
@@ -60,7 +61,7 @@ async function runPage (page, { kernel, headers, grep = '' }, scripts) {
   }
 }
 
-const isInstalling = process.argv.includes('--install')
+const { values: { install: isInstalling, grep } } = parseArgs({ options: { install: { type: 'boolean' }, grep: { type: 'string' } } })
 const executable = findChromium() ?? (isInstalling && installChromium() ? findChromium() : undefined)
 if (executable === undefined) {
   console.log(`NOT RUN: the suites in a browser. There is no Chromium here${isInstalling ? ', and none could be installed' : ''}; CHROMIUM=/path/to/it names one.`)
@@ -69,7 +70,8 @@ if (executable === undefined) {
   const outcomes = []
   for (const kind of PAGES) {
     console.log(`\n# In ${kind.name}\n`)
-    outcomes.push([kind.name, await withPage(executable, page => runPage(page, kind, scripts))])
+    const wanted = { ...kind, ...grep && { grep } }
+    outcomes.push([kind.name, await withPage(executable, page => runPage(page, wanted, scripts))])
   }
   for (const [name, { passes, pending, failures, errors }] of outcomes) {
     console.log(`${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests: in ${name}`)
