@@ -74,7 +74,7 @@ export interface Step {
 }
 
 /** WebAssembly code under construction: bytes, nested as the instructions are (kernel/assembler.js). */
-export type Code = number | Code[]
+export type Code = number | Uint8Array | Code[]
 
 /** Bytes that can be read at any place. `read` gives the bytes from `start` up to `end`, all of them; offsets are bytes. */
 export interface RandomAccess {
@@ -160,11 +160,14 @@ export interface OpenSource {
   readonly size?: number
   /** The source for other threads, where these can have it. */
   readonly shared?: SharedSource
-  /** At most 1 MiB each, lent until the next one is asked for. Nothing is read before the first is. */
-  readonly pieces: AsyncGenerator<Uint8Array>
+  /**
+   * At most 1 MiB each, lent until the next one is asked for. Where the source is `shared`, also those between two bytes, and again; else
+   * all, and once. Nothing is read before the first is asked for.
+   */
+  pieces (start?: number, end?: number): AsyncGenerator<Uint8Array>
   /** Keeps the source open until a promise has ended. */
   use? (promise: Promise<unknown>): void
-  /** Throws when the source has changed since it was opened. `pieces` ends with it by itself. */
+  /** Throws when the source has changed since it was opened. */
   check? (): Promise<void>
   close (): Promise<void> | void
 }

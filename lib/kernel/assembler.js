@@ -11,21 +11,24 @@ const u = n => n < 128 ? [n] : [n & 127 | 128, ...u(n >>> 7)]
 /** Signed LEB128: the operand of i32.const. @param {number} n @returns {number[]} */
 const s = n => n >= -64 && n < 64 ? [n & 127] : [n & 127 | 128, ...s(n >> 7)]
 
-/** @param {number} opcode @returns {(...operands: Code[]) => Code} */
-const op = opcode => (...operands) => [...operands, opcode]
-/** @param {number} opcode @returns {(...operands: Code[]) => Code} */
-const simd = opcode => (...operands) => [...operands, 0xfd, u(opcode)]
-/** Loads and stores: the static offset is a constant region of the arena. @param {Code} opcode @param {number} align log2 */
+/** @param {Code} opcode @returns {(...operands: Code[]) => Code} */
+const op = opcode => (...operands) => {
+  operands.push(opcode)
+  return operands
+}
+/** @param {number} opcode */
+const simd = opcode => op([0xfd, ...u(opcode)])
+/** Loads and stores: the static offset is a constant region of the arena. @param {number[]} opcode @param {number} align log2 */
 const memory = (opcode, align) => (/** @type {Code} */ address, /** @type {Code} */ value = [], offset = 0) =>
-  [address, value, opcode, align, u(offset)]
+  [address, value, ...opcode, align, ...u(offset)]
 
-/** @param {Code} opcode @param {number} [align] */
+/** @param {number[]} opcode @param {number} [align] */
 const load = (opcode, align = 0) => (/** @type {Code} */ address, offset = 0) => memory(opcode, align)(address, [], offset)
 
 export const i32 = {
-  const: (/** @type {number} */ n) => /** @type {Code} */ ([0x41, s(n | 0)]),
-  load: load(0x28),
-  store: memory(0x36, 0),
+  const: (/** @type {number} */ n) => /** @type {Code} */ ([0x41, ...s(n | 0)]),
+  load: load([0x28]),
+  store: memory([0x36], 0),
   add: op(0x6a),
   sub: op(0x6b),
   and: op(0x71),
@@ -39,7 +42,7 @@ export const i32 = {
 }
 
 export const i64 = {
-  const: (/** @type {number} */ n) => /** @type {Code} */ ([0x42, s(n)]),
+  const: (/** @type {number} */ n) => /** @type {Code} */ ([0x42, ...s(n)]),
   extendI32u: op(0xad),
   /** The low 32 bits. @param {Code} x */
   low: x => /** @type {Code} */ ([x, 0xa7]),
@@ -52,28 +55,28 @@ export const i64 = {
 
 export const v128 = {
   const: (/** @type {ArrayLike<number>} */ words) =>
-    /** @type {Code} */ ([0xfd, u(12), [...new Uint8Array(Uint32Array.from(words).buffer)]]),
-  load: load([0xfd, u(0)]),
-  loadSplat32: load([0xfd, u(9)]),
-  store: memory([0xfd, u(11)], 0),
+    /** @type {Code} */ ([0xfd, 12, new Uint8Array(Uint32Array.from(words).buffer)]),
+  load: load([0xfd, 0]),
+  loadSplat32: load([0xfd, 9]),
+  store: memory([0xfd, 11], 0),
   and: simd(78),
   or: simd(80),
   xor: simd(81)
 }
 
 export const i8x16 = {
-  const: (/** @type {number[]} */ bytes) => /** @type {Code} */ ([0xfd, u(12), bytes]),
+  const: (/** @type {number[]} */ bytes) => /** @type {Code} */ ([0xfd, 12, bytes]),
   splat: simd(15),
   gtS: simd(39),
   /** Byte i of the result is byte `places[i]` of the value, 0 to 15. */
   swizzle: simd(14),
   /** @param {Code} a @param {Code} b @param {number[]} lanes 0..15 of a, 16..31 of b */
-  shuffle: (a, b, lanes) => /** @type {Code} */ ([a, b, 0xfd, u(13), lanes])
+  shuffle: (a, b, lanes) => /** @type {Code} */ ([a, b, 0xfd, 13, lanes])
 }
 
 export const i32x4 = {
   splat: simd(17),
-  replaceLane: (/** @type {Code} */ a, /** @type {number} */ lane, /** @type {Code} */ value) => /** @type {Code} */ ([a, value, 0xfd, u(28), lane]),
+  replaceLane: (/** @type {Code} */ a, /** @type {number} */ lane, /** @type {Code} */ value) => /** @type {Code} */ ([a, value, 0xfd, 28, lane]),
   add: simd(174),
   shl: simd(171),
   shrU: simd(173),
@@ -111,9 +114,9 @@ export function func (name, params, write) {
   const locals = []
   /** @param {number} index @returns {Local} */
   const at = index => ({
-    get: [0x20, u(index)],
-    set: value => [value, 0x21, u(index)],
-    tee: value => [value, 0x22, u(index)]
+    get: [0x20, ...u(index)],
+    set: value => [value, 0x21, ...u(index)],
+    tee: value => [value, 0x22, ...u(index)]
   })
   const body = write(Array.from({ length: params }, (_, i) => at(i)), type => at(params + locals.push(type) - 1))
   return { name, params, locals, body }
@@ -139,19 +142,25 @@ export function module (pages, functions) {
   /** @param {number} id @param {Code[]} items @returns {Code} */
   const section = (id, items) => [id, sized(vector(items))]
 
-  return Uint8Array.from(flatten([
+  return flatten([
     0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
     section(1, functions.map(f => [0x60, vector(Array(f.params).fill(TYPES.i32)), 0])),
     section(2, [[name('arena'), name('memory'), 2, 1, u(pages), u(pages)]]),
     section(3, functions.map((_, i) => u(i))),
     section(7, functions.map((f, i) => [name(f.name), 0, u(i)])),
     section(10, functions.map(f => sized([vector(f.locals.map(type => [1, TYPES[type]])), f.body, 0x0b])))
-  ]))
+  ])
 }
 
-/** @param {Code} code @param {number[]} [into] @returns {number[]} */
-function flatten (code, into = []) {
-  if (typeof code === 'number') into.push(code)
-  else for (const part of code) flatten(part, into)
-  return into
+/** @param {Code} code @returns {Uint8Array<ArrayBuffer>} */
+function flatten (code) {
+  const bytes = /** @type {number[]} */ ([])
+  append(code, bytes)
+  return Uint8Array.from(bytes)
+}
+
+/** @param {Code} code @param {number[]} bytes */
+function append (code, bytes) {
+  if (typeof code === 'number') bytes.push(code)
+  else for (let i = 0; i < code.length; i++) append(code[i], bytes)
 }

@@ -1,16 +1,21 @@
-// The one place that chooses the kernel. Assembling takes milliseconds, so it waits until something is hashed.
+// The one place that chooses the kernel. Assembling takes milliseconds, so it waits until there is something to hash that is worth it.
 
 import { createSimdKernel } from './simd.js'
 import { jsKernel } from './js.js'
 
 /** @import { Kernel } from '../types.js' */
 
-/** Chooses at the first call, then gets out of the way. @type {Kernel} */
+/** So many single chunks and blocks are quicker in JavaScript than the SIMD kernel is assembled. */
+const FEW = 64
+let calls = 0
+const forFew = () => calls++ < FEW ? jsKernel : choose()
+
+/** Chooses when there is enough to do, then gets out of the way. @type {Kernel} */
 const undecided = {
   name: 'undecided',
   compressMany: (...args) => choose().compressMany(...args),
-  compressChunk: (...args) => choose().compressChunk(...args),
-  compressBlock: (...args) => choose().compressBlock(...args),
+  compressChunk: (...args) => forFew().compressChunk(...args),
+  compressBlock: (...args) => forFew().compressBlock(...args),
   reduce: (...args) => choose().reduce(...args)
 }
 

@@ -14,8 +14,9 @@ const [A, B, C, D] = [0, 1, 2, 3]
 /** Places of the functions in the module. */
 const [COMPRESS_BLOCK, COMPRESS_CHUNK, COMPRESS_MANY] = [0, 1, 2]
 
-/** @param {Code} x @param {number} bits @returns {Code} */
-const rotr = (x, bits) => v128.or(i32x4.shrU(x, i32.const(bits)), i32x4.shl(x, i32.const(32 - bits)))
+/** A local becomes another value, turned to the right. @param {Local} x @param {Code} value @param {number} bits @returns {Code} */
+const setTurned = (x, value, bits) =>
+  x.set(v128.or(i32x4.shrU(x.tee(value), i32.const(bits)), i32x4.shl(x.get, i32.const(32 - bits))))
 /** Places of the bytes of four words, each turned to the right by so many bytes. @param {number} by @returns {Code} */
 const turned = by => i8x16.const(WORDS.map(byte => (byte & ~3) + (byte + by) % 4))
 
@@ -32,11 +33,11 @@ const mix = ([by16, by8], mixings) => [
   mixings.map(({ a, b, x }) => a.set(i32x4.add(i32x4.add(a.get, x), b.get))),
   mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by16.get))),
   mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
-  mixings.map(({ b, c }) => b.set(rotr(v128.xor(b.get, c.get), 12))),
+  mixings.map(({ b, c }) => setTurned(b, v128.xor(b.get, c.get), 12)),
   mixings.map(({ a, b, y }) => a.set(i32x4.add(i32x4.add(a.get, y), b.get))),
   mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by8.get))),
   mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
-  mixings.map(({ b, c }) => b.set(rotr(v128.xor(b.get, c.get), 7)))
+  mixings.map(({ b, c }) => setTurned(b, v128.xor(b.get, c.get), 7))
 ]
 
 /**
@@ -132,7 +133,7 @@ const oneBlock = local => {
   return { state, setUp, compress }
 }
 
-const compressChunk = func('compressChunk', 7, ([input, len, flags, endFlags, counterLo, counterHi, out], local) => {
+const compressChunk = () => func('compressChunk', 7, ([input, len, flags, endFlags, counterLo, counterHi, out], local) => {
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   const blockLen = local('i32')
   const blockFlags = local('i32')
@@ -158,7 +159,7 @@ const compressChunk = func('compressChunk', 7, ([input, len, flags, endFlags, co
   ]
 })
 
-const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterLo, counterHi, out], local) => {
+const compressBlock = () => func('compressBlock', 7, ([cv, block, len, flags, counterLo, counterHi, out], local) => {
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   return [
     setUp,
@@ -175,7 +176,7 @@ const compressBlock = func('compressBlock', 7, ([cv, block, len, flags, counterL
 /** With the last of two chunks up to this long, both are quicker one after the other than in lanes of which two stay empty. */
 const SHORT_SECOND = 9 * BLOCK_LEN
 
-const compressMany = func('compressMany', 7, ([table, count, lastLen, flags, counterLo, counterHi, out], local) => {
+const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flags, counterLo, counterHi, out], local) => {
   const start = local('i32')
   const end = local('i32')
   const lastBlock = local('i32')
@@ -305,7 +306,7 @@ const compressMany = func('compressMany', 7, ([table, count, lastLen, flags, cou
   ]
 })
 
-const reduce = func('reduce', 3, ([count, flags, downTo], local) => {
+const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   const at = local('i32')
   const above = local('i32')
   const pairs = local('i32')
@@ -335,7 +336,7 @@ const reduce = func('reduce', 3, ([count, flags, downTo], local) => {
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock, compressChunk, compressMany, reduce])
+  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce()])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }
