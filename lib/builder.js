@@ -1,7 +1,7 @@
 // Grows a tree from left to right, a window of chunks at a time, over input of any length that is not known beforehand.
 // Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT } from './constants.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { BLOCK, CV, INPUT, KEY, OUT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from './arena.js'
 import { Pending } from './pending.js'
 import { cvsOf, emitPairs, hashChunks, hashPointed, high, low, reduce } from './window.js'
@@ -99,8 +99,9 @@ export class TreeBuilder {
     this.#chunks += chunks
   }
 
-  /** Makes the tree empty again, keeping its memory. */
-  reset () {
+  /** Makes the tree empty again, keeping its memory. @param {Mode} [mode]  as it was, unless told */
+  reset (mode = this.#mode) {
+    this.#mode = mode
     this.#chunks = 0
     this.#depth = 0
     this.#pending.clear()
@@ -124,11 +125,22 @@ export class TreeBuilder {
    * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
    */
   cv () {
-    const { blockLen, flags } = this.#close()
-    const counter = flags & PARENT ? 0 : this.#startChunk
-    kernel.compressBlock(CV, BLOCK, blockLen, flags, low(counter), high(counter), OUT)
+    this.#finish(0)
     return u8.slice(OUT, OUT + HASH_LEN)
   }
+
+  /**
+   * The hash of all input so far. More may follow.
+   *
+   * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+   */
+  hash () {
+    this.#finish(ROOT)
+    return u8.slice(OUT, OUT + HASH_LEN)
+  }
+
+  /** The same, left at OUT. */
+  hashToArena () { this.#finish(ROOT) }
 
   /**
    * The root of all input so far, before its compression. More input may follow.
@@ -136,7 +148,22 @@ export class TreeBuilder {
    * @returns {Output} fresh
    */
   root () {
-    return { ...this.#close(), cv: u8.slice(CV, CV + HASH_LEN), block: u8.slice(BLOCK, BLOCK + BLOCK_LEN) }
+    const flags = enter(this.#mode)
+    if (this.#isChunk) return this.#openChunk(flags)
+    this.#joinAll(flags)
+    return { cv: u8.slice(KEY, KEY + HASH_LEN), block: u8.slice(BLOCK, BLOCK + PAIR_LEN), blockLen: PAIR_LEN, flags: flags | PARENT }
+  }
+
+  /** Leaves the chaining value, or with ROOT the hash, at OUT. @param {number} rootFlag */
+  #finish (rootFlag) {
+    const flags = enter(this.#mode)
+    if (this.#isChunk) {
+      u8.set(this.#pending.bytes, INPUT)
+      kernel.compressChunk(INPUT, this.#pending.len, flags, CHUNK_END | rootFlag, low(this.#startChunk), high(this.#startChunk), OUT)
+    } else {
+      this.#joinAll(flags)
+      kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT | rootFlag, 0, 0, OUT)
+    }
   }
 
   /**
@@ -166,7 +193,7 @@ export class TreeBuilder {
       deeper.set(this.#stack)
       this.#stack = deeper
     }
-    this.#stack.set(u32.subarray(at / 4, at / 4 + CV_WORDS), this.#depth * CV_WORDS)
+    copyWords(u32, at / 4, this.#stack, this.#depth * CV_WORDS, CV_WORDS)
     this.#starts[this.#depth] = start
     this.#logs[this.#depth] = log
     this.#depth++
@@ -176,8 +203,7 @@ export class TreeBuilder {
   #joinEquals (flags) {
     while (this.#depth > 1 && this.#logs[this.#depth - 1] === this.#logs[this.#depth - 2]) {
       const left = this.#depth - 2
-      const pair = this.#stack.subarray(left * CV_WORDS, (left + 2) * CV_WORDS)
-      u32.set(pair, BLOCK / 4)
+      copyWords(this.#stack, left * CV_WORDS, u32, BLOCK / 4, 2 * CV_WORDS)
       this.#emit(left)
       kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT, 0, 0, OUT)
       this.#depth = left
@@ -190,15 +216,11 @@ export class TreeBuilder {
     if (this.#sink && this.#logs[left] >= this.#groupLog) this.#sink(this.#starts[left + 1] - 1, BLOCK)
   }
 
-  /**
-   * Brings the topmost compression to CV and BLOCK, and leaves the tree as it was.
-   *
-   * @returns {{ blockLen: number, flags: number }}
-   */
-  #close () {
-    const flags = enter(this.#mode)
-    if (this.#depth === 0 && this.#pending.len <= CHUNK_LEN) return this.#closeChunk(flags)
+  /** Is all input so far a single chunk, or none? */
+  get #isChunk () { return this.#depth === 0 && this.#pending.len <= CHUNK_LEN }
 
+  /** Brings the pair at the top to BLOCK, and leaves the tree as it was. @param {number} flags */
+  #joinAll (flags) {
     if (this.#pending.len > 0) this.#joinEquals(flags)
     const depth = this.#depth
     const chunks = this.#chunks
@@ -208,33 +230,45 @@ export class TreeBuilder {
     }
     // What is left on the stack is joined from the right.
     let right = this.#depth - 1
-    u32.set(this.#stack.subarray(right * CV_WORDS, (right + 1) * CV_WORDS), OUT / 4)
+    copyWords(this.#stack, right * CV_WORDS, u32, OUT / 4, CV_WORDS)
     while (right-- > 0) {
-      u32.set(this.#stack.subarray(right * CV_WORDS, (right + 1) * CV_WORDS), BLOCK / 4)
-      u8.copyWithin(BLOCK + HASH_LEN, OUT, OUT + HASH_LEN)
+      copyWords(this.#stack, right * CV_WORDS, u32, BLOCK / 4, CV_WORDS)
+      copyWords(u32, OUT / 4, u32, BLOCK / 4 + CV_WORDS, CV_WORDS)
       this.#emit(right)
       if (right > 0) kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT, 0, 0, OUT)
     }
     this.#depth = depth
     this.#chunks = chunks
-    u8.copyWithin(CV, KEY, KEY + HASH_LEN)
-    return { blockLen: PAIR_LEN, flags: flags | PARENT }
   }
 
-  /** A tree of one chunk: all its blocks but the last. @param {number} flags */
-  #closeChunk (flags) {
-    u8.set(this.#pending.bytes, INPUT)
+  /** A tree of one chunk, before its last compression: all its blocks but the last. @param {number} flags @returns {Output} */
+  #openChunk (flags) {
+    const { bytes, len } = this.#pending
+    u8.set(bytes, INPUT)
     u8.copyWithin(CV, KEY, KEY + HASH_LEN)
     let blockFlags = flags | CHUNK_START
     let at = 0
-    for (; this.#pending.len - at > BLOCK_LEN; at += BLOCK_LEN) {
+    for (; len - at > BLOCK_LEN; at += BLOCK_LEN) {
       kernel.compressBlock(CV, INPUT + at, BLOCK_LEN, blockFlags, low(this.#startChunk), high(this.#startChunk), OUT)
       u8.copyWithin(CV, OUT, OUT + HASH_LEN)
       blockFlags = flags
     }
-    u8.copyWithin(BLOCK, INPUT + at, INPUT + at + BLOCK_LEN)
-    return { blockLen: this.#pending.len - at, flags: blockFlags | CHUNK_END }
+    return {
+      cv: u8.slice(CV, CV + HASH_LEN),
+      block: u8.slice(INPUT + at, INPUT + at + BLOCK_LEN),
+      blockLen: len - at,
+      flags: blockFlags | CHUNK_END
+    }
   }
+}
+
+/**
+ * Chaining values are copied word by word: making views of so few bytes takes longer.
+ *
+ * @param {Uint32Array} from @param {number} fromAt @param {Uint32Array} to @param {number} toAt @param {number} words
+ */
+function copyWords (from, fromAt, to, toAt, words) {
+  for (let i = 0; i < words; i++) to[toAt + i] = from[fromAt + i]
 }
 
 /** Whole chunks, wherever in the arena they stand, to CVS. @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags */

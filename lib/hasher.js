@@ -107,6 +107,7 @@ export class Hasher {
    * @returns {Uint8Array<ArrayBuffer>} fresh
    */
   digest (length = HASH_LEN) {
+    if (length === HASH_LEN) return this.#tree.hash()
     assertInteger('length', length)
     return this.reader().read(length)
   }
@@ -118,7 +119,12 @@ export class Hasher {
    * @param {T} out  written
    * @returns {T} `out`
    */
-  digestInto (out) { return this.reader().readInto(out) }
+  digestInto (out) {
+    if (!(out instanceof Uint8Array) || out.length !== HASH_LEN) return this.reader().readInto(out)
+    this.#tree.hashToArena()
+    out.set(RESULT)
+    return out
+  }
 
   /** Output of any length, from any position, for everything so far. */
   reader () { return new OutputReader(this.#tree.root()) }
@@ -155,12 +161,18 @@ export function modeOf (options = {}) {
 
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
+/** Contexts are few and come again: the last one is kept. */
+/** @type {{ context: string, mode: Mode } | undefined} */
+let lastDerived
 
 /** @param {string} context @returns {Mode} */
 function deriveMode (context) {
   assertContext(context)
-  rootOf(CONTEXT_MODE, utf8.encode(context))
-  return { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL }
+  if (lastDerived?.context !== context) {
+    rootOf(CONTEXT_MODE, utf8.encode(context))
+    lastDerived = { context, mode: { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL } }
+  }
+  return lastDerived.mode
 }
 
 /** @param {unknown} context @returns {asserts context is string} */
@@ -181,6 +193,9 @@ function hashInMode (mode, bytes, length) {
   return RESULT.slice()
 }
 
+/** Grows the trees of all inputs that are longer than a window, one after the other. */
+const largeTree = new TreeBuilder(HASH_MODE)
+
 /** Leaves the 32-byte hash in RESULT. @param {Mode} mode @param {Uint8Array} bytes */
 function rootOf (mode, bytes) {
   const flags = enter(mode)
@@ -193,8 +208,8 @@ function rootOf (mode, bytes) {
     const { at } = cvsOf(reduce(hashChunks(len, 0, flags), flags))
     kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
   } else {
-    const tree = new TreeBuilder(mode)
-    tree.update(bytes)
-    new OutputReader(tree.root()).readInto(RESULT)
+    largeTree.reset(mode)
+    largeTree.update(bytes)
+    largeTree.hashToArena()
   }
 }

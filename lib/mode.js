@@ -17,13 +17,23 @@ export const HASH_MODE = { keyWords: IV, flags: 0 }
  */
 export const wordsOf = bytes => new Uint32Array(new Uint8Array(bytes).buffer)
 
+/** The key that came last, which tends to come again. @type {Mode} */
+let lastKeyed = { keyWords: new Uint32Array(KEY_LEN / 4), flags: KEYED_HASH }
+let lastKey = new Uint8Array(lastKeyed.keyWords.buffer)
+
 /**
  * @param {Uint8Array} key  32 bytes; copied
  * @returns {Mode}
  */
 export function keyedMode (key) {
   assertBytesOf('key', key, KEY_LEN)
-  return { keyWords: wordsOf(key), flags: KEYED_HASH }
+  for (let i = 0; i < KEY_LEN; i++) {
+    if (key[i] === lastKey[i]) continue
+    lastKey = new Uint8Array(key)
+    lastKeyed = { keyWords: new Uint32Array(lastKey.buffer), flags: KEYED_HASH }
+    break
+  }
+  return lastKeyed
 }
 
 /** @type {Mode | undefined} */

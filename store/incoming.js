@@ -1,8 +1,7 @@
 // A blob on its way in: whole ones grow their tree as they are written; slices bring theirs along and are verified first.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { HASH_MODE } from '../lib/mode.js'
-import { OutputReader } from '../lib/output.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
 import { ExtentCutter } from './extents.js'
@@ -50,7 +49,7 @@ export class IncomingBlob {
 
   /** The hash of everything so far: there must be no more. */
   root () {
-    const root = new OutputReader(this.#tree.root()).read(HASH_LEN)
+    const root = this.#tree.hash()
     for (const put of [...this.#cutter.end(), ...this.#pages.take()]) this.#add(put)
     return root
   }
