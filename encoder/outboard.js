@@ -1,25 +1,21 @@
 // Outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob. Source: Bao spec, "Outboard Encoding Format";
 // orders and group levels as in bao-tree.
 
-import { DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { BaoError } from '../lib/errors.js'
-import { ENTER, Walk } from '../lib/walk.js'
-import { OutputReader } from '../lib/output.js'
-import { PairList } from '../lib/pairs.js'
+import { PairList, reordered } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
+import { growTree } from '../lib/grow.js'
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { toPieces } from '../lib/source.js'
 
-/** @import { ProgressOptions, Source, Step } from '../lib/types.js' */
+/** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/types.js' */
+/** @import { Order } from '../lib/pairs.js' */
 /** @import { CID } from 'multiformats/cid' */
 
-/** @typedef {'pre' | 'post'} Order  parents before what is below them, or after */
 /** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */
-
-const PAIR_WORDS = PAIR_LEN / 4
 
 /** The pairs of one blob, and what names them. Immutable. */
 export class Outboard {
@@ -101,16 +97,7 @@ export class Outboard {
   /** The same outboard in the other order. */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
-    const from = wordsIn(this.bytes)
-    const to = new Uint32Array(from.length)
-    const walk = new Walk(this.size, this.groupLog)
-    while (walk.next()) {
-      if (walk.kind !== ENTER) continue
-      const source = walk[this.order] * PAIR_WORDS
-      const target = walk[order] * PAIR_WORDS
-      for (let i = 0; i < PAIR_WORDS; i++) to[target + i] = from[source + i]
-    }
-    return new Outboard({ ...this, order, bytes: new Uint8Array(to.buffer) })
+    return new Outboard({ ...this, order, bytes: reordered(this.bytes, this.size, this.groupLog, order) })
   }
 
   /**
@@ -137,55 +124,36 @@ export class Outboard {
  */
 export function createOutboardSync (bytes, options) {
   assertBytes('bytes', bytes)
-  const growing = new GrowingOutboard(bytes.length, options)
-  growing.update(bytes)
-  return growing.finish()
+  const { mode, groupLog, order } = checked(options)
+  const list = new PairList(bytes.length, groupLog)
+  const tree = new TreeBuilder(mode, { groupLog, sink: list.push })
+  tree.update(bytes)
+  const root = tree.hash()
+  const grown = new Outboard({ root, size: bytes.length, groupLog, order: 'post', bytes: list.bytes })
+  return order === 'post' ? grown : grown.flip()
 }
 
 /**
- * The outboard of anything that gives bytes over time, in one pass. Memory holds the outboard, not the blob.
+ * The outboard of anything that gives bytes over time, in one pass. Memory holds the outboard, not the blob. Long files, Blobs and bytes in
+ * shared memory are hashed on several threads.
  *
  * @param {Source} source
- * @param {OutboardOptions & ProgressOptions} [options]  `onProgress` gets `baobox:outboard`
+ * @param {OutboardOptions & ProgressOptions & ThreadOptions} [options]  `onProgress` gets `baobox:outboard`
  * @returns {Promise<Outboard>}
+ * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
  */
-export async function createOutboard (source, { signal, onProgress, ...options } = {}) {
-  const growing = new GrowingOutboard(0, options)
-  for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:outboard' })) growing.update(piece)
-  return growing.finish()
+export async function createOutboard (source, { signal, onProgress, threads, ...options } = {}) {
+  const { mode, groupLog, order } = checked(options)
+  const grown = await growTree(source, { mode, outboard: { groupLog, order }, threads, signal, onProgress, type: 'baobox:outboard' })
+  return new Outboard({ root: grown.root, size: grown.size, groupLog, order, bytes: /** @type {Uint8Array} */ (grown.pairs) })
 }
 
-/** A tree that keeps its pairs. Post-order needs no size, so it is grown that way, and turned at the end when that is wanted. */
-class GrowingOutboard {
-  #tree
-  #pairs
-  #groupLog
-  #order
-
-  /** @param {number} size  bytes, as far as they are known @param {OutboardOptions} [options] */
-  constructor (size, { groupLog = DEFAULT_GROUP_LOG, order = 'pre', key } = {}) {
-    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    assertOrder(order)
-    this.#pairs = new PairList(size, groupLog)
-    this.#tree = new TreeBuilder(modeOf({ key }), { groupLog, sink: this.#pairs.push })
-    this.#groupLog = groupLog
-    this.#order = order
-  }
-
-  /** @param {Uint8Array} bytes */
-  update (bytes) { this.#tree.update(bytes) }
-
-  finish () {
-    const root = new OutputReader(this.#tree.root()).read(HASH_LEN)
-    const grown = new Outboard({ root, size: this.#tree.size, groupLog: this.#groupLog, order: 'post', bytes: this.#pairs.bytes })
-    return this.#order === 'post' ? grown : grown.flip()
-  }
+/** @param {OutboardOptions} [options] */
+function checked ({ groupLog = DEFAULT_GROUP_LOG, order = 'pre', key } = {}) {
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  assertOrder(order)
+  return { groupLog, order, mode: modeOf({ key }) }
 }
-
-/** Bytes as words: a view where they are aligned, else a copy. @param {Uint8Array} bytes */
-const wordsIn = bytes => bytes.byteOffset % 4 === 0
-  ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
-  : new Uint32Array(new Uint8Array(bytes).buffer)
 
 /** @param {unknown} order @returns {asserts order is Order} */
 function assertOrder (order) {

@@ -53,3 +53,7 @@ export const truncated = place => {
 /** @param {string} location  of a file @returns {BaoError} */
 export const sourceChanged = location =>
   new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
+
+/** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
+export const workerFailed = (what, cause) =>
+  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })

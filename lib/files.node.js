@@ -1,12 +1,13 @@
 // Files, where there are any. The only file of lib that needs `node:fs`.
 
-import { read } from 'node:fs'
+import { fstatSync, read, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { PIECE_LEN } from './reading.js'
 import { sourceChanged } from './errors.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 /** @import { Stats } from 'node:fs' */
+/** @import { SharedFile } from './types.js' */
 
 /**
  * Opens a file for reading.
@@ -43,6 +44,12 @@ export class OpenFile {
   /** Pipes and devices are not, and cannot be read at any place. */
   get isRegular () { return this.#stat.isFile() }
 
+  /** By what other threads of the process can read it. @returns {SharedFile} */
+  get shared () {
+    const { dev, ino } = this.#stat
+    return { fd: this.#handle.fd, dev, ino }
+  }
+
   /**
    * @param {number} start @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file has shrunk
@@ -59,7 +66,7 @@ export class OpenFile {
    * @returns {Promise<number>} how many bytes: fewer than fit when the file ends before
    */
   readInto (buffer, position) {
-    return this.#use(this.#fill(buffer, position))
+    return this.use(this.#fill(buffer, position))
   }
 
   /** @param {Uint8Array} buffer @param {number} position */
@@ -77,7 +84,7 @@ export class OpenFile {
   async * pieces () {
     while (true) {
       const buffer = new Uint8Array(PIECE_LEN)
-      const len = await this.#use(this.#read(buffer, 0, null))
+      const len = await this.use(this.#read(buffer, 0, null))
       if (len === 0) return
       yield buffer.subarray(0, len)
     }
@@ -91,7 +98,7 @@ export class OpenFile {
   }
 
   /** Keeps the file open until a promise has ended. @template T @param {Promise<T>} promise @returns {Promise<T>} the same */
-  #use (promise) {
+  use (promise) {
     this.#uses.add(promise)
     const forget = () => { this.#uses.delete(promise) }
     promise.then(forget, forget)
@@ -108,4 +115,34 @@ export class OpenFile {
     await Promise.allSettled(this.#uses)
     await this.#handle.close()
   }
+}
+
+/**
+ * Is a file that was opened in another thread open here, under the same number? (Deno's threads have numbers of their own.)
+ *
+ * @param {SharedFile} file
+ */
+export function isHere ({ fd, dev, ino }) {
+  try {
+    const stat = fstatSync(fd)
+    return stat.dev === dev && stat.ino === ino
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Fills a buffer, and does nothing else meanwhile.
+ *
+ * @param {number} fd @param {Uint8Array} buffer @param {number} position
+ * @returns {number} how many bytes: fewer than fit when the file ends before
+ */
+export function readIntoSync (fd, buffer, position) {
+  let got = 0
+  while (got < buffer.length) {
+    const len = readSync(fd, buffer, got, buffer.length - got, position + got)
+    if (len === 0) break
+    got += len
+  }
+  return got
 }

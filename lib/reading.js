@@ -52,42 +52,41 @@ export async function readUpTo (source, start, end, signal) {
 }
 
 /**
- * A random-access source from start to end.
+ * Bytes of a random-access source, piece by piece.
  *
- * @param {RandomAccess} source
+ * @param {RandomAccess} source @param {number} start @param {number} end
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * inTurn (source, signal) {
-  for (let at = 0; at < source.size; at += PIECE_LEN) {
-    const end = Math.min(at + PIECE_LEN, source.size)
-    yield whole(await readUpTo(source, at, end, signal), at, end)
+export async function * inTurn (source, start, end, signal) {
+  for (let at = start; at < end; at += PIECE_LEN) {
+    const stop = Math.min(at + PIECE_LEN, end)
+    yield whole(await readUpTo(source, at, stop, signal), at, stop)
   }
 }
 
 /**
  * The same, and while a piece is in the caller's hands the next is being read. The source must bear that.
  *
- * @param {RandomAccess} source
+ * @param {RandomAccess} source @param {number} start @param {number} end
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * ahead (source, signal) {
-  const { size } = source
+export async function * ahead (source, start, end, signal) {
+  if (start === end) return
   /** @param {number} at */
-  const endOf = at => Math.min(at + PIECE_LEN, size)
+  const stopOf = at => Math.min(at + PIECE_LEN, end)
   /** @param {number} at */
   const read = at => {
-    const reading = Promise.resolve(source.read(at, endOf(at)))
+    const reading = Promise.resolve(source.read(at, stopOf(at)))
     reading.catch(() => {}) // whoever awaits it is told; nobody may
     return reading
   }
-  if (size === 0) return
-  let next = read(0)
-  for (let at = 0; at < size; at += PIECE_LEN) {
-    const end = endOf(at)
-    const piece = whole(await untilAborted(next, signal), at, end)
-    if (end < size) next = read(end)
+  let next = read(start)
+  for (let at = start; at < end; at += PIECE_LEN) {
+    const stop = stopOf(at)
+    const piece = whole(await untilAborted(next, signal), at, stop)
+    if (stop < end) next = read(stop)
     yield piece
   }
 }
@@ -152,7 +151,7 @@ export async function * givingWay (pieces, signal) {
 }
 
 /** One turn of the event loop. (A timer would wait a millisecond, or four in browsers.) @type {() => Promise<void>} */
-const turn = typeof setImmediate === 'function'
+export const turn = typeof setImmediate === 'function'
   ? () => new Promise(resolve => { setImmediate(resolve) })
   : () => new Promise(resolve => {
       const { port1, port2 } = new MessageChannel()

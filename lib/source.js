@@ -1,6 +1,7 @@
 // Where bytes come from: one of two shapes. A random-access source is `{ size, read(start, end) }`; a sequence is an async iterable of
 // pieces. Everything else that callers have at hand becomes one of them here.
 
+import { canShareBlobs } from '#threads'
 import { openFile } from '#files'
 import { ahead, givingWay, inTurn, iterated, untilAborted } from './reading.js'
 import { assertInteger, describe } from './bytes.js'
@@ -41,12 +42,17 @@ export async function toRandomAccess (source) {
 export async function openSource (source, signal) {
   signal?.throwIfAborted()
   if (isPath(source)) return openPath(source, signal)
-  if (source instanceof Blob) return { size: source.size, pieces: ahead(readerOf(source), signal), close () {} }
+  if (source instanceof Blob) {
+    const shared = canShareBlobs ? { blob: source } : undefined
+    const blob = readerOf(source)
+    return { size: blob.size, shared, pieces: (start = 0, end = blob.size) => ahead(blob, start, end, signal), close () {} }
+  }
   if (source instanceof Uint8Array || isRandomAccess(source)) {
     const bytes = await toRandomAccess(source)
-    return { size: bytes.size, pieces: inTurn(bytes, signal), close () {} }
+    return { size: bytes.size, shared: sharedMemory(source), pieces: (start = 0, end = bytes.size) => inTurn(bytes, start, end, signal), close () {} }
   }
-  return { pieces: iterated(iterableOf(source), signal), close () {} }
+  const iterable = iterableOf(source)
+  return { pieces: () => iterated(iterable, signal), close () {} }
 }
 
 /**
@@ -66,19 +72,20 @@ export async function * toPieces (source, options = {}) {
 }
 
 /**
- * The pieces of an open source, with what comes between them.
+ * All pieces of an open source, with what comes between them.
  *
  * @param {OpenSource} opened
  * @param {ProgressOptions & { type?: string }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * worked ({ pieces, size: total }, { signal, onProgress, type = 'baobox:read' }) {
+export async function * worked (opened, { signal, onProgress, type = 'baobox:read' }) {
   let done = 0
-  for await (const piece of givingWay(pieces, signal)) {
+  for await (const piece of givingWay(opened.pieces(), signal)) {
     yield piece
     done += piece.length
-    onProgress?.({ type, detail: { done, total } })
+    onProgress?.({ type, detail: { done, total: opened.size } })
   }
+  await opened.check?.()
 }
 
 /** Closes a source; after an abort without waiting for what is under way. @param {OpenSource} opened @param {AbortSignal} [signal] */
@@ -97,16 +104,19 @@ async function openPath (path, signal) {
   })
   const close = () => file.close()
   // Some files only seem to be empty: what they have shows when they are read.
-  if (!file.isRegular || file.size === 0) return { pieces: iterated(file.pieces(), signal), close }
+  if (!file.isRegular || file.size === 0) return { pieces: () => iterated(file.pieces(), signal), close }
   return {
     size: file.size,
-    pieces: piecesOf(file, signal),
+    shared: { file: file.shared },
+    pieces: (start = 0, end = file.size) => piecesOf(file, start, end, signal),
+    use: promise => file.use(promise),
+    check: () => file.check(),
     close
   }
 }
 
-/** @param {OpenFile} file @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
-async function * piecesOf (file, signal) {
+/** @param {OpenFile} file @param {number} start @param {number} end @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+async function * piecesOf (file, start, end, signal) {
   const { buffers, release } = leaseBuffers()
   let turn = 0
   let reading = Promise.resolve(0)
@@ -118,8 +128,7 @@ async function * piecesOf (file, signal) {
     return buffer.subarray(0, await reading)
   }
   try {
-    yield * ahead({ size: file.size, read }, signal)
-    await file.check()
+    yield * ahead({ size: file.size, read }, start, end, signal)
   } finally {
     // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
     reading.then(release, release)
@@ -131,6 +140,11 @@ const readerOf = blob => ({
   size: blob.size,
   read: async (start, end) => new Uint8Array(await blob.slice(start, end).arrayBuffer())
 })
+
+/** @param {unknown} source @returns {OpenSource['shared']} */
+const sharedMemory = source => source instanceof Uint8Array && typeof SharedArrayBuffer === 'function' && source.buffer instanceof SharedArrayBuffer
+  ? { bytes: source }
+  : undefined
 
 /** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
 function iterableOf (source) {

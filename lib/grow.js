@@ -1,0 +1,45 @@
+// Grows the tree of any source, on this thread or on several.
+
+import { PairList, reordered } from './pairs.js'
+import { TreeBuilder } from './builder.js'
+import { closeSource, openSource, worked } from './source.js'
+import { growInSpans } from './parallel/spans.js'
+
+/** @import { Mode, OpenSource, ProgressOptions, Source, ThreadOptions } from './types.js' */
+/** @import { Order } from './pairs.js' */
+/** @import { SpanOptions } from './parallel/spans.js' */
+
+/** @typedef {{ root: Uint8Array<ArrayBuffer>, size: number, pairs?: Uint8Array<ArrayBuffer> }} Grown  fresh; `pairs` when they were wanted */
+/** @typedef {{ mode: Mode, outboard?: { groupLog: number, order: Order } }} Growth  what the tree is like, and which pairs are wanted, if any */
+/** @typedef {Growth & ProgressOptions & ThreadOptions & { type: string }} GrowOptions  `type`: of the events that `onProgress` gets */
+
+/**
+ * @param {Source} source
+ * @param {GrowOptions & SpanOptions} options
+ * @returns {Promise<Grown>}
+ * @throws {BaoError} BAO_TRUNCATED { start, wanted, got }, BAO_SOURCE_CHANGED { location }, BAO_WORKER_FAILED { cause }
+ */
+export async function growTree (source, options) {
+  const opened = await openSource(source, options.signal)
+  try {
+    return await growOpened(opened, options)
+  } finally {
+    await closeSource(opened, options.signal)
+  }
+}
+
+/** The same for a source that is open. @param {OpenSource} opened @param {GrowOptions & SpanOptions} options @returns {Promise<Grown>} */
+export const growOpened = async (opened, options) => await growInSpans(opened, options) ?? await growHere(opened, options)
+
+/** @param {OpenSource} opened @param {GrowOptions} options @returns {Promise<Grown>} */
+async function growHere (opened, options) {
+  const { mode, outboard } = options
+  // Longer with every pair that comes, and not at once as long as a size says that nothing has proven yet.
+  const pairs = outboard && new PairList(0, outboard.groupLog)
+  const tree = new TreeBuilder(mode, { groupLog: outboard?.groupLog, sink: pairs?.push })
+  for await (const piece of worked(opened, options)) tree.update(piece)
+  const root = tree.hash()
+  if (outboard === undefined || pairs === undefined) return { root, size: tree.size }
+  const { groupLog, order } = outboard
+  return { root, size: tree.size, pairs: order === 'post' ? pairs.bytes : reordered(pairs.bytes, tree.size, groupLog, order) }
+}

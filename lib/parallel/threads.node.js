@@ -1,0 +1,36 @@
+// Threads of Node.js, and of what takes its place.
+
+import { Worker } from 'node:worker_threads'
+import { availableParallelism } from 'node:os'
+
+/** @import { Thread, ThreadEvents } from '../types.js' */
+
+/** In Node.js (20 to 24) the process crashes when a thread reads a part of a Blob that another has opened with `openAsBlob`, and nothing tells such a part. */
+export const canShareBlobs = false
+
+/** How many threads run at the same time. */
+export const parallelism = () => availableParallelism()
+
+/**
+ * @param {ThreadEvents} events
+ * @returns {Thread}
+ * @throws where threads are refused
+ */
+export function startThread (events) {
+  // Flags of the program are not for a thread of ours: some of them (--input-type) would even keep it from starting.
+  return threadOf(new Worker(new URL('./worker.js', import.meta.url), { name: 'baobox', execArgv: [] }), events)
+}
+
+/** @param {Worker} worker @param {ThreadEvents} events @returns {Thread} */
+export function threadOf (worker, events) {
+  worker.on('message', events.message)
+  worker.on('messageerror', events.end)
+  worker.on('error', events.end)
+  worker.on('exit', code => events.end(new Error(`it ended with code ${code}`)))
+  return {
+    post: message => worker.postMessage(message),
+    ref: () => worker.ref(),
+    unref: () => worker.unref(),
+    end: () => worker.terminate()
+  }
+}
