@@ -6,6 +6,7 @@ import { build } from 'esbuild'
 import { LEFT_OUT } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
+const WORKER = fileURLToPath(new URL('../../lib/parallel/worker.js', import.meta.url))
 
 /** Paths from `test`. */
 export function suites () {
@@ -18,13 +19,14 @@ export function suites () {
 }
 
 /**
- * The bundle, and what it starts as workers, which stand beside it: `new URL('./worker.js', import.meta.url)` finds them.
+ * The bundle, and the worker that hashing on several threads starts: `new URL('./worker.js', import.meta.url)` finds it beside.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */
 export async function bundle () {
   const names = ['browser/page.js', ...suites(), 'browser/start.js']
   const { outputFiles } = await build({
+    entryPoints: [WORKER],
     stdin: { contents: names.map(name => `import './${name}'`).join('\n'), resolveDir: TESTS, sourcefile: 'suites.js' },
     bundle: true,
     format: 'esm',
