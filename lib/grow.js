@@ -34,8 +34,8 @@ export const growOpened = async (opened, options) => await growInSpans(opened, o
 /** @param {OpenSource} opened @param {GrowOptions} options @returns {Promise<Grown>} */
 async function growHere (opened, options) {
   const { mode, outboard } = options
-  // Longer with every pair that comes, and not at once as long as a size says that nothing has proven yet.
-  const pairs = outboard && new PairList(0, outboard.groupLog)
+  // Of files and memory the size is known; what other sources say of theirs may be a claim, which takes no memory.
+  const pairs = outboard && new PairList(opened.shared ? opened.size ?? 0 : 0, outboard.groupLog)
   const tree = new TreeBuilder(mode, { groupLog: outboard?.groupLog, sink: pairs?.push })
   for await (const piece of worked(opened, options)) tree.update(piece)
   const root = tree.hash()

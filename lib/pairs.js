@@ -98,22 +98,26 @@ export class PairTable {
 export function reordered (bytes, size, groupLog, to) {
   const from = wordsIn(bytes)
   const words = new Uint32Array(from.length)
-  const isToPre = to === 'pre'
-
-  /** @param {number} pre @param {number} post  where the subtree's pairs begin in either order @param {number} groups  below it, at least 2 */
-  const move = (pre, post, groups) => {
-    const last = post + groups - 2
-    const target = (isToPre ? pre : last) * PAIR_WORDS
-    const source = (isToPre ? last : pre) * PAIR_WORDS
-    for (let i = 0; i < PAIR_WORDS; i++) words[target + i] = from[source + i]
-    const left = leftChunks(groups)
-    if (left > 1) move(pre + 1, post, left)
-    if (groups - left > 1) move(pre + left, post + left - 1, groups - left)
-  }
-
   const groups = groupCount(size, groupLog)
-  if (groups > 1) move(0, 0, groups)
+  if (groups > 1) move(from, words, to === 'pre', 0, 0, groups)
   return new Uint8Array(words.buffer)
+}
+
+/**
+ * The pairs of a subtree. No closure: that would take twice the time.
+ *
+ * @param {Uint32Array} from @param {Uint32Array} words @param {boolean} isToPre
+ * @param {number} pre @param {number} post  where its pairs begin in either order
+ * @param {number} groups  below it, 2 to 2^31: more pairs fit into no memory
+ */
+function move (from, words, isToPre, pre, post, groups) {
+  const last = post + groups - 2
+  const target = (isToPre ? pre : last) * PAIR_WORDS
+  const source = (isToPre ? last : pre) * PAIR_WORDS
+  for (let i = 0; i < PAIR_WORDS; i++) words[target + i] = from[source + i]
+  const left = 1 << (31 - Math.clz32(groups - 1))
+  if (left > 1) move(from, words, isToPre, pre + 1, post, left)
+  if (groups - left > 1) move(from, words, isToPre, pre + left, post + left - 1, groups - left)
 }
 
 /** Bytes as words: a view where they are aligned, else a copy. @param {Uint8Array} bytes */
