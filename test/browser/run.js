@@ -8,20 +8,29 @@ import { serve } from './server.js'
 const LONGEST = 15 * 60_000
 
 /**
- * The same suites under different answers of the server. `kernel` is what must be chosen there: test/browser/kernel.test.js asks. `grep` chooses
- * suites, as mocha does.
+ * The same suites under different answers of the server. `kernel` is what must be chosen there, and `workers` whether they must be started: the
+ * suites beside this file ask. `grep` chooses suites, as mocha does.
  */
 const PAGES = [
-  { name: 'a plain page', kernel: 'simd', headers: {} },
+  { name: 'a plain page', kernel: 'simd', workers: true, headers: {} },
   {
     name: 'an isolated page, where threads share memory',
     kernel: 'simd',
+    workers: true,
     headers: { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' },
     grep: '^(a page|several threads|workers) '
   },
   {
+    name: 'a page whose Content-Security-Policy refuses workers',
+    kernel: 'simd',
+    workers: false,
+    headers: { 'content-security-policy': "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'" },
+    grep: '^a page '
+  },
+  {
     name: 'a page whose Content-Security-Policy refuses WebAssembly',
     kernel: 'js',
+    workers: true,
     headers: { 'content-security-policy': "default-src 'self'; img-src data:" }
   }
 ]
@@ -31,9 +40,9 @@ const PAGES = [
  *
  * @returns {Promise<{ passes: number, pending: number, failures: number, errors: number }>} errors: those outside of tests
  */
-async function runPage (page, { kernel, headers, grep = '' }, scripts) {
+async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) {
   const { url, close } = await serve(scripts, headers)
-  const query = new URLSearchParams({ kernel, grep, effort: process.env.PROPERTY_EFFORT ?? 1 })
+  const query = new URLSearchParams({ kernel, workers, grep, effort: process.env.PROPERTY_EFFORT ?? 1 })
   let errors = 0
   let timer
   try {

@@ -1,0 +1,23 @@
+// Web Workers: a page that has them uses them, and one that may not have them hashes by itself.
+import { expect } from 'chai'
+import { closeWorkers, hash, hashStream } from '../../lib/index.js'
+import { createOutboard, createOutboardSync } from '../../encoder/index.js'
+import { same } from '../support/bytes.js'
+import { noise } from '../support/inputs.js'
+
+const hasWorkers = new URLSearchParams(globalThis.location.search).get('workers') === 'true'
+
+/** Has the page loaded the script of a worker? */
+const hasStarted = () => performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === '/worker.js')
+
+describe('a page', () => {
+  const bytes = noise(40_000_001, 3)
+  after(closeWorkers)
+
+  it(`hashes a large Blob ${hasWorkers ? 'on two threads' : 'on one thread, where workers are refused'}`, async () => {
+    expect(await hashStream(new Blob([bytes]), { threads: 2 })).to.deep.equal(hash(bytes))
+    const outboard = await createOutboard(new Blob([bytes]), { threads: 2 })
+    expect(same(outboard.bytes, createOutboardSync(bytes).bytes)).to.equal(true)
+    expect(hasStarted()).to.equal(hasWorkers)
+  })
+})
