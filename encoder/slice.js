@@ -5,7 +5,7 @@ import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { cut, cutSync } from '../lib/slicer.js'
-import { assertBytes, concat, describe, u64ToBytes } from '../lib/bytes.js'
+import { assertBytes, describe, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -34,13 +34,12 @@ import { toRanges } from '../lib/ranges.js'
 export function encodeSliceSync (bytes, outboard, ranges, options) {
   assertBytes('bytes', bytes)
   const { what, header, validated } = begin(outboard, ranges, options)
-  const windows = [header]
-  for (const window of cutSync(bytes, outboard, what)) {
+  const slice = cutSync(bytes, outboard, what, header.length, window => {
     const { fault } = validated(window)
     if (fault) throw fault
-    windows.push(window)
-  }
-  return concat(windows)
+  })
+  slice.set(header)
+  return slice
 }
 
 /**

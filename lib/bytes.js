@@ -21,7 +21,7 @@ export function assertBytes (name, value) {
 /** Such an array looks empty, and would be taken for an empty blob. Its own methods tell the difference. @param {Uint8Array} bytes */
 function isGone (bytes) {
   try {
-    bytes.keys()
+    bytes.fill(0) // of nothing; what looks idler than this is optimised away, and the check with it
     return false
   } catch {
     return true

@@ -4,6 +4,9 @@
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { TABLE, u32 } from './arena.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
+import { levelOf } from './tree.js'
+
+/** @import { Step } from './types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
 
@@ -41,6 +44,36 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
     }
     onLeaf(start + leaf * leafLen, at, leafLen)
   }
+}
+
+/**
+ * Goes through the steps of a subtree that a walk did not look into.
+ *
+ * @param {Step} subtree
+ * @param {number} leafLen
+ * @param {(parent: Step) => boolean} onPair  the same object each time; false ends it
+ * @param {(start: number, len: number) => boolean} onLeaf
+ * @returns {boolean} was it not ended?
+ */
+export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  const firstPost = post + 2 - leaves
+  /** @type {Step} */
+  const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, hasLeft: true, hasRight: true }
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    parent.start = start + leaf * leafLen
+    for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
+      parent.len = leafLen * 2 ** (level + 1)
+      parent.node = (parent.start + parent.len / 2) / CHUNK_LEN - 1
+      parent.level = levelOf(parent.node)
+      parent.post = firstPost + PAIRS_BEFORE[leaf] + 2 ** (level + 1) - 2
+      if (!onPair(parent)) return false
+      parent.pre++
+    }
+    if (!onLeaf(parent.start, leafLen)) return false
+  }
+  return true
 }
 
 /**

@@ -2,17 +2,20 @@
 // loops around it do.
 // Source: Bao spec, "Slice Format"; with chunk groups, as in bao-tree.
 
-import { CHUNK_LEN, PAIR_LEN } from './constants.js'
-import { ENTER, LEAF, Walk } from './walk.js'
+import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from './constants.js'
+import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairList } from './pairs.js'
+import { WINDOW_CHUNKS } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
+import { chunkCount } from './tree.js'
 import { truncated } from './errors.js'
+import { walkInto } from './perfect.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
-/** @import { Mode, PairSource, RandomAccess, SliceOutboard } from './types.js' */
+/** @import { Mode, PairSource, RandomAccess, SliceOutboard, Step } from './types.js' */
 
 /** Bytes of groups that are read for one window, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
@@ -35,23 +38,45 @@ export async function * cut (source, outboard, what, signal) {
     await untilAborted(outboard.prepare?.(slicer.nodes), signal)
     const bytes = []
     for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, end, signal))
-    yield slicer.emit(bytes)
+    const window = new Uint8Array(slicer.len)
+    yield window.subarray(0, slicer.emit(bytes, window, 0))
     if (slicer.fault) throw slicer.fault
   }
 }
 
 /**
- * The same from bytes that are at hand.
+ * The same from bytes that are at hand, into one piece of memory.
  *
  * @param {Uint8Array} source
  * @param {PairSource} outboard
  * @param {SliceOf} what
+ * @param {number} headerLen  bytes that are left free in front
+ * @param {(window: Uint8Array<ArrayBuffer>) => void} onWindow  sees each window as it is written; may throw
+ * @returns {Uint8Array<ArrayBuffer>} fresh
  */
-export function * cutSync (source, outboard, what) {
+export function cutSync (source, outboard, what, headerLen, onWindow) {
   const slicer = new Slicer(what, outboard)
+  // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
+  const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
+  const out = new Uint8Array(headerLen + Math.min(lenOf(what), most))
+  let at = headerLen
   while (slicer.plan()) {
-    yield slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)))
+    const end = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
+    onWindow(out.subarray(at, end))
     if (slicer.fault) throw slicer.fault
+    at = end
+  }
+  return out
+}
+
+/** Bytes of a slice. @param {SliceOf} what */
+function lenOf ({ size, groupLog, ranges }) {
+  const windows = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+  let len = 0
+  for (windows.begin(); ; windows.begin()) {
+    while (windows.next());
+    if (windows.count === 0) return len
+    len += windows.len
   }
 }
 
@@ -79,13 +104,16 @@ class Slicer {
 
   /** @param {SliceOf} what @param {PairSource} pairs */
   constructor ({ size, groupLog, ranges, mode }, pairs) {
-    this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
-    this.#behind = new Walk(size, groupLog, ranges)
+    this.#ahead = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+    this.#behind = new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS })
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size
     this.#mode = mode
     this.#pairs = pairs
   }
+
+  /** Bytes of the planned window. */
+  get len () { return this.#ahead.len }
 
   /** Looks ahead over the next window. @returns {boolean} false when everything has been written */
   plan () {
@@ -100,7 +128,8 @@ class Slicer {
         this.nodes.push(step.node)
         continue
       }
-      const group = this.#groupOf(step.start)
+      if (step.kind === SUBTREE) walkInto(step, this.#groupLen, parent => this.nodes.push(parent.node) > 0, () => true)
+      const group = this.#groupsOf(step)
       const extra = this.#extra(group)
       // Who wants a little of many groups gets them in many windows: memory does not follow what was asked for.
       if (windows.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
@@ -117,33 +146,45 @@ class Slicer {
    * Writes the planned window.
    *
    * @param {Uint8Array[]} bytes  of each of `spans`; fewer than asked for are a fault
-   * @returns {Uint8Array<ArrayBuffer>} fresh
+   * @param {Uint8Array} out  takes `len` bytes
+   * @param {number} at  from here on
+   * @returns {number} where it ends: earlier than planned at a fault
    */
-  emit (bytes) {
-    const out = new Uint8Array(this.#ahead.len)
-    let at = 0
+  emit (bytes, out, at) {
     const step = this.#behind
-    for (let steps = this.#ahead.count; steps > 0 && step.next(); steps--) {
-      if (step.kind === ENTER && step.isStored) {
-        if (!this.#pairs.copyPair(step, out, at)) {
-          this.fault = truncated({ node: step.node, wanted: PAIR_LEN, got: 0 })
-          return out.subarray(0, at)
-        }
-        at += PAIR_LEN
-        continue
+    const putPair = (/** @type {Step} */ parent) => {
+      if (!this.#pairs.copyPair(parent, out, at)) {
+        this.fault = truncated({ node: parent.node, wanted: PAIR_LEN, got: 0 })
+        return false
       }
-      const part = step.kind === LEAF ? this.#bytesOf(bytes, step.start, step.len) : this.#pairInGroup(bytes, step)
+      at += PAIR_LEN
+      return true
+    }
+    const putBytes = (/** @type {Uint8Array} */ part) => {
       out.set(part, at)
       at += part.length
-      if (this.fault) return out.subarray(0, at)
+      return this.fault === undefined
     }
-    return out
+    const putLeaf = (/** @type {number} */ start, /** @type {number} */ len) => putBytes(this.#bytesOf(bytes, start, len))
+
+    let isGood = true
+    for (let steps = this.#ahead.count; isGood && steps > 0 && step.next(); steps--) {
+      if (step.kind === LEAF) isGood = putLeaf(step.start, step.len)
+      else if (step.kind === SUBTREE) isGood = walkInto(step, this.#groupLen, putPair, putLeaf)
+      else isGood = step.isStored ? putPair(step) : putBytes(this.#pairInGroup(bytes, step))
+    }
+    return at
   }
 
   /** @param {number} start  any byte of the group @returns {Span} */
   #groupOf (start) {
     const from = Math.floor(start / this.#groupLen) * this.#groupLen
     return { start: from, end: Math.min(from + this.#groupLen, this.#size) }
+  }
+
+  /** All bytes that are needed for a leaf, a subtree, or a parent within a group. @param {Walk} step @returns {Span} */
+  #groupsOf (step) {
+    return step.kind === SUBTREE ? { start: step.start, end: step.start + step.len } : this.#groupOf(step.start)
   }
 
   /** Bytes that are needed for a group beyond those that are needed already. @param {Span} group  at or behind the ones before */

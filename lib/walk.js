@@ -44,7 +44,8 @@ export class Walk {
   isStored = false
   /**
    * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the group would have
-   * if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of pairs that stand before it.
+   * if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of pairs that stand before it; of a subtree that
+   * is not looked into, both are those of its topmost parent.
    */
   pre = -1
   post = -1
@@ -106,8 +107,9 @@ export class Walk {
     const isLeaf = chunks === 1 || (isWhole && chunks <= this.#groupChunks)
     if (isLeaf || (isWhole && chunks <= this.#subtreeChunks && this.#isWorthwhile(chunks))) {
       this.kind = isLeaf ? LEAF : SUBTREE
-      this.level = this.node = this.post = -1
+      this.level = this.node = -1
       this.pre = this.#pairsBefore[top] + this.#parentsAbove[top]
+      this.post = isLeaf ? -1 : this.#pairsBefore[top] + chunks / this.#groupChunks - 2
       this.isStored = this.hasLeft = this.hasRight = false
       return true
     }
