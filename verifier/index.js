@@ -3,3 +3,4 @@
 export { SliceVerifier, decode, verifySlice } from './slice.js'
 export { VerifiedReader } from './reader.js'
 export { verifyStream, verifyTransform } from './stream.js'
+export { validOutboardRanges, validRanges } from './valid.js'

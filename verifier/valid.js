@@ -1,0 +1,142 @@
+// Audits: what of a blob, or of its outboard, is still right. Nothing here throws because something is wrong: it is left out of the answer.
+
+import { HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
+import { Audit } from '../lib/audit.js'
+import { PairAudit } from '../lib/pair-audit.js'
+import { ChunkRanges, toRanges } from '../lib/ranges.js'
+import { PIECE_LEN, turn, untilAborted } from '../lib/reading.js'
+import { SpanReader } from '../lib/spans.js'
+import { assertBytesOf, assertInteger, describe } from '../lib/bytes.js'
+import { modeOf } from '../lib/hasher.js'
+import { toRandomAccess } from '../lib/source.js'
+
+/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { RangesLike } from '../lib/ranges.js' */
+
+/** Milliseconds of work after which timers, aborts and the screen have their turn. */
+const TURN_MS = 12
+
+/**
+ * The chunks that are right in the source and that the outboard's pairs prove, up to the root. What is looked at are whole chunk groups of
+ * the outboard: a wrong byte loses its group, a wrong or missing pair everything below it, and a source that is too short what it lacks.
+ * Memory holds a window.
+ *
+ *     const valid = await validRanges('movie.mp4', outboard)
+ *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the blob, as far as it is there
+ * @param {SliceOutboard} outboard  whose root is believed, and nothing else
+ * @param {RangesLike} [ranges]  what to look at, rounded to groups; everything unless told
+ * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
+ * @returns {Promise<ChunkRanges>} bounded by the blob's chunks. Of the empty blob nothing: it has no byte that could be right
+ * @throws what the source or the outboard throws while it is read
+ */
+export async function validRanges (source, outboard, ranges, { key, signal, onProgress } = {}) {
+  const what = begin(outboard, ranges, key)
+  signal?.throwIfAborted()
+  const blob = await toRandomAccess(source)
+  try {
+    const audit = new Audit(what, outboard)
+    const overlaps = typeof source === 'string' || source instanceof URL || source instanceof Blob
+    const reader = new SpanReader(blob, what.ranges.toBytes(what.size), { signal, overlaps })
+    return await run(audit, what, outboard, { signal, onProgress, type: 'baobox:valid' }, async way => {
+      if (audit.large !== undefined) {
+        const [{ start, end }] = audit.spans
+        for (let at = start; at < end; at += PIECE_LEN) {
+          audit.large.update(await reader.read(at, Math.min(at + PIECE_LEN, end)))
+          await way()
+        }
+        return audit.check([])
+      }
+      const bytes = []
+      for (const { start, end } of audit.spans) bytes.push(await reader.read(start, end))
+      audit.check(bytes)
+    })
+  } finally {
+    if (signal?.aborted) Promise.resolve(blob.close()).catch(() => {})
+    else await blob.close()
+  }
+}
+
+/**
+ * The chunks whose pairs are right up to the root. The bytes of the blob are not looked at, so they may be wrong or missing. A blob of one
+ * group has no pairs: nothing is wrong with them.
+ *
+ * @param {SliceOutboard} outboard  whose root is believed, and nothing else
+ * @param {RangesLike} [ranges]  what to look at, rounded to groups; everything unless told
+ * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid-outboard`, in bytes of the blob
+ * @returns {Promise<ChunkRanges>} bounded by the blob's chunks; of the empty blob nothing
+ * @throws what the outboard throws while it is read
+ */
+export async function validOutboardRanges (outboard, ranges, { key, signal, onProgress } = {}) {
+  const what = begin(outboard, ranges, key)
+  signal?.throwIfAborted()
+  const audit = new PairAudit(what, outboard)
+  return run(audit, what, outboard, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
+}
+
+/** @param {SliceOutboard} outboard @param {RangesLike} [like] @param {Uint8Array} [key] */
+function begin (outboard, like, key) {
+  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  const { root, size, groupLog } = outboard
+  assertBytesOf('outboard.root', root, HASH_LEN)
+  assertInteger('outboard.size', size)
+  assertInteger('outboard.groupLog', groupLog, 0, MAX_GROUP_LOG)
+  const wanted = toRanges(like).canonical(size).roundToGroups(groupLog).canonical(size)
+  return { root, size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
+}
+
+/**
+ * Window by window.
+ *
+ * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {SliceOutboard} outboard
+ * @param {ProgressOptions & { type: string }} options
+ * @param {(way: () => Promise<void>) => Promise<void>} look  at the planned window; long ones give way meanwhile
+ * @returns {Promise<ChunkRanges>}
+ */
+async function run (audit, what, outboard, { signal, onProgress, type }, look) {
+  const way = givingWay(signal)
+  const progress = new Progress(what.ranges, what.size)
+  while (audit.plan()) {
+    if (audit.nodes.length > 0) await untilAborted(outboard.prepare?.(audit.nodes), signal)
+    await look(way)
+    onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total } })
+    await way()
+  }
+  return audit.valid
+}
+
+/** How much of what is looked at stands before a place. */
+class Progress {
+  #spans
+  #passed = 0
+  #at = 0
+  total
+
+  /** @param {ChunkRanges} ranges @param {number} size */
+  constructor (ranges, size) {
+    this.#spans = ranges.toBytes(size)
+    this.total = this.#spans.reduce((sum, [start, end]) => sum + end - start, 0)
+  }
+
+  /** @param {number} place  at or behind the one before */
+  upTo (place) {
+    for (; this.#at < this.#spans.length && this.#spans[this.#at][1] <= place; this.#at++) {
+      this.#passed += this.#spans[this.#at][1] - this.#spans[this.#at][0]
+    }
+    const [start] = this.#spans[this.#at] ?? [place]
+    return this.#passed + Math.max(0, place - start)
+  }
+}
+
+/** Lets the event loop have its turn, when it is time. @param {AbortSignal} [signal] */
+function givingWay (signal) {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since >= TURN_MS) {
+      await turn()
+      since = performance.now()
+    }
+    signal?.throwIfAborted()
+  }
+}
