@@ -1,0 +1,97 @@
+// What is tried beside bao: sizes and spans around every border, and what can be damaged.
+import { leftLen } from '../support/twin/blake3.js'
+import { flipped } from '../support/bytes.js'
+import { selected } from '../support/twin/tree.js'
+
+/** @import { Span } from './program.js' */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export const SIZES = [
+  0, 1, KIB - 1, KIB, KIB + 1, 2 * KIB - 1, 2 * KIB, 2 * KIB + 1, 3 * KIB - 1, 3 * KIB, 3 * KIB + 1,
+  16 * KIB - 1, 16 * KIB, 16 * KIB + 1, MIB + 17
+]
+
+/** Borders of chunks, of groups and of the blob, and what lies beyond them. @param {number} size @returns {Span[]} */
+export function spansOf (size) {
+  const starts = new Set([0, 1, KIB - 1, KIB, KIB + 1, 2 * KIB, size >>> 1, size - 1, size, size + 1, size + 5000].filter(start => start >= 0))
+  const counts = new Set([0, 1, KIB, KIB + 1, 16 * KIB, size])
+  return [
+    ...[...starts].flatMap(start => [...counts].map(count => ({ start, count }))),
+    { start: Number.MAX_SAFE_INTEGER - 1, count: 1 }
+  ]
+}
+
+/** The same in our terms. @param {Span} span */
+export const rangesOf = ({ start, count }) => ({ start, end: start + count })
+
+/** The bytes that are asked for. @param {Uint8Array} blob @param {Span} span */
+export const wantedOf = (blob, { start, count }) => blob.subarray(start, start + count)
+
+/**
+ * A damaged slice, and how many chunks stood before the damage: those must come out, and no more.
+ *
+ * @typedef {{ what: string, bytes: Uint8Array, chunksBefore?: number }} Damaged  no number where the header is damaged
+ */
+
+/**
+ * A bit flipped in each byte of the header, and at both ends of every pair and chunk; the end cut off there.
+ *
+ * @param {Uint8Array} slice  or an encoding
+ * @param {number} size  of the blob
+ * @param {Span} span
+ * @param {number} most  of the flips and of the cuts: evenly spread if there were more
+ * @returns {Generator<Damaged>}
+ */
+export function * damagedOf (slice, size, span, most) {
+  for (let at = 0; at < 8; at++) yield { what: `byte ${at} of the header`, bytes: flipped(slice, at, 1 << at) }
+  for (const at of [0, 7]) yield { what: `cut to ${at}`, bytes: slice.slice(0, at), chunksBefore: 0 }
+
+  const parts = partsOf(size, span)
+  for (const { at, len, chunksBefore } of spread(parts, most)) {
+    for (const offset of new Set([at, at + len - 1])) yield { what: `byte ${offset}`, bytes: flipped(slice, offset, 0x40), chunksBefore }
+  }
+  for (const { at, len, chunksBefore } of spread(parts, most)) {
+    for (const to of new Set([at, at + len - 1])) yield { what: `cut to ${to}`, bytes: slice.slice(0, to), chunksBefore }
+  }
+}
+
+/**
+ * Where the pairs and chunks of a slice lie.
+ *
+ * @param {number} size @param {Span} span
+ * @returns {{ at: number, len: number, chunksBefore: number }[]}
+ */
+function partsOf (size, { start, count }) {
+  const chosen = selected(size, [Math.floor(start / KIB), Math.ceil((start + Math.max(count, 1)) / KIB)])
+  const parts = []
+  let at = 8
+  let chunksBefore = 0
+  const visit = (from, to) => {
+    const isChunk = to - from <= KIB
+    if (isChunk ? !chosen.has(from / KIB) : !isAnyIn(chosen, from / KIB, to / KIB)) return
+    const len = isChunk ? to - from : 64
+    if (len > 0) parts.push({ at, len, chunksBefore })
+    at += len
+    if (isChunk) {
+      chunksBefore++
+      return
+    }
+    const split = from + leftLen(to - from)
+    visit(from, split)
+    visit(split, to)
+  }
+  visit(0, size)
+  return parts
+}
+
+/** @param {Set<number>} chosen @param {number} first @param {number} end */
+function isAnyIn (chosen, first, end) {
+  for (let chunk = first; chunk < end; chunk++) if (chosen.has(chunk)) return true
+  return false
+}
+
+/** @template T @param {T[]} items @param {number} most */
+const spread = (items, most) =>
+  items.length <= most ? items : Array.from({ length: most }, (_, i) => items[Math.floor(i * (items.length - 1) / (most - 1))])
