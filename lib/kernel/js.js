@@ -1,34 +1,53 @@
 // The JavaScript kernel: the twin of simd.js over the same memory, for places that refuse WebAssembly.
-// The state and the message live in local variables, and the round is written once.
-// Source: BLAKE3 paper 2.2. The contract is `Kernel` in types.d.ts.
+// The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT, SCHEDULE } from '../constants.js'
-import { BLOCK, CV, CVS, CVS_TABLE, KEY, OUT, u32, u8 } from '../arena.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../constants.js'
+import { BLOCK, CVS, CVS_TABLE, KEY, u8 } from '../arena.js'
 
 /** @import { Kernel } from '../types.js' */
 
-const ROUNDS = SCHEDULE.length
-const [IV0, IV1, IV2, IV3] = IV
+/**
+ * The arena as signed words, which is what the bit operators give: an unsigned word from 2^31 on would not stay a 32-bit integer.
+ * A constant of this very module, because V8 compiles its address and length in; of an imported one it loads them.
+ */
+const words = new Int32Array(u8.buffer)
+const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
 
 /**
- * All parameters but the lengths, counters and flags are word indices into the arena. Writes 16 words when `whole`, else 8.
+ * Compresses blocks that follow one another, each from the chaining value that the one before gave. All places are word indices.
  *
- * @param {number} cv @param {number} block @param {number} len bytes @param {number} flags
- * @param {number} counterLo @param {number} counterHi @param {number} out @param {boolean} whole
+ * State, message and chaining value stay in local variables. The seven rounds are written out, so that the message stays where it is and
+ * each round names the words it takes (SCHEDULE in constants.js); a loop over one round would move all sixteen six times.
+ *
+ * @param {number} cv  where the first chaining value stands
+ * @param {number} block  where the blocks stand
+ * @param {number} last  where the last of them stands, which may be somewhere else, with zeros behind its bytes
+ * @param {number} len  bytes of all blocks: 64 in each but the last
+ * @param {number} firstFlags  of the first block
+ * @param {number} flags  of the others
+ * @param {number} endFlags  what the last one gets as well
+ * @param {number} counterLo @param {number} counterHi
+ * @param {number} out  written: 8 words, the last chaining value
+ * @param {boolean} isWhole  16 words are written instead; for a single block only
  */
-function compress (cv, block, len, flags, counterLo, counterHi, out, whole) {
-  let m0 = u32[block] | 0; let m1 = u32[block + 1] | 0; let m2 = u32[block + 2] | 0; let m3 = u32[block + 3] | 0
-  let m4 = u32[block + 4] | 0; let m5 = u32[block + 5] | 0; let m6 = u32[block + 6] | 0; let m7 = u32[block + 7] | 0
-  let m8 = u32[block + 8] | 0; let m9 = u32[block + 9] | 0; let m10 = u32[block + 10] | 0; let m11 = u32[block + 11] | 0
-  let m12 = u32[block + 12] | 0; let m13 = u32[block + 13] | 0; let m14 = u32[block + 14] | 0; let m15 = u32[block + 15] | 0
+function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo, counterHi, out, isWhole) {
+  let s0 = words[cv]; let s1 = words[cv + 1]; let s2 = words[cv + 2]; let s3 = words[cv + 3]
+  let s4 = words[cv + 4]; let s5 = words[cv + 5]; let s6 = words[cv + 6]; let s7 = words[cv + 7]
 
-  let s0 = u32[cv] | 0; let s1 = u32[cv + 1] | 0; let s2 = u32[cv + 2] | 0; let s3 = u32[cv + 3] | 0
-  let s4 = u32[cv + 4] | 0; let s5 = u32[cv + 5] | 0; let s6 = u32[cv + 6] | 0; let s7 = u32[cv + 7] | 0
-  let s8 = IV0 | 0; let s9 = IV1 | 0; let s10 = IV2 | 0; let s11 = IV3 | 0
-  let s12 = counterLo | 0; let s13 = counterHi | 0; let s14 = len | 0; let s15 = flags | 0
+  for (let blockFlags = firstFlags; ; blockFlags = flags, block += BLOCK_LEN / 4, len -= BLOCK_LEN) {
+    const isLast = len <= BLOCK_LEN
+    if (isLast) block = last
 
-  for (let round = 0; ;) {
-    // Columns.
+    const m0 = words[block]; const m1 = words[block + 1]; const m2 = words[block + 2]; const m3 = words[block + 3]
+    const m4 = words[block + 4]; const m5 = words[block + 5]; const m6 = words[block + 6]; const m7 = words[block + 7]
+    const m8 = words[block + 8]; const m9 = words[block + 9]; const m10 = words[block + 10]; const m11 = words[block + 11]
+    const m12 = words[block + 12]; const m13 = words[block + 13]; const m14 = words[block + 14]; const m15 = words[block + 15]
+
+    let s8 = IV0; let s9 = IV1; let s10 = IV2; let s11 = IV3
+    let s12 = counterLo | 0; let s13 = counterHi | 0
+    let s14 = isLast ? len : BLOCK_LEN; let s15 = isLast ? blockFlags | endFlags : blockFlags
+
+    // Round 1: four columns, then four diagonals, two lines each.
     s0 = (s0 + s4 + m0) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
     s0 = (s0 + s4 + m1) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
     s1 = (s1 + s5 + m2) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
@@ -37,7 +56,6 @@ function compress (cv, block, len, flags, counterLo, counterHi, out, whole) {
     s2 = (s2 + s6 + m5) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
     s3 = (s3 + s7 + m6) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
     s3 = (s3 + s7 + m7) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
-    // Diagonals.
     s0 = (s0 + s5 + m8) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
     s0 = (s0 + s5 + m9) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
     s1 = (s1 + s6 + m10) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
@@ -47,53 +65,162 @@ function compress (cv, block, len, flags, counterLo, counterHi, out, whole) {
     s3 = (s3 + s4 + m14) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
     s3 = (s3 + s4 + m15) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
 
-    if (++round === ROUNDS) break
-    // The permutation of the message, as its two cycles of moves.
-    let first = m0; m0 = m2; m2 = m3; m3 = m10; m10 = m12; m12 = m9; m9 = m11; m11 = m5; m5 = first
-    first = m1; m1 = m6; m6 = m4; m4 = m7; m7 = m13; m13 = m14; m14 = m15; m15 = m8; m8 = first
-  }
+    // Round 2.
+    s0 = (s0 + s4 + m2) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m6) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m3) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m10) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m7) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m0) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m4) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m13) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m1) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m11) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m12) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m5) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m9) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m14) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m15) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m8) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
 
-  if (whole) {
-    u32[out + 8] = s8 ^ u32[cv]; u32[out + 9] = s9 ^ u32[cv + 1]; u32[out + 10] = s10 ^ u32[cv + 2]; u32[out + 11] = s11 ^ u32[cv + 3]
-    u32[out + 12] = s12 ^ u32[cv + 4]; u32[out + 13] = s13 ^ u32[cv + 5]; u32[out + 14] = s14 ^ u32[cv + 6]; u32[out + 15] = s15 ^ u32[cv + 7]
+    // Round 3.
+    s0 = (s0 + s4 + m3) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m4) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m10) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m12) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m13) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m2) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m7) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m14) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m6) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m5) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m9) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m0) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m11) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m15) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m8) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m1) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 4.
+    s0 = (s0 + s4 + m10) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m7) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m12) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m9) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m14) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m3) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m13) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m15) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m4) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m0) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m11) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m2) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m5) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m8) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m1) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m6) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 5.
+    s0 = (s0 + s4 + m12) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m13) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m9) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m11) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m15) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m10) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m14) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m8) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m7) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m2) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m5) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m3) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m0) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m1) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m6) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m4) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 6.
+    s0 = (s0 + s4 + m9) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m14) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m11) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m5) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m8) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m12) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m15) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m1) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m13) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m3) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m0) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m10) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m2) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m6) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m4) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m7) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 7.
+    s0 = (s0 + s4 + m11) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m15) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m5) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m0) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m1) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m9) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m8) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m6) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m14) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m10) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m2) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m12) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m3) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m4) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m7) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m13) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    s0 ^= s8; s1 ^= s9; s2 ^= s10; s3 ^= s11; s4 ^= s12; s5 ^= s13; s6 ^= s14; s7 ^= s15
+    if (!isLast) continue
+
+    if (isWhole) {
+      words[out + 8] = s8 ^ words[cv]; words[out + 9] = s9 ^ words[cv + 1]; words[out + 10] = s10 ^ words[cv + 2]; words[out + 11] = s11 ^ words[cv + 3]
+      words[out + 12] = s12 ^ words[cv + 4]; words[out + 13] = s13 ^ words[cv + 5]; words[out + 14] = s14 ^ words[cv + 6]; words[out + 15] = s15 ^ words[cv + 7]
+    }
+    words[out] = s0; words[out + 1] = s1; words[out + 2] = s2; words[out + 3] = s3
+    words[out + 4] = s4; words[out + 5] = s5; words[out + 6] = s6; words[out + 7] = s7
+    return
   }
-  u32[out] = s0 ^ s8; u32[out + 1] = s1 ^ s9; u32[out + 2] = s2 ^ s10; u32[out + 3] = s3 ^ s11
-  u32[out + 4] = s4 ^ s12; u32[out + 5] = s5 ^ s13; u32[out + 6] = s6 ^ s14; u32[out + 7] = s7 ^ s15
 }
 
-/** A short block is compressed from a copy with zeros behind it. @param {number} at @param {number} len @returns {number} */
+/**
+ * Where a block can be read as 16 words, as a word index. A short one is copied, with zeros behind it: word by word, because for so few
+ * a call of `copyWithin` and one of `fill` cost more than the loop.
+ *
+ * @param {number} at  in bytes
+ * @param {number} len  0 to 64
+ * @returns {number}
+ */
 function padded (at, len) {
-  if (len === BLOCK_LEN) return at
-  u8.copyWithin(BLOCK, at, at + len)
-  u8.fill(0, BLOCK + len, BLOCK + BLOCK_LEN)
-  return BLOCK
+  if (len === BLOCK_LEN) return at >> 2
+  for (let i = 0; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 4 * i < len ? words[(at >> 2) + i] : 0
+  for (let end = len; end % 4 !== 0; end++) u8[BLOCK + end] = 0 // the bytes of the last word that are not the input's
+  return BLOCK / 4
 }
 
 /** @type {Kernel['compressChunk']} */
 function compressChunk (input, len, flags, endFlags, counterLo, counterHi, out) {
-  let cv = KEY / 4
-  let blockFlags = flags | CHUNK_START
-  for (; len > BLOCK_LEN; len -= BLOCK_LEN, input += BLOCK_LEN) {
-    compress(cv, input >> 2, BLOCK_LEN, blockFlags, counterLo, counterHi, CV / 4, false)
-    cv = CV / 4
-    blockFlags = flags
-  }
-  compress(cv, padded(input, len) >> 2, len, blockFlags | endFlags, counterLo, counterHi, out >> 2, false)
+  const before = Math.max(0, len - 1) & -BLOCK_LEN
+  const last = padded(input + before, len - before)
+  compress(KEY / 4, input >> 2, last, len, flags | CHUNK_START, flags, endFlags, counterLo, counterHi, out >> 2, false)
 }
 
 /** @type {Kernel['compressBlock']} */
 function compressBlock (cv, block, len, flags, counterLo, counterHi, out) {
-  compress(cv >> 2, padded(block, len) >> 2, len, flags, counterLo, counterHi, OUT / 4, true)
-  if (out !== OUT) u8.copyWithin(out, OUT, OUT + BLOCK_LEN)
+  const at = padded(block, len)
+  compress(cv >> 2, at, at, len, flags, flags, 0, counterLo, counterHi, out >> 2, true)
 }
 
 /** @type {Kernel['compressMany']} */
 function compressMany (table, count, lastLen, flags, counterLo, counterHi, out) {
   const isParent = (flags & PARENT) !== 0
   for (let i = 0; i < count; i++, out += HASH_LEN) {
-    const input = u32[(table >> 2) + i]
+    const input = words[(table >> 2) + i]
     if (isParent) {
-      compress(KEY / 4, input >> 2, BLOCK_LEN, flags, 0, 0, out >> 2, false)
+      compress(KEY / 4, input >> 2, input >> 2, BLOCK_LEN, flags, flags, 0, 0, 0, out >> 2, false)
     } else {
       compressChunk(input, i === count - 1 ? lastLen : CHUNK_LEN, flags, CHUNK_END, counterLo, counterHi, out)
       counterLo = (counterLo + 1) >>> 0
@@ -114,5 +241,13 @@ function reduce (count, flags, downTo) {
   }
 }
 
+/** @type {Kernel['gather']} */
+function gather (table, count, out) {
+  for (let i = 0; i < count; i++, out += CHUNK_LEN) {
+    const at = words[(table >> 2) + i]
+    u8.copyWithin(out, at, at + CHUNK_LEN)
+  }
+}
+
 /** @type {Kernel} */
-export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce }
+export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather }
