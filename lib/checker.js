@@ -6,13 +6,14 @@
 
 import { CHUNK_LEN, HASH_LEN } from './constants.js'
 import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
-import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, WINDOW_CHUNKS, u32, u8 } from './arena.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u32, u8 } from './arena.js'
 import { Pending } from './pending.js'
 import { TreeBuilder } from './builder.js'
 import { Walk } from './walk.js'
 import { enter, whileLent, wordsOf } from './mode.js'
 import { forEachStep, hashEncoded } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
+import { kernel } from './kernel/index.js'
 import { leafMismatch, parentMismatch, truncated } from './errors.js'
 
 /** @import { BelievedSink, Mode } from './types.js' */
@@ -196,10 +197,16 @@ export class Checker {
     const subtree = this.#plan.subtreeAt(step)
     const cv = hashEncoded(subtree, at, this.#mode.flags)
     if (cv === undefined || !this.#isPromised(cv)) return false
-    forEachStep(subtree,
-      (node, pairAt) => this.#sink.pair?.(node, at + pairAt),
-      (start, leafAt, len) => run.add(start, at + leafAt, len))
     this.#depth--
+    const { start, len, leafLen } = subtree
+    if (this.#sink.pair === undefined) {
+      kernel.gather(TABLE, len / CHUNK_LEN, at)
+      run.add(start, at, len)
+    } else {
+      forEachStep(subtree,
+        (node, pairAt) => this.#sink.pair?.(node, at + pairAt),
+        (leafStart, leafAt) => run.add(leafStart, at + leafAt, leafLen))
+    }
     return true
   }
 

@@ -17,6 +17,8 @@ export interface Kernel {
    * up as it is. Each level begins behind the one below it, which takes up whole pairs.
    */
   reduce (count: number, flags: number, downTo: number): void
+  /** Brings whole chunks together: `count` of them, each from the place that the table names to one at or before it. */
+  gather (table: number, count: number, out: number): void
   /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */
   compressChunk (input: number, len: number, flags: number, endFlags: number, counterLo: number, counterHi: number, out: number): void
   /** All 64 bytes that one compression gives. Bytes of the block from `len` on count as zero. */

@@ -16,7 +16,8 @@ const undecided = {
   compressMany: (...args) => choose().compressMany(...args),
   compressChunk: (...args) => forFew().compressChunk(...args),
   compressBlock: (...args) => forFew().compressBlock(...args),
-  reduce: (...args) => choose().reduce(...args)
+  reduce: (...args) => choose().reduce(...args),
+  gather: (...args) => choose().gather(...args)
 }
 
 /** The kernel of this thread. */

@@ -1,5 +1,6 @@
 // The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
-// `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window.
+// `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window,
+// and `gather` copies.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
@@ -82,7 +83,7 @@ const placeOfWord = i => {
  * @param {Local[]} from
  * @returns {Code}
  */
-const gather = (places, from) => {
+const pick = (places, from) => {
   const [first, second = first, third] = [...new Set(places.map(place => place.vector))]
   const two = i32x4.shuffle(from[first].get, from[second].get,
     places.map(({ vector, lane }) => vector === first ? lane : vector === second ? 4 + lane : 0))
@@ -116,7 +117,7 @@ const oneBlock = local => {
   const compress = (at, len, lo, hi, flags) => [
     words.map((row, i) => row.set(v128.load(at, 16 * i))),
     when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
-    message.map((vector, i) => vector.set(gather(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
+    message.map((vector, i) => vector.set(pick(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
     c.set(v128.const(IV.subarray(0, 4))),
     d.set(i32x4.replaceLane(i32x4.replaceLane(i32x4.replaceLane(i32x4.splat(lo), 1, hi), 2, len), 3, flags)),
     round.set(i32.const(SCHEDULE.length)),
@@ -125,7 +126,7 @@ const oneBlock = local => {
       turn(a, 3), turn(c, 1), turn(d, 2),
       mix(masks, [{ a, b, c, d, x: xDiagonal.get, y: yDiagonal.get }]),
       turn(a, 1), turn(c, 3), turn(d, 2),
-      words.map((row, i) => row.set(gather(MESSAGE_VECTORS[i].map(word => placeOfWord(PERMUTATION[word])), message))),
+      words.map((row, i) => row.set(pick(MESSAGE_VECTORS[i].map(word => placeOfWord(PERMUTATION[word])), message))),
       message.map((vector, i) => vector.set(words[i].get))
     ], round.tee(i32.sub(round.get, i32.const(1))))
   ]
@@ -327,6 +328,24 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   return [at.set(i32.const(CVS)), when(isMore, loopWhile(joinLevel, isMore))]
 })
 
+const gather = () => func('gather', 3, ([table, count, out], local) => {
+  const at = local('i32')
+  const end = local('i32')
+  const words = [0, 1, 2, 3].map(() => local('v128'))
+  return loopWhile([
+    at.set(i32.load(table.get)),
+    end.set(i32.add(at.get, i32.const(CHUNK_LEN))),
+    loopWhile([
+      words.map((word, i) => word.set(v128.load(at.get, 16 * i))),
+      words.map((word, i) => v128.store(out.get, word.get, 16 * i)),
+      out.set(i32.add(out.get, i32.const(BLOCK_LEN))),
+      at.set(i32.add(at.get, i32.const(BLOCK_LEN)))
+    ], i32.ltS(at.get, end.get)),
+    table.set(i32.add(table.get, i32.const(4))),
+    count.set(i32.sub(count.get, i32.const(1)))
+  ], i32.gtS(count.get, i32.const(0)))
+})
+
 /**
  * Assembles and compiles the kernel.
  *
@@ -336,7 +355,7 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce()])
+  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather()])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }
