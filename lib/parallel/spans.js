@@ -20,7 +20,7 @@ import { turn, untilAborted } from '../reading.js'
 /** @typedef {{ pool?: Pool, spanLen?: number }} SpanOptions  for tests: other workers; shorter spans, of a power of two of chunks, in bytes */
 
 /** Bytes of a span. */
-const SPAN_LEN = 1 << 22
+const SPAN_LEN = 1 << 23
 /** Spans that a worker has in hand: one to hash, and one so that it never waits for us. */
 const DEPTH = 2
 /** Bytes from which on `auto` is more than one thread: as many spans as two workers take in hand. */

@@ -10,6 +10,7 @@ export const LEFT_OUT = {
   'slow/': 'minutes long, and measures memory as Node.js counts it',
   'lib/buffers.test.js': 'Buffer belongs to Node.js',
   'lib/files.test.js': 'files',
+  'lib/workers.test.js': 'threads of Node.js',
   'encoder/files.test.js': 'files',
   'verifier/files.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
