@@ -1,22 +1,25 @@
 // An audit: which leaves of a blob are right, and can be proven with the pairs at hand. It says what it needs and never reads.
 //
-// It lays a window out as its encoding would be, so everything is hashed as for a slice: side by side, before any of it is believed. Unlike
-// the checker it goes on after a fault: what is below a wrong parent is lost, and nothing else. Semantics as bao-tree's `valid_ranges`.
+// It lays a window out as its encoding would be, so that all of it is hashed as for a slice: side by side, before any of it is believed.
+// Unlike the checker it goes on after a fault: what is below a wrong parent is lost, and nothing else. Semantics as bao-tree's `valid_ranges`.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
-import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, WINDOW_CHUNKS, u8 } from './arena.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u32, u8 } from './arena.js'
 import { Findings } from './findings.js'
 import { Promised } from './promised.js'
 import { TreeBuilder } from './builder.js'
 import { Walk } from './walk.js'
+import { cvsOf, hashPointed, reduce } from './window.js'
 import { enter } from './mode.js'
-import { forEachStep, hashEncoded } from './perfect.js'
+import { forEachStep } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
 import { levelOf, placeOf } from './tree.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
-/** @import { Mode, PairSource, Step } from './types.js' */
+/** @import { Mode, SliceOutboard, Step } from './types.js' */
+
+const PAIR_WORDS = PAIR_LEN / 4
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} AuditOf  `ranges`: whole groups, canonical */
@@ -32,7 +35,8 @@ export class Audit {
   /** Where the window ends in the blob. */
   #end = 0
   /** The window's pairs, one after the other, and what could not be had. */
-  #memory = new Uint8Array(0)
+  #memory = new Uint8Array(INPUT_LEN)
+  #words = new Uint32Array(this.#memory.buffer)
   #missingNodes = /** @type {Set<number>} */ (new Set())
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
@@ -42,7 +46,7 @@ export class Audit {
   /** Of a leaf that does not fit into the arena, and comes in pieces: its tree. @type {TreeBuilder | undefined} */
   large
 
-  /** @param {AuditOf} what @param {PairSource} pairs */
+  /** @param {AuditOf} what @param {SliceOutboard} pairs */
   constructor (what, pairs) {
     this.#what = what
     this.#pairs = pairs
@@ -89,7 +93,7 @@ export class Audit {
   #goOn () {
     if (!this.#findings.isFar(this.#end)) return this.#plan.fill()
     const { root, ranges } = this.#what
-    this.#plan = planOf({ ...this.#what, ranges: this.#findings.restOf(ranges) })
+    this.#plan = planOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
     this.#promised = new Promised(root)
     this.#isAtRoot = true
   }
@@ -103,7 +107,7 @@ export class Audit {
       }
       const end = this.#end = places[i] + spans[i]
       if (this.#isLost(i)) continue
-      if (kinds[i] === IS_SUBTREE) forEachStep(this.#plan.subtreeAt(i), node => this.nodes.push(node), () => {})
+      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) forEachStep(this.#plan.subtreeAt(i), node => this.nodes.push(node), () => {})
       const last = this.spans.at(-1)
       if (last?.end === places[i]) last.end = end
       else this.spans.push({ start: places[i], end })
@@ -120,17 +124,16 @@ export class Audit {
   #checkWindow (bytes) {
     this.#fetch()
     enter(this.#what.mode)
-    this.#layOut(bytes)
+    this.#layOut(bytes, 0, INPUT, 0)
     this.#hash(0, INPUT)
-    this.#compare()
+    this.#compare(bytes)
     this.#isAtRoot = false
   }
 
-  /** Whoever keeps the pairs may hash meanwhile: the arena is not touched yet. */
+  /** The window's pairs in their order. Whoever keeps them may hash meanwhile: the arena is not touched yet. */
   #fetch () {
     const { size, groupLog } = this.#what
     const { kinds, places } = this.#plan
-    if (this.#memory.length < this.#plan.count * PAIR_LEN + this.nodes.length * PAIR_LEN) this.#memory = new Uint8Array(2 * PAIR_LEN * (this.#plan.count + this.nodes.length))
     let at = 0
     /** @param {Step} step */
     const fetch = step => {
@@ -138,41 +141,33 @@ export class Audit {
       at += PAIR_LEN
     }
     for (let i = 0; i < kinds.length; i++) {
-      if (kinds[i] === IS_LEAF) continue
-      if (this.#isLost(i)) {
-        if (kinds[i] & IS_PARENT) at += PAIR_LEN
-      } else if (kinds[i] & IS_PARENT) {
-        fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
-      } else {
-        forEachParent(this.#plan.subtreeAt(i), size, groupLog, fetch)
-      }
+      if (this.#isLost(i)) at += this.#pairsOf(i) * PAIR_LEN
+      else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
+      else if (kinds[i] === IS_SUBTREE) forEachParent(this.#plan.subtreeAt(i), size, groupLog, fetch)
     }
   }
 
-  /** Brings pairs and bytes to INPUT, as they stand in an encoding. What is lost keeps its place. @param {Uint8Array[]} bytes */
-  #layOut (bytes) {
+  /**
+   * Brings pairs and bytes to the arena, as they stand in an encoding; but the bytes of a subtree side by side. What is lost keeps its place.
+   *
+   * @param {Uint8Array[]} bytes  of `spans`
+   * @param {number} from  step, and those behind it
+   * @param {number} at  in the arena
+   * @param {number} pair  place of the next pair in the window
+   */
+  #layOut (bytes, from, at, pair) {
     const { kinds, places, spans, lens } = this.#plan
-    let from = 0
-    let span = 0
-    let to = INPUT
-    /** @param {number} at */
-    const pair = at => {
-      for (let i = 0; i < PAIR_LEN; i++) u8[at + i] = this.#memory[from + i]
-      from += PAIR_LEN
-    }
-    /** @param {number} start @param {number} at @param {number} len */
-    const leaf = (start, at, len) => {
-      while (this.spans[span].end <= start) span++
-      const offset = start - this.spans[span].start
-      const part = bytes[span].subarray(offset, offset + len)
+    for (let i = from, span = 0; i < kinds.length; pair += this.#pairsOf(i), at += lens[i++]) {
+      if (this.#isLost(i)) continue
+      if (kinds[i] & IS_PARENT) {
+        for (let word = 0; word < PAIR_WORDS; word++) u32[at / 4 + word] = this.#words[pair * PAIR_WORDS + word]
+        continue
+      }
+      while (this.spans[span].end <= places[i]) span++
+      const offset = places[i] - this.spans[span].start
+      const part = bytes[span].subarray(offset, offset + spans[i])
       u8.set(part, at)
-      if (part.length < len) this.#missingLeaves.add(start)
-    }
-    for (let i = 0; i < kinds.length; to += lens[i++]) {
-      if (kinds[i] & IS_PARENT) pair(to)
-      else if (this.#isLost(i)) continue
-      else if (kinds[i] === IS_LEAF) leaf(places[i], to, spans[i])
-      else forEachStep(this.#plan.subtreeAt(i), (_node, at) => pair(to + at), (start, at, len) => leaf(start, to + at, len))
+      if (part.length < spans[i]) this.#missingLeaves.add(places[i])
     }
   }
 
@@ -183,14 +178,17 @@ export class Audit {
     hashLeaves(stretch)
   }
 
-  #compare () {
+  /** @param {Uint8Array[]} bytes */
+  #compare (bytes) {
     const { kinds, places, spans, lens } = this.#plan
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
-    for (let i = 0, at = INPUT; i < kinds.length; at += lens[i++]) {
-      if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at)) {
+    for (let i = 0, at = INPUT, pair = 0; i < kinds.length; pair += this.#pairsOf(i), at += lens[i++]) {
+      if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
         // Taken apart, it and what follows are looked at step by step.
         this.#plan.expand(i)
+        this.#missingLeaves.clear()
+        this.#layOut(bytes, i, at, pair)
         this.#hash(i, at)
         pairCv = PAIR_CVS
         leafCv = LEAF_CVS
@@ -204,11 +202,37 @@ export class Audit {
     }
   }
 
-  /** @param {number} step @param {number} at */
-  #isSubtreeRight (step, at) {
-    if (this.#missingNodes.size + this.#missingLeaves.size > 0) return false
-    const cv = hashEncoded(this.#plan.subtreeAt(step), at, this.#what.mode.flags)
-    return cv !== undefined && this.#promised.isNext(cv)
+  /** Pairs of a step. @param {number} step */
+  #pairsOf (step) {
+    const kind = this.#plan.kinds[step]
+    return kind === IS_LEAF ? 0 : kind === IS_SUBTREE ? (this.#plan.lens[step] - this.#plan.spans[step]) / PAIR_LEN : 1
+  }
+
+  /**
+   * Hashes the bytes of a subtree as a blob's, and compares its pairs with what follows from them.
+   *
+   * @param {number} step @param {number} at  where in the arena its bytes stand @param {number} pair  place of its first pair in the window
+   */
+  #isSubtreeRight (step, at, pair) {
+    const start = this.#plan.places[step]
+    if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
+    const { groupLog, mode } = this.#what
+    const chunks = this.#plan.spans[step] / CHUNK_LEN
+    for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
+    hashPointed(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
+    const top = reduce(chunks, mode.flags, 1)
+    const levels = Array.from({ length: top }, (_, level) => cvsOf(level).at / 4)
+    const words = this.#words
+    let next = pair * PAIR_WORDS
+
+    /** @param {number} level  of a parent's children @param {number} index  of the parent in its level @returns {boolean} */
+    const isRight = (level, index) => {
+      const cvs = levels[level] + index * PAIR_WORDS
+      for (let i = 0; i < PAIR_WORDS; i++) if (u32[cvs + i] !== words[next + i]) return false
+      next += PAIR_WORDS
+      return level === groupLog || (isRight(level - 1, 2 * index) && isRight(level - 1, 2 * index + 1))
+    }
+    return isRight(top - 1, 0) && this.#promised.isNext(cvsOf(top).at)
   }
 
   /** @param {number} start @param {number} len @param {boolean} isRight */
@@ -270,30 +294,24 @@ function parentStep (node, size, groupLog, hasLeft, hasRight) {
  * @param {import('./perfect.js').Subtree} subtree @param {number} size @param {number} groupLog
  * @param {(step: Step) => void} visit  the same step each time
  */
-function forEachParent (subtree, size, groupLog, visit) {
-  const { start, len, leafLen } = subtree
-  const leaves = len / leafLen
+function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
   const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
-  const postBefore = step.post - (leaves - 2)
-  let pre = step.pre
-  forEachStep(subtree, node => {
-    const level = levelOf(node)
-    const onLeft = 2 ** level * CHUNK_LEN
-    step.node = node
-    step.level = level
-    step.start = (node + 1) * CHUNK_LEN - onLeft
-    step.len = 2 * onLeft
-    step.pre = pre++
-    // Complete subtrees on its left: one pair less than leaves in each, and there is one for each bit of the leaf's index.
-    const leaf = (step.start - start) / leafLen
-    step.post = postBefore + leaf - ones(leaf) + step.len / leafLen - 2
-    visit(step)
-  }, () => {})
-}
+  let { pre, post } = step
+  post -= len / leafLen - 2
 
-/** Bits that are set. @param {number} n  below 2^31 */
-function ones (n) {
-  let count = 0
-  for (; n > 0; n &= n - 1) count++
-  return count
+  /** @param {number} from  bytes @param {number} below  bytes @param {number} level @param {number} before  pairs in post-order */
+  const descend = (from, below, level, before) => {
+    const half = below / 2
+    step.node = (from + half) / CHUNK_LEN - 1
+    step.level = level
+    step.start = from
+    step.len = below
+    step.pre = pre++
+    step.post = before + below / leafLen - 2
+    visit(step)
+    if (half === leafLen) return
+    descend(from, half, level - 1, before)
+    descend(from + half, half, level - 1, before + half / leafLen - 1)
+  }
+  descend(start, len, step.level, post)
 }

@@ -25,8 +25,12 @@ export class Findings {
   /** Is so much lost that the walk had better begin again behind it? @param {number} at  bytes, where the walk is */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** What is still to be looked at. @param {ChunkRanges} ranges */
-  restOf (ranges) { return ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)])) }
+  /** What is still to be looked at, by a walk that comes to the parents above it once more. @param {ChunkRanges} ranges */
+  leaveBehind (ranges) {
+    const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
+    this.lostTo = 0
+    return rest
+  }
 
   get ranges () { return new ChunkRanges([...this.#boundaries]) }
 }

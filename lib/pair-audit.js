@@ -136,7 +136,7 @@ export class PairAudit {
 
   /** Begins behind what is lost. */
   #restart () {
-    const rest = { ...this.#what, ranges: this.#findings.restOf(this.#what.ranges) }
+    const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
     this.#ahead = walkOf(rest)
     this.#behind = walkOf(rest)
     this.#promised = new Promised(rest.root)
