@@ -13,7 +13,7 @@ if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1) {
  */
 export function assertBytes (name, value) {
   if (!(value instanceof Uint8Array)) throw new TypeError(`"${name}" expected a Uint8Array, got ${describe(value)}`)
-  if (value.length === 0 && isGone(value)) {
+  if (value.byteLength === 0 && isGone(value)) {
     throw new TypeError(`"${name}" expected bytes, got a Uint8Array whose memory was transferred, or cut off by a resize`)
   }
 }

@@ -4,7 +4,6 @@
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { TABLE, u32 } from './arena.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
-import { levelOf } from './tree.js'
 
 /** @import { Step } from './types.js' */
 
@@ -58,6 +57,7 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
 export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
+  const leafLog = Math.log2(leafLen / CHUNK_LEN)
   const firstPost = post + 2 - leaves
   /** @type {Step} */
   const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, hasLeft: true, hasRight: true }
@@ -66,7 +66,7 @@ export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
     for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
       parent.len = leafLen * 2 ** (level + 1)
       parent.node = (parent.start + parent.len / 2) / CHUNK_LEN - 1
-      parent.level = levelOf(parent.node)
+      parent.level = leafLog + level
       parent.post = firstPost + PAIRS_BEFORE[leaf] + 2 ** (level + 1) - 2
       if (!onPair(parent)) return false
       parent.pre++

@@ -19,7 +19,6 @@ import { walkInto } from './perfect.js'
 
 /** Bytes of groups that are read for one window, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
-const NOTHING = new Uint8Array(0)
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
@@ -160,18 +159,32 @@ class Slicer {
       at += PAIR_LEN
       return true
     }
-    const putBytes = (/** @type {Uint8Array} */ part) => {
+    /** A leaf, of which some bytes may be missing. @param {Uint8Array} part @param {number} start @param {number} len */
+    const putLeaf = (part, start, len) => {
       out.set(part, at)
       at += part.length
-      return this.fault === undefined
+      if (part.length < len) this.fault = truncated({ start, wanted: len, got: part.length })
+      return part.length === len
     }
-    const putLeaf = (/** @type {number} */ start, /** @type {number} */ len) => putBytes(this.#bytesOf(bytes, start, len))
+    const putSubtree = () => {
+      const { start, len } = step
+      const whole = this.#bytesOf(bytes, start, len)
+      return walkInto(step, this.#groupLen, putPair,
+        (leafStart, leafLen) => putLeaf(whole.subarray(leafStart - start, leafStart - start + leafLen), leafStart, leafLen))
+    }
+    const putPairInGroup = () => {
+      const pair = this.#pairInGroup(bytes, step)
+      if (pair === undefined) return false
+      out.set(pair, at)
+      at += PAIR_LEN
+      return true
+    }
 
     let isGood = true
     for (let steps = this.#ahead.count; isGood && steps > 0 && step.next(); steps--) {
-      if (step.kind === LEAF) isGood = putLeaf(step.start, step.len)
-      else if (step.kind === SUBTREE) isGood = walkInto(step, this.#groupLen, putPair, putLeaf)
-      else isGood = step.isStored ? putPair(step) : putBytes(this.#pairInGroup(bytes, step))
+      if (step.kind === LEAF) isGood = putLeaf(this.#bytesOf(bytes, step.start, step.len), step.start, step.len)
+      else if (step.kind === SUBTREE) isGood = putSubtree()
+      else isGood = step.isStored ? putPair(step) : putPairInGroup()
     }
     return at
   }
@@ -200,21 +213,25 @@ class Slicer {
     else last.end = end
   }
 
-  /** @param {Uint8Array[]} bytes @param {number} start @param {number} len */
+  /** Bytes of the blob that have come for this window; fewer where the source has ended. @param {Uint8Array[]} bytes @param {number} start @param {number} len */
   #bytesOf (bytes, start, len) {
     const i = this.spans.findIndex(span => span.start <= start && start + len <= span.end)
     const [from, all] = i < 0 ? [this.#group.start, this.#group.bytes] : [this.spans[i].start, bytes[i]]
-    const part = all.subarray(start - from, start - from + len)
-    if (part.length < len) this.fault = truncated({ start, wanted: len, got: part.length })
-    return part
+    return all.subarray(start - from, start - from + len)
   }
 
-  /** @param {Uint8Array[]} bytes @param {Walk} step  a parent below the group level */
+  /**
+   * @param {Uint8Array[]} bytes @param {Walk} step  a parent below the group level
+   * @returns {Uint8Array | undefined} undefined where the group is not whole
+   */
   #pairInGroup (bytes, step) {
     const { start, end } = this.#groupOf(step.start)
     if (start !== this.#group.start) {
       const group = this.#bytesOf(bytes, start, end - start)
-      if (this.fault) return NOTHING
+      if (group.length < end - start) {
+        this.fault = truncated({ start, wanted: end - start, got: group.length })
+        return undefined
+      }
       const list = new PairList(group.length, 0)
       const tree = new TreeBuilder(this.#mode, { startChunk: start / CHUNK_LEN, sink: list.push })
       tree.update(group)

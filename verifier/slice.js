@@ -179,9 +179,15 @@ export function verifySlice (slice, options) {
  */
 export function decode (combined, root, { groupLog = 0, key } = {}) {
   assertBytes('combined', combined)
-  const leaves = verifySlice(combined, { root, groupLog, key })
-  const last = leaves.at(-1)
-  const blob = new Uint8Array(last === undefined ? 0 : last.offset + last.bytes.length)
-  for (const { offset, bytes } of leaves) blob.set(bytes, offset)
+  // The size is a claim, but there cannot be more bytes than came.
+  let blob = new Uint8Array(0)
+  const verifier = new SliceVerifier({ root, groupLog, key }, {
+    leaf (start, memory, at, len) {
+      if (blob.length === 0) blob = new Uint8Array(Math.min(/** @type {number} */ (verifier.size), combined.length))
+      blob.set(memory.subarray(at, at + len), start)
+    }
+  })
+  verifier.write(combined)
+  verifier.end()
   return blob
 }
