@@ -12,7 +12,7 @@ import { pooled, readKept } from './support/report.js'
 import { flags, names, report } from './support/run.js'
 
 const BENCHES = [
-  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'startup',
+  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice', 'startup',
   'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels', 'micro/windows', 'micro/pointers'
 ]
 const MICRO = BENCHES.filter(name => name.startsWith('micro/'))

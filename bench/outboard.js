@@ -2,23 +2,24 @@
 //
 // A row is an outboard of 16 MiB: of every chunk (group log 0, as bao has it) or of groups of 16 KiB (group log 4), in both orders.
 // `own hash` is our one-shot hash of the same bytes, so `x` behind it is the share of hashing speed that is left; blake3-jit hashes
-// and throws the tree away.
+// and throws the tree away. In the rows in Rust, `own hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
 import { createOutboardSync } from '../encoder/index.js'
 import { hash } from '../lib/index.js'
 import { MiB, randomBytes } from './support/inputs.js'
 import { loadPeers } from './support/peers.js'
-import { run } from './support/run.js'
+import { measureRust, runBesideRust } from './support/rust.js'
 
 const GROUP_LOGS = [0, 4]
 const ORDERS = /** @type {const} */ (['pre', 'post'])
+const SIZE = 16 * MiB
 const PEERS = ['blake3-jit', '@fuzdev/blake3_wasm']
 
-const blob = randomBytes(16 * MiB)
+const blob = randomBytes(SIZE)
 const peers = Object.entries(await loadPeers(PEERS)).map(([name, { hash }]) => [`${name} hash`, () => hash(blob)])
 
-await run('outboard', 'outboards beside hashes that keep nothing', cases())
+await runBesideRust('outboard', 'outboards beside hashes that keep nothing', cases(), measureRust('outboard', SIZE))
 
 function * cases () {
   for (const groupLog of GROUP_LOGS) {

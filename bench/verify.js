@@ -2,24 +2,21 @@
 //
 // A row is a way to verify; `hash` is our own one-shot hash of exactly the bytes that come out verified, taken in the same rounds.
 // `x hash` is the share of hashing speed that is left: verification has to hash everything it is given, so 1 is the limit.
-// A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as small as network packets. In slices
-// out of a larger blob, the pairs that lead there count too: the smaller the slice, the less of it is hashing.
+// A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as small as network packets. For slices see
+// slice.js. Rows in Rust are whole encodings, too; there `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
-import { encode, createOutboardSync, encodeSliceSync } from '../encoder/index.js'
+import { encode } from '../encoder/index.js'
 import { hash } from '../lib/index.js'
 import { SliceVerifier, verifySlice } from '../verifier/index.js'
 import { KiB, MiB, randomBytes, sized, split } from './support/inputs.js'
-import { run } from './support/run.js'
+import { measureRust, runBesideRust } from './support/rust.js'
 
 /** @import { VerifyOptions } from '../verifier/slice.js' */
 
 const SIZE = 16 * MiB
 const GROUP_LOGS = [0, 4]
 const PIECE_LENS = [64 * KiB, 1400]
-const SLICE_LENS = [KiB, 64 * KiB, MiB]
-/** A chunk boundary in the midst of a chunk group. */
-const SLICE_START = 4883 * KiB
 
 const blob = randomBytes(SIZE)
 
@@ -45,25 +42,6 @@ function * wholeEncodings () {
   }
 }
 
-function * slices () {
-  for (const groupLog of GROUP_LOGS) {
-    const outboard = createOutboardSync(blob, { groupLog })
-    for (const len of SLICE_LENS) {
-      const ranges = { start: SLICE_START, end: SLICE_START + len }
-      const slice = encodeSliceSync(blob, outboard, ranges)
-      const wanted = blob.subarray(ranges.start, ranges.end)
-      const options = { root: outboard.root, groupLog, ranges }
-      assertVerified(verifySlice(slice, options), wanted)
-      yield {
-        name: `${sized(len)} of ${sized(SIZE)}, group log ${groupLog}`,
-        bytes: len,
-        unit: 'time',
-        contestants: { verify: () => verifySlice(slice, options), hash: () => hash(wanted) }
-      }
-    }
-  }
-}
-
 /** What a stream's reader does: leaves are looked at and let go. @param {Uint8Array[]} pieces @param {VerifyOptions} options */
 function drain (pieces, options) {
   const verifier = new SliceVerifier(options)
@@ -83,5 +61,4 @@ function assertVerified (leaves, expected) {
   assert.ok(Buffer.concat(leaves.map(({ bytes }) => bytes)).equals(expected), 'verified bytes differ from the blob')
 }
 
-await run('verify', 'verification as a share of our own hash', wholeEncodings())
-await run('verify', 'slices, time of a call', slices())
+await runBesideRust('verify', 'verification as a share of our own hash', wholeEncodings(), measureRust('verify', SIZE))
