@@ -53,7 +53,7 @@ function nothing (reason) {
 
 /** @param {string} name @param {ReturnType<typeof spawnSync>} result */
 const reasonOf = (name, { error, stderr, status }) =>
-  error?.message ?? `${name} ended with ${status}: ${String(stderr).split('\n').find(line => line.startsWith('error')) ?? ''}`
+  error?.code === 'ENOENT' ? `there is no ${name}` : error?.message ?? `${name} ended with ${status}: ${String(stderr).split('\n').find(line => line.startsWith('error')) ?? ''}`
 
 /**
  * Measures our cases, and prints them in one table with those in Rust.
