@@ -3,3 +3,5 @@
 export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
 export { encode, encodeStream } from './combined.js'
 export { encodeSlice, encodeSliceSync } from './slice.js'
+export { Proof } from '../lib/proof.js'
+export { createProof, createProofSync } from './proof.js'

@@ -57,3 +57,11 @@ export const sourceChanged = location =>
 /** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
 export const workerFailed = (what, cause) =>
   new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })
+
+/** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
+export const badProof = (what, place) =>
+  new BaoError('BAO_BAD_PROOF', `this is no proof of what was asked for: ${what}`, place)
+
+/** @returns {BaoError} */
+export const proofMismatch = () =>
+  new BaoError('BAO_PROOF_MISMATCH', 'these bytes and this proof are not what the root names')

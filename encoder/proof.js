@@ -1,0 +1,102 @@
+// Making inclusion proofs. They are taken out of slices: those have the same pairs, made and checked by the same code, and with every pair
+// both children where a proof needs one at most.
+
+import { HASH_LEN, PAIR_LEN } from '../lib/constants.js'
+import { ENTER, LEAF, Walk } from '../lib/walk.js'
+import { Proof } from '../lib/proof.js'
+import { encodeSlice, encodeSliceSync } from './slice.js'
+import { concat } from '../lib/bytes.js'
+import { toRanges } from '../lib/ranges.js'
+
+/** @import { BaoError } from '../lib/errors.js' */
+/** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
+/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+
+/** @typedef {{ validate?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
+
+/**
+ * The smallest proof that the chunks of some ranges stand in a blob: 32 bytes for each level of the tree, about, instead of a slice's 64. The
+ * bytes themselves are not in it. A chunk group that is wanted in part is read and hashed whole, as the outboard has no pairs inside it.
+ *
+ *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
+ *     send(proof.toBytes())    // and the bytes of proof.spans
+ *
+ * It proves the size of the blob only when it is about the last chunk: `ChunkRanges.last` makes it so.
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
+ * @param {SliceOutboard} outboard
+ * @param {RangesLike} ranges  rounded to chunks; beyond the end means the last chunk
+ * @param {ProofOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
+ * @returns {Promise<Proof>}
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is not what the root names
+ */
+export async function createProof (source, outboard, ranges, options) {
+  const slice = encodeSlice(source, outboard, ranges, { ...options, header: false })
+  const siblings = new Siblings(outboard, toRanges(ranges))
+  for await (const piece of slice) siblings.write(piece)
+  return siblings.proof()
+}
+
+/**
+ * The same from bytes that are at hand.
+ *
+ * @param {Uint8Array} bytes  the whole blob
+ * @param {SliceOutboard} outboard
+ * @param {RangesLike} ranges
+ * @param {ProofOptions} [options]
+ * @returns {Proof}
+ * @throws {BaoError} as `createProof`
+ */
+export function createProofSync (bytes, outboard, ranges, options) {
+  const slice = encodeSliceSync(bytes, outboard, ranges, { ...options, header: false })
+  const siblings = new Siblings(outboard, toRanges(ranges))
+  siblings.write(slice)
+  return siblings.proof()
+}
+
+/** Takes a slice, in any pieces, and keeps the halves of its pairs that no chunk of it gives. */
+class Siblings {
+  #size
+  #ranges
+  #walk
+  #found = /** @type {Uint8Array[]} */ ([])
+  #pair = new Uint8Array(PAIR_LEN)
+  /** Bytes of the step in hand, and those of them that have come. */
+  #len = 0
+  #got = 0
+
+  /** @param {SliceOutboard} outboard @param {ChunkRanges} ranges */
+  constructor ({ size, groupLog }, ranges) {
+    this.#ranges = ranges.canonical(size)
+    if (this.#ranges.isEmpty) throw new RangeError('"ranges" expected at least one chunk')
+    this.#size = size
+    this.#walk = new Walk(size, groupLog, this.#ranges)
+    this.#next()
+  }
+
+  /** @param {Uint8Array} bytes */
+  write (bytes) {
+    for (let at = 0; at < bytes.length && this.#len > 0;) {
+      const part = bytes.subarray(at, at + this.#len - this.#got)
+      if (this.#walk.kind === ENTER) this.#pair.set(part, this.#got)
+      this.#got += part.length
+      at += part.length
+      if (this.#got === this.#len) this.#take()
+    }
+  }
+
+  /** @returns {Proof} */
+  proof () { return new Proof({ size: this.#size, ranges: this.#ranges, siblings: concat(this.#found) }) }
+
+  #take () {
+    const { kind, hasLeft, hasRight } = this.#walk
+    if (kind === ENTER && !hasLeft) this.#found.push(this.#pair.slice(0, HASH_LEN))
+    if (kind === ENTER && !hasRight) this.#found.push(this.#pair.slice(HASH_LEN))
+    this.#next()
+  }
+
+  #next () {
+    this.#got = 0
+    this.#len = this.#walk.next() ? (this.#walk.kind === LEAF ? this.#walk.len : PAIR_LEN) : 0
+  }
+}

@@ -1,0 +1,79 @@
+// Checking inclusion proofs: chunks and siblings in, the root out, and believed only when that is the root that was asked for.
+
+import { HASH_LEN } from '../lib/constants.js'
+import { Proof, foldProof, offsetOf } from '../lib/proof.js'
+import { TreeBuilder } from '../lib/builder.js'
+import { assertBytes } from '../lib/bytes.js'
+import { badProof, proofMismatch } from '../lib/errors.js'
+import { modeOf } from '../lib/hasher.js'
+import { parentCv, rootHash } from '../lib/subtree.js'
+import { parseRoot } from '../lib/cid.js'
+import { toRanges } from '../lib/ranges.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../lib/errors.js' */
+/** @import { RangesLike } from '../lib/ranges.js' */
+
+/**
+ * Says which bytes of a blob these are, or throws.
+ *
+ *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { root, ranges: { start: 5000, end: 6000 } })
+ *
+ * What is proven is that the bytes stand at these offsets. The size of the blob, and with it that nothing follows, is proven only when
+ * `provesSize` of the proof says so: when the last chunk is among them.
+ *
+ * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
+ * @param {Uint8Array} bytes  those of the proof's `spans`, one after the other
+ * @param {object} options
+ * @param {Uint8Array | CID | string} options.root  the hash of the blob
+ * @param {RangesLike} [options.ranges]  what was asked for: a proof of anything else is refused. Unless told, the proof says
+ * @param {Uint8Array} [options.key]  of a keyed tree
+ * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`. For the empty blob none
+ * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other; BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they do,
+ *   but are not what the root names
+ */
+export function verifyProof (proof, bytes, { root, ranges, key }) {
+  const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
+  assertBytes('bytes', bytes)
+  const expected = parseRoot(root)
+  const wanted = toRanges(ranges)
+  modeOf({ key })
+  const { size, contentLen } = parsed
+  if (ranges !== undefined && !wanted.canonical(size).equals(parsed.ranges)) throw badProof('it is about other chunks', { ranges: parsed.ranges })
+  if (bytes.length !== contentLen) throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
+  if (!isEqual(rootOf(parsed, bytes, key), expected)) throw proofMismatch()
+  let at = 0
+  return parsed.spans.map(([start, end]) => {
+    const from = at
+    at += end - start
+    return { offset: start, bytes: bytes.subarray(from, at) }
+  })
+}
+
+/** The root that follows from the bytes and the siblings. @param {Proof} proof @param {Uint8Array} bytes @param {Uint8Array} [key] */
+function rootOf ({ size, ranges, siblings }, bytes, key) {
+  const mode = modeOf({ key })
+  let at = 0
+  let next = 0
+  return foldProof(size, ranges, {
+    content (startChunk, endChunk, isRoot) {
+      const from = at
+      at += offsetOf(endChunk, size) - offsetOf(startChunk, size)
+      const tree = new TreeBuilder(mode, { startChunk })
+      tree.update(bytes.subarray(from, at))
+      return isRoot ? tree.hash() : tree.cv()
+    },
+    sibling () {
+      next += HASH_LEN
+      return /** @type {Uint8Array<ArrayBuffer>} */ (siblings.subarray(next - HASH_LEN, next))
+    },
+    parent: (left, right, isRoot) => isRoot ? rootHash(left, right, { key }) : parentCv(left, right, { key })
+  })
+}
+
+/** In the same time whatever differs. @param {Uint8Array} a @param {Uint8Array} b */
+function isEqual (a, b) {
+  let difference = 0
+  for (let i = 0; i < HASH_LEN; i++) difference |= a[i] ^ b[i]
+  return difference === 0
+}
