@@ -1,11 +1,12 @@
-// Readers of files.
+// Readers, audits and proofs of files.
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
-import { encode } from '../../encoder/index.js'
-import { VerifiedReader } from '../../verifier/index.js'
+import { createOutboardSync, createProof, encode } from '../../encoder/index.js'
+import { VerifiedReader, validRanges, verifyProof } from '../../verifier/index.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 
@@ -27,5 +28,51 @@ describe('a reader of a file', () => {
     expect(await reader.read(7, 9)).to.deep.equal(content.slice(7, 9))
     await reader.close()
     await rm(directory, { recursive: true })
+  })
+})
+
+describe('an audit of a file', () => {
+  const long = noise(3_500_000)
+  const outboard = createOutboardSync(long)
+  let directory
+  before(async () => { directory = await mkdtemp(join(tmpdir(), 'baobox-audit-')) })
+  after(() => rm(directory, { recursive: true }))
+
+  it('finds what is wrong and what is missing', async () => {
+    const path = join(directory, 'blob')
+    await writeFile(path, long)
+    for (const source of [path, pathToFileURL(path)]) expect((await validRanges(source, outboard)).boundaries).to.deep.equal([0, 3418])
+    // Away from where pieces of 1 MiB begin, so that windows lie across them.
+    expect((await validRanges(path, outboard, { start: 20_000, end: 3_000_000 })).boundaries).to.deep.equal([16, 2944])
+
+    const spoilt = long.slice(0, 3_000_000)
+    spoilt[1_500_000] ^= 1
+    await writeFile(path, spoilt)
+    expect((await validRanges(path, outboard)).boundaries).to.deep.equal([0, 1456, 1472, 2928])
+  })
+
+  it('lets go of it, however it ends', async function () {
+    if (process.platform !== 'linux') this.skip()
+    const path = join(directory, 'blob')
+    await writeFile(path, long)
+    const open = () => readdirSync('/proc/self/fd').length
+    const before = open()
+    const fails = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair () { throw new Error('unplugged') } }
+    for (let i = 0; i < 10; i++) {
+      await validRanges(path, outboard)
+      expect((await errorOf(validRanges(path, fails))).message).to.equal('unplugged')
+      const controller = new AbortController()
+      expect(await errorOf(validRanges(path, outboard, undefined, { signal: controller.signal, onProgress: () => controller.abort() }))).to.include({ name: 'AbortError' })
+    }
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(open()).to.be.at.most(before + 1)
+  })
+
+  it('and a proof take a path', async () => {
+    const path = join(directory, 'blob')
+    await writeFile(path, long)
+    const proof = await createProof(path, outboard, { start: 2_000_000, end: 2_000_001 })
+    const [[start, end]] = proof.spans
+    expect(verifyProof(proof.toBytes(), long.subarray(start, end), { root: outboard.root })).to.have.length(1)
   })
 })
