@@ -83,7 +83,7 @@ function begin (outboard, like, key) {
   assertInteger('outboard.size', size)
   assertInteger('outboard.groupLog', groupLog, 0, MAX_GROUP_LOG)
   const wanted = toRanges(like).canonical(size).roundToGroups(groupLog).canonical(size)
-  return { root, size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
+  return { root: new Uint8Array(root), size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
 }
 
 /**
