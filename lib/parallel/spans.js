@@ -183,7 +183,7 @@ class SpanWork {
 
   /** @param {number} index @param {SpanResult} result */
   #take (index, { cv, pairs }) {
-    if (this.#isStopped) return
+    if (this.#isStopped || this.#options.signal?.aborted) return
     const { start, end } = this.#spanAt(index)
     if (pairs !== undefined) this.#table?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
     this.#waiting.set(index, cv)

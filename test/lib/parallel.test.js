@@ -286,9 +286,18 @@ describe('workers', () => {
 
   it('come in when they are ready', async () => {
     const pool = countingPool()
-    const large = noise(2000 * KIB)
-    expect(hex((await grow(new Blob([large]), { pool, isCold: true, spanLen: KIB })).root)).to.equal(hex(hash(large)))
-    expect(pool.jobs.length).to.be.within(1, 1999)
+    const opened = await openSource(blob)
+    const slow = {
+      ...opened,
+      shared: { blob },
+      async * pieces (start, end) {
+        if (start > 2 * SPAN_LEN) await pool.take(1)[0].starting // by then it is asked to start
+        yield * opened.pieces(start, end)
+      }
+    }
+    const { root } = await growOpened(slow, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: '', pool })
+    expect(hex(root)).to.equal(expected)
+    expect(pool.jobs.length).to.be.within(1, 12)
     await pool.close()
   })
 
