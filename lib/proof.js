@@ -55,11 +55,10 @@ export class Proof {
     const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(HEADER_LEN, true)
     const siblingsAt = FIXED_LEN + count * RANGE_LEN
     if (bytes.length < siblingsAt) throw badProof(`its ${count} ranges end at ${siblingsAt}, got ${bytes.length} bytes`, { wanted: siblingsAt, got: bytes.length })
-    const chunks = chunkCount(size)
     const boundaries = []
     for (let at = FIXED_LEN, least = 0; at < siblingsAt; at += HEADER_LEN) {
       const boundary = u64FromBytes(bytes, at)
-      if (boundary < least || boundary > chunks) throw badProof(`its ranges are not in order, or not in the blob: ${boundary}`)
+      if (boundary < least) throw badProof(`its ranges are not in order: ${boundary} after ${least - 1}`)
       boundaries.push(boundary)
       least = boundary + 1
     }
