@@ -5,7 +5,7 @@
 //     size of the blob, 8 bytes; number of ranges, 4 bytes; of each range first chunk and the one behind its last, 8 bytes each;
 //     siblings, 32 bytes each, in the order in which a pre-order walk comes to their parents
 
-import { CHUNK_LEN, HASH_LEN } from './constants.js'
+import { HASH_LEN } from './constants.js'
 import { ChunkRanges } from './ranges.js'
 import { HEADER_LEN, assertBytes, assertInteger, describe, u64FromBytes, u64ToBytes } from './bytes.js'
 import { badProof } from './errors.js'
@@ -138,6 +138,3 @@ function siblingCount (size, ranges, max) {
   visit(0, chunkCount(size))
   return count
 }
-
-/** Where a chunk begins in the blob, or the blob ends. @param {number} chunk @param {number} size */
-export const offsetOf = (chunk, size) => Math.min(chunk * CHUNK_LEN, size)
