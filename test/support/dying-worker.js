@@ -9,8 +9,9 @@ const WAYS = {
   reject () { Promise.reject(new Error('it rejected')) },
   silence () {},
   memory () {
-    const kept = []
-    while (true) kept.push(new Array(1000).fill(kept.length))
+    // In small steps: of a large one, the process might die before the worker can.
+    let kept
+    while (true) kept = { kept }
   }
 }
 
