@@ -6,11 +6,12 @@
 
 import { CHUNK_LEN, HASH_LEN } from './constants.js'
 import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
-import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u32, u8 } from './arena.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u8 } from './arena.js'
 import { Pending } from './pending.js'
+import { Promised } from './promised.js'
 import { TreeBuilder } from './builder.js'
 import { Walk } from './walk.js'
-import { enter, whileLent, wordsOf } from './mode.js'
+import { enter, whileLent } from './mode.js'
 import { forEachStep, hashEncoded } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
 import { kernel } from './kernel/index.js'
@@ -20,8 +21,6 @@ import { leafMismatch, parentMismatch, truncated } from './errors.js'
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
 
-const CV_WORDS = HASH_LEN / 4
-
 export class Checker {
   #mode
   #size
@@ -30,9 +29,7 @@ export class Checker {
   #pending = new Pending()
   /** Is the next step the root? */
   #isAtRoot = true
-  /** Chaining values that the parents seen so far promise, the next one wanted on top; at first, the root hash. */
-  #promised = new Uint32Array(32 * CV_WORDS)
-  #depth = 1
+  #promised
 
   /** Bytes of the encoding that were found right. */
   verified = 0
@@ -54,7 +51,7 @@ export class Checker {
     this.#mode = mode
     this.#size = size
     this.#sink = sink
-    this.#promised.set(wordsOf(root))
+    this.#promised = new Promised(root)
     this.#plan = new Plan(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
   }
 
@@ -166,8 +163,8 @@ export class Checker {
     let leafCv = LEAF_CVS
     for (let i = from; i < to; i++) {
       if (kinds[i] === IS_LEAF) {
-        if (!this.#isPromised(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
-        this.#depth--
+        if (!this.#promised.isNext(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
+        this.#promised.drop()
         leafCv += HASH_LEN
         run.add(places[i], at, lens[i])
       } else if (kinds[i] === IS_SUBTREE) {
@@ -176,11 +173,11 @@ export class Checker {
           this.#blame(i, at)
         }
       } else {
-        if (!this.#isPromised(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
-        this.#depth--
+        if (!this.#promised.isNext(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
+        this.#promised.drop()
         pairCv += HASH_LEN
-        if (kinds[i] & HAS_RIGHT) this.#promise(at + HASH_LEN)
-        if (kinds[i] & HAS_LEFT) this.#promise(at)
+        if (kinds[i] & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
+        if (kinds[i] & HAS_LEFT) this.#promised.push(at)
         this.#sink.pair?.(places[i], at)
       }
       // Only here: bytes that verified as the end of a blob of this size prove the size.
@@ -196,8 +193,8 @@ export class Checker {
   #believeSubtree (step, at, run) {
     const subtree = this.#plan.subtreeAt(step)
     const cv = hashEncoded(subtree, at, this.#mode.flags)
-    if (cv === undefined || !this.#isPromised(cv)) return false
-    this.#depth--
+    if (cv === undefined || !this.#promised.isNext(cv)) return false
+    this.#promised.drop()
     const { start, len, leafLen } = subtree
     if (this.#sink.pair === undefined) {
       kernel.gather(TABLE, len / CHUNK_LEN, at)
@@ -227,25 +224,6 @@ export class Checker {
     run.end()
     this.error = error
     return error
-  }
-
-  /** @param {number} at  in the arena, where a child's chaining value stands in its parent's pair */
-  #promise (at) {
-    const top = this.#depth++ * CV_WORDS
-    if (top === this.#promised.length) {
-      const deeper = new Uint32Array(2 * top)
-      deeper.set(this.#promised)
-      this.#promised = deeper
-    }
-    for (let i = 0; i < CV_WORDS; i++) this.#promised[top + i] = u32[at / 4 + i]
-  }
-
-  /** Is a computed value the one that is promised next? In the same time whatever differs. @param {number} at  in the arena */
-  #isPromised (at) {
-    const top = (this.#depth - 1) * CV_WORDS
-    let difference = 0
-    for (let i = 0; i < CV_WORDS; i++) difference |= this.#promised[top + i] ^ u32[at / 4 + i]
-    return difference === 0
   }
 }
 
