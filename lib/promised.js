@@ -2,38 +2,35 @@
 
 import { HASH_LEN } from './constants.js'
 import { u32 } from './arena.js'
-import { wordsOf } from './mode.js'
 
 const CV_WORDS = HASH_LEN / 4
 
 export class Promised {
-  #values = new Uint32Array(32 * CV_WORDS)
-  #depth = 1
+  /** Word by word. An array: small ones are made and let go many times more quickly than typed ones. */
+  #words = /** @type {number[]} */ ([])
+  /** Where the next one begins. */
+  #top = 0
 
   /** @param {Uint8Array} root  32 bytes: what the first node must have */
   constructor (root) {
-    this.#values.set(wordsOf(root))
+    for (let i = 0; i < HASH_LEN; i += 4) {
+      this.#words.push((root[i] | root[i + 1] << 8 | root[i + 2] << 16 | root[i + 3] << 24) >>> 0)
+    }
   }
 
   /** @param {number} at  in the arena, where a child's chaining value stands in a pair that was found right */
   push (at) {
-    const top = this.#depth++ * CV_WORDS
-    if (top === this.#values.length) {
-      const more = new Uint32Array(2 * top)
-      more.set(this.#values)
-      this.#values = more
-    }
-    for (let i = 0; i < CV_WORDS; i++) this.#values[top + i] = u32[at / 4 + i]
+    this.#top += CV_WORDS
+    for (let i = 0; i < CV_WORDS; i++) this.#words[this.#top + i] = u32[at / 4 + i]
   }
 
   /** Is a computed value the next one? In the same time whatever differs. @param {number} at  in the arena */
   isNext (at) {
-    const top = (this.#depth - 1) * CV_WORDS
     let difference = 0
-    for (let i = 0; i < CV_WORDS; i++) difference |= this.#values[top + i] ^ u32[at / 4 + i]
+    for (let i = 0; i < CV_WORDS; i++) difference |= this.#words[this.#top + i] ^ u32[at / 4 + i]
     return difference === 0
   }
 
   /** Goes on to the one below. */
-  drop () { this.#depth-- }
+  drop () { this.#top -= CV_WORDS }
 }
