@@ -1,11 +1,17 @@
 // The workers of this process: started when they are first wanted, and kept for the next call.
 
 import { PoolWorker } from './pool-worker.js'
-import { parallelism, startThread } from '#threads'
+import * as threads from '#threads'
 
 /** @import { Thread, ThreadEvents } from '../types.js' */
 
-export { parallelism, startThread }
+// With types of their own: those of `#threads` are not found in the package.
+
+/** How many threads run at the same time. @returns {number} */
+export const parallelism = () => threads.parallelism()
+
+/** Starts one. It throws where threads are refused. @param {ThreadEvents} events @returns {Thread} */
+export const startThread = events => threads.startThread(events)
 
 /** What one thread hashes, in bytes, about while workers start. */
 const START_LEN = 1 << 27
