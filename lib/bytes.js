@@ -18,10 +18,15 @@ export function assertBytes (name, value) {
   }
 }
 
-/** Such an array looks empty, and would be taken for an empty blob. Its own methods tell the difference. @param {Uint8Array} bytes */
+/**
+ * Such an array looks empty, and would be taken for an empty blob. Its own methods tell the difference; its `length` may even be the old one, in
+ * code that V8 has optimised.
+ *
+ * @param {Uint8Array} bytes
+ */
 function isGone (bytes) {
   try {
-    bytes.fill(0) // of nothing; what looks idler than this is optimised away, and the check with it
+    bytes.at(0)
     return false
   } catch {
     return true

@@ -201,7 +201,7 @@ function rootOf (mode, bytes) {
   const flags = enter(mode)
   const len = bytes.length
   if (len <= CHUNK_LEN) {
-    u8.set(bytes, INPUT)
+    if (len > 0) u8.set(bytes, INPUT)
     kernel.compressChunk(INPUT, len, flags, CHUNK_END | ROOT, 0, 0, OUT)
   } else if (len <= WINDOW_LEN) {
     u8.set(bytes, INPUT)
