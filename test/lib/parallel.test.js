@@ -146,7 +146,7 @@ describe('several threads', () => {
   it('are started for long sources at once, for short ones when there were enough of them', async () => {
     const pool = countingPool(silent)
     const blob = new Blob([new Uint8Array(32 * MIB)])
-    for (let i = 1; i < 4; i++) {
+    for (let i = 1; i < 8; i++) {
       await grow(blob, { threads: 'auto', pool, spanLen: undefined })
       expect(pool.started, `${i} of them`).to.equal(0)
     }
