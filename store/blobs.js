@@ -1,26 +1,22 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
-import { BaoError, truncated } from '../lib/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
-import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { assertInteger, concat } from '../lib/bytes.js'
+import { concat } from '../lib/bytes.js'
 import { parseRoot, toCid } from '../lib/cid.js'
-import { encodeSlice } from '../encoder/slice.js'
-import { VerifiedReader } from '../verifier/reader.js'
+import { toRanges } from '../lib/ranges.js'
+import { BlobReader } from './reader.js'
 import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
 import { Databases } from './databases.js'
-import { GROUP_LEN } from './pages.js'
+import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Presence } from './presence.js'
-import { StoredView } from './view.js'
-import { changed, closed, corrupt, missing, notFound } from './faults.js'
+import { notFound } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { DatabasePair } from './databases.js' */
-/** @import { ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
-/** @import { RangesLike } from '../lib/ranges.js' */
+/** @import { ProgressOptions, Source } from '../lib/types.js' */
+/** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
 
@@ -40,22 +36,26 @@ import { changed, closed, corrupt, missing, notFound } from './faults.js'
  * @property {Date} lastUsed
  */
 
+/** @typedef {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} GetOptions  bytes; `end` is not included, and may lie beyond the end */
+
 export class BlobStore {
   #databases
   #catalog
-  #verifies
   #locks = new Locks()
   #presence
+  #reader
   #writer
+  #life = new Lifetime()
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
 
   /** @param {Databases} databases @param {boolean} verifies */
   constructor (databases, verifies) {
     this.#databases = databases
     this.#catalog = new Catalog(databases)
-    this.#verifies = verifies
     this.#presence = new Presence(databases.data)
-    this.#writer = new BlobWriter({ databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence })
+    const store = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, verifies }
+    this.#reader = new BlobReader(store)
+    this.#writer = new BlobWriter(store)
   }
 
   /**
@@ -85,29 +85,19 @@ export class BlobStore {
    * The bytes of a blob, piece by piece, each verified before it is given.
    *
    * @param {BlobName} cid
-   * @param {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} [range]  bytes; `end` is not included, and may lie beyond the end
+   * @param {GetOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
-  async * get (cid, { start = 0, end = Infinity, verify = this.#verifies, signal } = {}) {
-    assertInteger('start', start)
-    if (end !== Infinity) assertInteger('end', end)
-    signal?.throwIfAborted()
-    const { root, record } = await this.#find(cid)
-    const stop = record.complete ? Math.min(end, record.size) : end
-    if (start >= stop) return
-    const wanted = ChunkRanges.fromBytes(start, stop)
-    await this.#require(root, record, wanted)
-    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify
-      ? new VerifiedReader({ root, ...view }).stream(start, stop, { signal })
-      : unverified(view.source, start, Math.min(stop, record.size), signal))
+  get (cid, options) {
+    return this.#reader.get(cid, options)
   }
 
   /**
    * The same, in one piece of memory.
    *
    * @param {BlobName} cid
-   * @param {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} [range]
+   * @param {GetOptions} [range]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    */
   async bytes (cid, range) {
@@ -120,7 +110,7 @@ export class BlobStore {
    * The same, as a web stream of bytes.
    *
    * @param {BlobName} cid
-   * @param {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} [range]
+   * @param {GetOptions} [range]
    * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
    */
   stream (cid, range) {
@@ -158,13 +148,12 @@ export class BlobStore {
   }
 
   /** All blobs, whole or in part, in the order of their hashes. @returns {AsyncGenerator<BlobStat>} */
-  async * list () {
-    this.#assertOpen()
-    try {
-      for await (const { root, record } of this.#catalog.records()) yield await this.#describe(root, record)
-    } catch (error) {
-      throw this.#closing ? closed(error) : error
-    }
+  list () {
+    return this.#life.each(() => this.#list())
+  }
+
+  async * #list () {
+    for await (const { root, record } of this.#catalog.records()) yield await this.#describe(root, record)
   }
 
   /**
@@ -193,13 +182,8 @@ export class BlobStore {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    * @throws {BaoError} as `get`
    */
-  async * slice (cid, ranges, { header = true, signal } = {}) {
-    const wanted = toRanges(ranges)
-    signal?.throwIfAborted()
-    const { root, record } = await this.#find(cid)
-    await this.#require(root, record, wanted)
-    yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies, signal }))
+  slice (cid, ranges, options) {
+    return this.#reader.slice(cid, ranges, options)
   }
 
   /**
@@ -236,6 +220,7 @@ export class BlobStore {
 
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
   close () {
+    this.#life.end()
     this.#closing ??= this.#close()
     return this.#closing
   }
@@ -250,96 +235,12 @@ export class BlobStore {
 
   async [Symbol.asyncDispose] () { await this.close() }
 
-  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async #whileOpen (work) {
-    this.#assertOpen()
-    try {
-      return await work()
-    } catch (error) {
-      throw this.#closing ? closed(error) : error
-    }
-  }
-
-  /**
-   * A blob that is about to be read.
-   *
-   * @param {BlobName} cid
-   */
-  #find (cid) {
-    const root = parseRoot(cid)
-    return this.#whileOpen(async () => {
-      const record = await this.#catalog.record(root)
-      if (record === undefined) throw notFound(root)
-      this.#catalog.touch(root)
-      return { root, record }
-    })
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
-  async #require (root, record, wanted) {
-    const ranges = await this.#whileOpen(() => this.#presence.missing(root, record, wanted))
-    if (!ranges.isEmpty) throw missing(root, ranges)
-  }
+  /** @template T @param {() => Promise<T>} work */
+  #whileOpen (work) { return this.#life.run(work) }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<BlobStat>} */
   async #describe (root, { size, sizeProven, complete, created }) {
     const lastUsed = await this.#catalog.lastUsed(root) ?? created
     return { cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) }
   }
-
-  /**
-   * Reads a blob in whatever way, and says what it means when that fails.
-   *
-   * @param {Uint8Array} root
-   * @param {BlobRecord} record
-   * @param {[start: number, end: number]} span  bytes that may be read
-   * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
-   */
-  async * #reading (root, record, span, use) {
-    const view = new StoredView(this.#databases.data, root, record, ...span)
-    try {
-      yield * use(view)
-    } catch (error) {
-      throw await this.#explain(error, root, record)
-    } finally {
-      await view.close()
-    }
-  }
-
-  /**
-   * What it means that stored bytes did not verify or were not there.
-   *
-   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
-   */
-  async #explain (error, root, record) {
-    if (this.#closing) return closed(error)
-    if (!(error instanceof BaoError)) return error
-    const now = await this.#catalog.record(root)
-    if (now === undefined) return notFound(root)
-    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
-  }
-
-  #assertOpen () {
-    if (this.#closing) throw closed()
-  }
-}
-
-/**
- * @param {RandomAccess} source @param {number} start @param {number} end @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- */
-async function * unverified (source, start, end, signal) {
-  for (let at = start; at < end; at += GROUP_LEN) {
-    signal?.throwIfAborted()
-    const wanted = Math.min(GROUP_LEN, end - at)
-    const piece = await source.read(at, at + wanted)
-    if (piece.length < wanted) throw truncated({ start: at, wanted, got: piece.length })
-    yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
-  }
-}
-
-/** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
-function spanOf (wanted, size) {
-  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
-  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
 }

@@ -1,0 +1,139 @@
+// How blobs get out of the store: verified bytes, and slices that others verify.
+
+import { BaoError, truncated } from '../lib/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
+import { ChunkRanges, toRanges } from '../lib/ranges.js'
+import { assertInteger } from '../lib/bytes.js'
+import { parseRoot } from '../lib/cid.js'
+import { encodeSlice } from '../encoder/slice.js'
+import { VerifiedReader } from '../verifier/reader.js'
+import { GROUP_LEN } from './pages.js'
+import { StoredView } from './view.js'
+import { changed, closed, corrupt, missing, notFound } from './faults.js'
+
+/** @import { BlobName, GetOptions } from './blobs.js' */
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Catalog } from './catalog.js' */
+/** @import { Database } from './databases.js' */
+/** @import { Lifetime } from './lifetime.js' */
+/** @import { Presence } from './presence.js' */
+/** @import { RandomAccess } from '../lib/types.js' */
+/** @import { RangesLike } from '../lib/ranges.js' */
+
+export class BlobReader {
+  #data
+  #catalog
+  #presence
+  #life
+  #verifies
+
+  /** @param {{ data: Database, catalog: Catalog, presence: Presence, life: Lifetime, verifies: boolean }} store */
+  constructor ({ data, catalog, presence, life, verifies }) {
+    this.#data = data
+    this.#catalog = catalog
+    this.#presence = presence
+    this.#life = life
+    this.#verifies = verifies
+  }
+
+  /** @param {BlobName} cid @param {GetOptions} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * get (cid, { start = 0, end = Infinity, verify = this.#verifies, signal } = {}) {
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end)
+    signal?.throwIfAborted()
+    const { root, record } = await this.#find(cid)
+    const stop = record.complete ? Math.min(end, record.size) : end
+    if (start >= stop) return
+    const wanted = ChunkRanges.fromBytes(start, stop)
+    await this.#require(root, record, wanted)
+    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify
+      ? new VerifiedReader({ root, ...view }).stream(start, stop, { signal })
+      : unverified(view.source, start, Math.min(stop, record.size), signal))
+  }
+
+  /**
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ header?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * slice (cid, ranges, { header = true, signal } = {}) {
+    const wanted = toRanges(ranges)
+    signal?.throwIfAborted()
+    const { root, record } = await this.#find(cid)
+    await this.#require(root, record, wanted)
+    yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
+      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies, signal }))
+  }
+
+  /**
+   * A blob that is about to be read.
+   *
+   * @param {BlobName} cid
+   */
+  #find (cid) {
+    const root = parseRoot(cid)
+    return this.#life.run(async () => {
+      const record = await this.#catalog.record(root)
+      if (record === undefined) throw notFound(root)
+      this.#catalog.touch(root)
+      return { root, record }
+    })
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
+  async #require (root, record, wanted) {
+    const ranges = await this.#life.run(() => this.#presence.missing(root, record, wanted))
+    if (!ranges.isEmpty) throw missing(root, ranges)
+  }
+
+  /**
+   * Reads a blob in whatever way, and says what it means when that fails.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {[start: number, end: number]} span  bytes that may be read
+   * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
+   */
+  async * #reading (root, record, span, use) {
+    const view = new StoredView(this.#data, root, record, ...span)
+    try {
+      yield * use(view)
+    } catch (error) {
+      throw await this.#explain(error, root, record)
+    } finally {
+      await view.close()
+    }
+  }
+
+  /**
+   * What it means that stored bytes did not verify or were not there.
+   *
+   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
+   */
+  async #explain (error, root, record) {
+    if (this.#life.isOver) return closed(error)
+    if (!(error instanceof BaoError)) return error
+    const now = await this.#catalog.record(root)
+    if (now === undefined) return notFound(root)
+    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
+  }
+}
+
+/**
+ * @param {RandomAccess} source @param {number} start @param {number} end @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * unverified (source, start, end, signal) {
+  for (let at = start; at < end; at += GROUP_LEN) {
+    signal?.throwIfAborted()
+    const wanted = Math.min(GROUP_LEN, end - at)
+    const piece = await source.read(at, at + wanted)
+    if (piece.length < wanted) throw truncated({ start: at, wanted, got: piece.length })
+    yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
+  }
+}
+
+/** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
+function spanOf (wanted, size) {
+  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
+  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+}
