@@ -64,6 +64,8 @@ export const memory = typeof WebAssembly === 'object'
 const buffer = memory?.buffer ?? new ArrayBuffer(pages * PAGE_LEN)
 export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
+/** A chaining value or hash at OUT. Copies are made as `new Uint8Array(RESULT)`: a third quicker than `slice`. */
+export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
 
 for (let i = 0; i < WINDOW_CHUNKS + LANES; i++) u32[CHUNK_TABLE / 4 + i] = INPUT + Math.min(i, WINDOW_CHUNKS - 1) * CHUNK_LEN
 for (let i = 0; i < CVS_PAIRS; i++) u32[CVS_TABLE / 4 + i] = CVS + i * PAIR_LEN

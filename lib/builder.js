@@ -2,7 +2,7 @@
 // Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from './constants.js'
-import { BLOCK, CV, INPUT, KEY, OUT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from './arena.js'
+import { BLOCK, CV, INPUT, KEY, OUT, RESULT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from './arena.js'
 import { Pending } from './pending.js'
 import { cvsOf, emitPairs, hashChunks, hashPointed, high, low, reduce } from './window.js'
 import { enter } from './mode.js'
@@ -126,7 +126,7 @@ export class TreeBuilder {
    */
   cv () {
     this.#finish(0)
-    return u8.slice(OUT, OUT + HASH_LEN)
+    return new Uint8Array(RESULT)
   }
 
   /**
@@ -136,7 +136,7 @@ export class TreeBuilder {
    */
   hash () {
     this.#finish(ROOT)
-    return u8.slice(OUT, OUT + HASH_LEN)
+    return new Uint8Array(RESULT)
   }
 
   /** The same, left at OUT. */

@@ -1,7 +1,7 @@
 // Hashing: at once, piece by piece, keyed, and for deriving keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
 import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, KEY_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
-import { INPUT, KEY, OUT, WINDOW_LEN, u8 } from './arena.js'
+import { INPUT, KEY, OUT, RESULT, WINDOW_LEN, u8 } from './arena.js'
 import { assertBytes, assertBytesOf, assertInteger, describe } from './bytes.js'
 import { cvsOf, hashChunks, reduce } from './window.js'
 import { HASH_MODE, enter, keyedMode, wordsOf } from './mode.js'
@@ -10,8 +10,6 @@ import { TreeBuilder } from './builder.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { Mode, ModeOptions } from './types.js' */
-
-const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
 
 /**
  * BLAKE3 of bytes that are at hand.
@@ -190,7 +188,7 @@ function hashInMode (mode, bytes, length) {
     return new OutputReader(tree.root()).read(length)
   }
   rootOf(mode, bytes)
-  return RESULT.slice()
+  return new Uint8Array(RESULT)
 }
 
 /** Grows the trees of all inputs that are longer than a window, one after the other. */

@@ -2,7 +2,7 @@
 // Source: BLAKE3 paper 2.4 and 2.5; the crate's `hazmat` module has the same functions.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
-import { BLOCK, KEY, OUT, u8 } from './arena.js'
+import { BLOCK, KEY, OUT, RESULT, u8 } from './arena.js'
 import { assertBytes, assertBytesOf, assertInteger } from './bytes.js'
 import { OutputReader } from './output.js'
 import { TreeBuilder } from './builder.js'
@@ -59,7 +59,7 @@ export function subtreeCv (bytes, startChunk, options) {
 export function parentCv (left, right, options) {
   const flags = enterPair(left, right, options)
   kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
-  return u8.slice(OUT, OUT + HASH_LEN)
+  return new Uint8Array(RESULT)
 }
 
 /**
