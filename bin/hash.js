@@ -1,6 +1,6 @@
 // baobox hash
 
-import { HASH_LEN, Hasher, toCid } from '../lib/index.js'
+import { HASH_LEN, Hasher, hashStream, toCid } from '../lib/index.js'
 import { command, flag, keyOption, size } from './arguments.js'
 import { UsageError } from './errors.js'
 import { fileLine, hex } from './format.js'
@@ -31,18 +31,27 @@ export const hash = command({
     if (cid && (key ?? length) !== undefined) throw new UsageError('--cid goes with neither --key nor --length: a CID holds the plain hash')
     if (length === 0) throw new UsageError('--length: no output is no hash')
     await eachInput(operands, context, async input => {
-      const hasher = await hashed(input, key)
-      if (cid) return print(fileLine(`${toCid(hasher.digest())}`, input.name))
-      const reader = hasher.reader()
-      let left = length ?? HASH_LEN
-      for (; left > OUTPUT_LEN; left -= OUTPUT_LEN) await print(hex(reader.read(OUTPUT_LEN)))
-      await print(fileLine(hex(reader.read(left)), input.name))
+      if (length !== undefined) return printOutput(await fed(input, key), length, input.name)
+      const root = await hashed(input, key, context.signal)
+      await print(fileLine(cid ? `${toCid(root)}` : hex(root), input.name))
     })
   }
 })
 
-/** @param {Input} input @param {Uint8Array} [key] */
-const hashed = ({ name, pieces, size }, key) => withProgress({ label: name, total: size }, async tick => {
+/** @param {Input} input @param {Uint8Array | undefined} key @param {AbortSignal} signal */
+const hashed = ({ name, source, size }, key, signal) => withProgress({ label: name, total: size }, tick =>
+  hashStream(source, { key, signal, onProgress: ({ detail }) => tick(detail.done) }))
+
+/** @param {Hasher} hasher @param {number} length @param {string} name */
+async function printOutput (hasher, length, name) {
+  const reader = hasher.reader()
+  let left = length
+  for (; left > OUTPUT_LEN; left -= OUTPUT_LEN) await print(hex(reader.read(OUTPUT_LEN)))
+  await print(fileLine(hex(reader.read(left)), name))
+}
+
+/** A hasher that has taken everything. @param {Input} input @param {Uint8Array} [key] */
+const fed = ({ name, pieces, size }, key) => withProgress({ label: name, total: size }, async tick => {
   const hasher = key === undefined ? new Hasher() : Hasher.keyed(key)
   for await (const piece of pieces) {
     hasher.update(piece)

@@ -7,7 +7,13 @@ import { Failure } from './errors.js'
 
 /** @import { Readable } from 'node:stream' */
 /** @import { Context } from './types.js' */
-/** @typedef {{ name: string, pieces: AsyncIterable<Uint8Array>, size?: number }} Input  `size`: in bytes, when it is known beforehand */
+/**
+ * @typedef {object} Input
+ * @property {string} name
+ * @property {AsyncIterable<Uint8Array>} pieces  its bytes
+ * @property {string | AsyncIterable<Uint8Array>} source  the same for who reads files himself: a file's name, else its pieces
+ * @property {number} [size]  bytes, when that is known beforehand
+ */
 
 /** Bytes per read: as many as make the read itself cheap beside hashing them. */
 const PIECE_LEN = 1 << 20
@@ -18,9 +24,9 @@ const PIECE_LEN = 1 << 20
  * @returns {Promise<Input>}
  */
 export async function openInput (name, signal) {
-  if (name === '-') return { name, pieces: piecesOf(() => process.stdin, signal) }
-  const size = await sizeOf(name)
-  return { name, size, pieces: piecesOf(() => createReadStream(name, { highWaterMark: PIECE_LEN }), signal) }
+  const size = name === '-' ? undefined : await sizeOf(name)
+  const pieces = piecesOf(() => name === '-' ? process.stdin : createReadStream(name, { highWaterMark: PIECE_LEN }), signal)
+  return { name, size, pieces, source: size === undefined ? pieces : name }
 }
 
 /**
