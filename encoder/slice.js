@@ -89,7 +89,7 @@ function begin (outboard, like, { header = true, validate = true, key } = {}) {
   if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  const checker = validate ? new Checker(what, { leaf () {} }) : undefined
+  const checker = validate ? new Checker(what) : undefined
 
   /** A window up to its first fault. @param {Uint8Array<ArrayBuffer>} window @returns {{ good: Uint8Array<ArrayBuffer>, fault?: BaoError }} */
   const validated = window => {

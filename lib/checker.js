@@ -45,7 +45,7 @@ export class Checker {
    * @param {number} what.groupLog  0 to 16
    * @param {ChunkRanges} what.ranges
    * @param {Mode} what.mode
-   * @param {BelievedSink} sink
+   * @param {BelievedSink} [sink]  none: who only wants to know whether it is right
    */
   constructor ({ root, size, groupLog, ranges, mode }, sink) {
     this.#mode = mode
@@ -178,7 +178,7 @@ export class Checker {
         pairCv += HASH_LEN
         if (kinds[i] & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
         if (kinds[i] & HAS_LEFT) this.#promised.push(at)
-        this.#sink.pair?.(places[i], at)
+        this.#sink?.pair?.(places[i], at)
       }
       // Only here: bytes that verified as the end of a blob of this size prove the size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
@@ -196,12 +196,13 @@ export class Checker {
     if (cv === undefined || !this.#promised.isNext(cv)) return false
     this.#promised.drop()
     const { start, len, leafLen } = subtree
+    if (this.#sink === undefined) return true
     if (this.#sink.pair === undefined) {
       kernel.gather(TABLE, len / CHUNK_LEN, at)
       run.add(start, at, len)
     } else {
       forEachStep(subtree,
-        (node, pairAt) => this.#sink.pair?.(node, at + pairAt),
+        (node, pairAt) => this.#sink?.pair?.(node, at + pairAt),
         (leafStart, leafAt) => run.add(leafStart, at + leafAt, leafLen))
     }
     return true
@@ -235,7 +236,7 @@ class Run {
   #at = 0
   #len = 0
 
-  /** @param {Uint8Array} memory @param {BelievedSink} sink */
+  /** @param {Uint8Array} memory @param {BelievedSink} [sink] */
   constructor (memory, sink) {
     this.#memory = memory
     this.#sink = sink
@@ -244,6 +245,7 @@ class Run {
   /** May overwrite what stands before `at` in memory. @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
   add (start, at, len) {
     // Who takes pairs wants to know which leaves stand below them.
+    if (this.#sink === undefined) return
     if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)
     if (this.#len === 0 || start !== this.#start + this.#len) {
       this.end()
@@ -256,7 +258,7 @@ class Run {
   }
 
   end () {
-    if (this.#len > 0) this.#sink.leaf(this.#start, this.#memory, this.#at, this.#len)
+    if (this.#len > 0) this.#sink?.leaf(this.#start, this.#memory, this.#at, this.#len)
     this.#len = 0
   }
 }
