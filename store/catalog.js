@@ -4,14 +4,17 @@ import { hash } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
 import { toString } from 'uint8arrays/to-string'
 import { VIEWS } from './databases.js'
-import { damagedRecord } from './faults.js'
-import { allBlobs, blobKey, doomedKey, hashOfKey, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
+import { damagedRecord, eachReadable, readable } from './faults.js'
+import { allBlobs, blobKey, doomedKey, hashOfKey, packDoomed, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
 
 /** Uses of blobs that are remembered before they are written. */
 const USED_BATCH = 1000
+
+/** No record is that short. */
+const DAMAGED = new Uint8Array(0)
 
 /** How a hash is named in memory. @param {Uint8Array} root */
 export const nameOf = root => toString(root, 'base16')
@@ -45,7 +48,7 @@ export class Catalog {
   /** For who writes: a damaged record may be replaced. @param {Uint8Array} root @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} */
   async look (root) {
     if (nameOf(root) === EMPTY_NAME) return { isThere: true, record: EMPTY_RECORD }
-    const stored = await this.#databases.index.get(blobKey(root), VIEWS)
+    const stored = await readable(this.#databases.index.get(blobKey(root), VIEWS), DAMAGED)
     return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
   }
 
@@ -53,18 +56,21 @@ export class Catalog {
    * All records, in the order of their hashes.
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT { cid } for a damaged one, when all others have been given
+   * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is known, when all others have been given
    */
   async * records () {
     /** @type {Uint8Array | undefined} */
     let firstDamaged
-    for await (const [key, value] of this.#databases.index.iterator({ ...allBlobs, ...VIEWS })) {
+    let isDamaged = false
+    const entries = eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }), () => { isDamaged = true })
+    for await (const [key, value] of entries) {
       const root = hashOfKey(key)
-      const record = unpackRecord(root, value)
-      if (record !== undefined) yield { root, record }
+      const record = root && unpackRecord(root, value)
+      if (record !== undefined) yield { root: /** @type {Uint8Array} */ (root), record }
       else firstDamaged ??= root
+      isDamaged ||= record === undefined
     }
-    if (firstDamaged !== undefined) throw damagedRecord(firstDamaged)
+    if (isDamaged) throw damagedRecord(firstDamaged)
   }
 
   /**
@@ -103,7 +109,7 @@ export class Catalog {
   async lastUsed (root) {
     const used = this.#used.get(nameOf(root))
     if (used !== undefined) return used
-    const stored = await this.#databases.index.get(usedKey(root), VIEWS)
+    const stored = await readable(this.#databases.index.get(usedKey(root), VIEWS))
     return stored === undefined ? undefined : unpackTime(stored)
   }
 
@@ -121,4 +127,4 @@ export class Catalog {
 }
 
 /** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
-const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: new Uint8Array(0) }]
+const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: packDoomed(record.id) }]

@@ -5,8 +5,10 @@
 
 import { Level } from 'level'
 import { BaoError } from '../lib/errors.js'
+import { concat } from '../lib/bytes.js'
 import { hold } from './hold.js'
-import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfDoomed, idOfKey, packState, stateKey, unpackRecord, unpackState } from './keys.js'
+import { eachReadable, readable } from './faults.js'
+import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
 
 /** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
 /** @typedef {{ index: Database, data: Database }} DatabasePair */
@@ -113,58 +115,85 @@ export class Databases {
     }
     try {
       await this.#start()
-    } catch (error) {
+    } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
-      throw error
+      if (cause instanceof BaoError) throw cause
+      throw new BaoError('STORE_OPEN_FAILED', `could not read the store at ${this.location}`, { location: this.location, cause })
     }
   }
 
   async #start () {
-    const stored = await this.index.get(stateKey, VIEWS)
-    const state = (stored && unpackState(stored)) ?? { version: LAYOUT_VERSION, isClean: false, swept: 0, nextId: await this.#idBehindAll() }
-    if (state.version > LAYOUT_VERSION) {
+    const stored = await readable(this.index.get(stateKey, VIEWS))
+    const state = stored && unpackState(stored)
+    if (state !== undefined && state.version > LAYOUT_VERSION) {
       throw new BaoError('STORE_VERSION', `the store at ${this.location} has layout ${state.version}, this release knows ${LAYOUT_VERSION}`, { location: this.location })
     }
-    this.#nextId = this.#promisedId = state.nextId
-    this.#swept = state.swept
-    for await (const key of this.index.keys({ ...allDoomed, ...VIEWS })) await this.deleteDoomed(idOfDoomed(key))
-    if (state.isClean || await this.#sweep()) this.#swept = this.#nextId
+    this.#swept = state?.swept ?? 0
+    // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
+    const { ids, behind } = state?.isClean ? { ids: undefined, behind: 0 } : await this.#recordedIds()
+    this.#nextId = this.#promisedId = Math.max(state?.nextId ?? 0, await this.#idBehindData(), behind)
+    await this.#deleteAllDoomed()
+    // Who has lost the state may have lost records too: then what has none is for `fsck` to judge.
+    if (state === undefined || state.isClean) this.#swept = this.#nextId
+    else if (ids !== undefined) this.#swept = await this.#sweep(ids)
     else this.#isSwept = false
     await this.#writeState(false)
   }
 
-  /** Deletes data that no record speaks of: of puts that did not end. @returns {Promise<boolean>} false when that cannot be told */
-  async #sweep () {
-    const known = await this.#knownIds()
-    if (known === undefined) return false
-    for (let id = this.#swept; ;) {
-      const [key] = await this.data.keys({ gte: allOfId(id).gte, limit: 1, ...VIEWS }).all()
-      if (key === undefined) return true
-      const found = idOfKey(key)
-      if (!known.has(found)) await this.data.clear({ ...allOfId(found), ...VIEWS })
-      id = found + 1
+  async #deleteAllDoomed () {
+    for await (const [key, value] of eachReadable(this.index.iterator({ ...allDoomed, ...VIEWS }))) {
+      const id = unpackDoomed(key, value)
+      if (id !== undefined) await this.deleteDoomed(id)
     }
   }
 
-  /** An id greater than any that is in use: for a store that is new, or whose state is lost. */
-  async #idBehindAll () {
-    const [last] = await this.data.keys({ reverse: true, limit: 1, ...VIEWS }).all()
-    let behind = last === undefined ? 0 : idOfKey(last) + 1
-    for await (const [key, value] of this.index.iterator({ ...allBlobs, ...VIEWS })) {
-      behind = Math.max(behind, (unpackRecord(hashOfKey(key), value)?.id ?? -1) + 1)
-    }
-    return behind
+  /** Deletes data that no record speaks of: of puts that did not end. @param {Set<number>} known  ids that have records */
+  async #sweep (known) {
+    for await (const id of this.dataIds(this.#swept)) if (!known.has(id)) await this.data.clear({ ...allOfId(id), ...VIEWS })
+    return this.#nextId
   }
 
-  /** Ids that have records, of those given away since the last clean opening; undefined when a record is damaged. */
-  async #knownIds () {
-    const known = new Set()
-    for await (const [key, value] of this.index.iterator({ ...allBlobs, ...VIEWS })) {
-      const record = unpackRecord(hashOfKey(key), value)
-      if (record === undefined) return undefined
-      if (record.id >= this.#swept) known.add(record.id)
+  /**
+   * Ids under which there is data, hopping from one to the next.
+   *
+   * @param {number} from
+   * @returns {AsyncGenerator<number>} increasing
+   */
+  async * dataIds (from) {
+    for (let { gte } = allOfId(from); ;) {
+      const [key] = await this.data.keys({ gte, limit: 1, ...VIEWS }).all()
+      if (key === undefined) return
+      const id = idOfKey(key)
+      if (id !== undefined) yield id
+      gte = id === undefined ? concat([key, new Uint8Array(1)]) : allOfId(id + 1).gte
     }
-    return known
+  }
+
+  /** An id greater than any that has data. */
+  async #idBehindData () {
+    for await (const key of this.data.keys({ reverse: true, ...VIEWS })) {
+      const id = idOfKey(key)
+      if (id !== undefined) return id + 1
+    }
+    return 0
+  }
+
+  /** Ids that have records, of those given away since the last clean opening: undefined when a record is damaged; and an id behind all. */
+  async #recordedIds () {
+    const ids = new Set()
+    let behind = 0
+    let isDamaged = false
+    const entries = eachReadable(this.index.iterator({ ...allBlobs, ...VIEWS }), () => { isDamaged = true })
+    for await (const [key, value] of entries) {
+      const root = hashOfKey(key)
+      const record = root && unpackRecord(root, value)
+      if (record === undefined) isDamaged = true
+      else {
+        behind = Math.max(behind, record.id + 1)
+        if (record.id >= this.#swept) ids.add(record.id)
+      }
+    }
+    return { ids: isDamaged ? undefined : ids, behind }
   }
 
   /** @param {boolean} isClean */

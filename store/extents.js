@@ -4,6 +4,7 @@
 import { VIEWS } from './databases.js'
 import { Pending } from '../lib/pending.js'
 import { extentKey, extentsOf, offsetOfExtent } from './keys.js'
+import { readable } from './faults.js'
 
 /** @import { Database } from './databases.js' */
 
@@ -108,7 +109,8 @@ export class ExtentReader {
 
   /** @returns {Promise<boolean>} false when there are no more extents */
   async #next () {
-    for (let entry = await this.#iterator.next(); entry !== undefined; entry = await this.#iterator.next()) {
+    const next = () => readable(this.#iterator.next())
+    for (let entry = await next(); entry !== undefined; entry = await next()) {
       const [key, value] = entry
       const offset = offsetOfExtent(key)
       if (offset === undefined) continue // a page of the tree

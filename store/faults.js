@@ -19,8 +19,10 @@ export const missing = (root, ranges) => new BaoError('STORE_MISSING', `parts of
 /** @param {Uint8Array} root @param {unknown} cause */
 export const changed = (root, cause) => new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause })
 
-/** @param {Uint8Array} root */
-export const damagedRecord = root => new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
+/** @param {Uint8Array} [root]  undefined when not even that can be read */
+export const damagedRecord = root => root === undefined
+  ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged')
+  : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
 
 /** Stored bytes did not verify, or were not there. @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause */
 export function corrupt (root, size, cause) {
@@ -34,4 +36,33 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
   const side = 2 ** levelOf(node) * CHUNK_LEN
   const first = (node + 1) * CHUNK_LEN - side
   return { start: first, len: Math.min(2 * side, size - first) }
+}
+
+/** Is this what LevelDB says of files that it cannot make sense of? @param {unknown} error */
+export const isCorruption = error => /** @type {any} */ (error)?.code === 'LEVEL_CORRUPTION'
+
+/**
+ * What the database itself finds damaged is as good as not there: the tree says what that means.
+ *
+ * @template T @param {Promise<T>} reading @param {T} [otherwise]
+ */
+export const readable = (reading, otherwise) => reading.catch(error => {
+  if (!isCorruption(error)) throw error
+  return otherwise
+})
+
+/**
+ * What can be read of many entries. Where LevelDB leaves some out it says so at the end.
+ *
+ * @template T @param {AsyncIterable<T>} entries
+ * @param {() => void} [onDamage]
+ * @returns {AsyncGenerator<T>}
+ */
+export async function * eachReadable (entries, onDamage) {
+  try {
+    yield * entries
+  } catch (error) {
+    if (!isCorruption(error)) throw error
+    onDamage?.()
+  }
 }

@@ -18,6 +18,12 @@ export const LAYOUT_VERSION = 1
 const [STATE, BLOB, USED, DOOMED] = [0, 1, 2, 3]
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
+const DATA_KEY_LEN = KIND_AT + 1
+/** A million ids a second would take nine years to get there. */
+const MAX_ID = 2 ** 48 - 1
+/** The last chunk of the last page over 2^53 - 1 bytes; and the band of it. */
+const MAX_CHUNK = 2 ** 46 - 1
+const MAX_BAND = 6
 
 /**
  * @typedef {object} State
@@ -59,13 +65,15 @@ export const blobKey = hash => pack(BLOB, hash)
 export const usedKey = hash => pack(USED, hash)
 /** @param {number} id */
 export const doomedKey = id => pack(DOOMED, { u64: id })
+/** A note has a checksum, too: a flipped bit in its id would delete another blob. @param {number} id */
+export const packDoomed = id => checkOf(doomedKey(id), NOTHING)
+/** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
+export const unpackDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** All blobs, and all ids that are being deleted. */
 export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
 export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
-/** @param {Uint8Array} key  of a blob */
-export const hashOfKey = key => new Uint8Array(key.subarray(1, 1 + HASH_LEN))
-/** @param {Uint8Array} key  of a doomed id */
-export const idOfDoomed = key => u64At(key, 1)
+/** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
+export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 
 /** @param {number} id @param {number} offset  bytes, whole chunks */
 export const extentKey = (id, offset) => pack({ u64: id }, { u64: offset / CHUNK_LEN }, EXTENT)
@@ -75,11 +83,25 @@ export const pageKey = (id, { band, lastChunk }) => pack({ u64: id }, { u64: las
 export const allOfId = id => ({ gte: pack({ u64: id }), lt: pack({ u64: id + 1 }) })
 /** Extents that start in [start, end), and pages between them. @param {number} id @param {number} start  whole chunks @param {number} end  bytes */
 export const extentsOf = (id, start, end) => ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
-/** @param {Uint8Array} key  in the data database */
-export const idOfKey = key => u64At(key, 0)
+
+/**
+ * What stands under a key of the data database. A disk may make any bytes of it, and ids that cannot be counted any more.
+ *
+ * @param {Uint8Array} key
+ * @returns {{ id: number, chunk: number, band?: number } | undefined} an extent, or a page with a band; undefined when no such key was ever written
+ */
+export function placeOfKey (key) {
+  if (key.length !== DATA_KEY_LEN) return undefined
+  const [id, chunk] = [u64At(key, 0), u64At(key, ID_LEN)]
+  if (id > MAX_ID || chunk > MAX_CHUNK || key[KIND_AT] - PAGE > MAX_BAND) return undefined
+  return key[KIND_AT] === EXTENT ? { id, chunk } : { id, chunk, band: key[KIND_AT] - PAGE }
+}
+/** @param {Uint8Array} key  in the data database @returns {number | undefined} undefined when no such key was ever written */
+export const idOfKey = key => placeOfKey(key)?.id
 /** Where an extent starts, in bytes; undefined for a page. @param {Uint8Array} key */
 export const offsetOfExtent = key => key[KIND_AT] === EXTENT ? u64At(key, ID_LEN) * CHUNK_LEN : undefined
 
+const NOTHING = new Uint8Array(0)
 const SIZE_PROVEN = 1
 const COMPLETE = 2
 const RECORD_LEN = 25
@@ -128,7 +150,14 @@ export function unpackState (bytes) {
   return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
 }
 
+const TIME_LEN = 8
+/** Where a Date ends. */
+const MAX_TIME = 8.64e15
+
 /** @param {number} time  milliseconds since 1970 */
 export const packTime = time => pack({ u64: time })
-/** @param {Uint8Array} bytes */
-export const unpackTime = bytes => u64At(bytes, 0)
+/** @param {Uint8Array} bytes @returns {number | undefined} undefined when it is damaged as far as can be seen */
+export function unpackTime (bytes) {
+  const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
+  return time <= MAX_TIME ? time : undefined
+}

@@ -7,7 +7,8 @@
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
-import { allOfId, offsetOfExtent, pageKey } from './keys.js'
+import { allOfId, pageKey, placeOfKey } from './keys.js'
+import { readable } from './faults.js'
 import { VIEWS } from './databases.js'
 
 /** @import { Database } from './databases.js' */
@@ -18,7 +19,8 @@ export const GROUP_LEN = CHUNK_LEN * 2 ** GROUP_LOG
 const PAGE_LEVELS = 6
 const PAGE_GROUPS = 2 ** PAGE_LEVELS
 const PAGE_PAIRS = PAGE_GROUPS - 1
-const PAGE_CHUNKS = PAGE_GROUPS * 2 ** GROUP_LOG
+const GROUP_CHUNKS = 2 ** GROUP_LOG
+const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 const BITS_LEN = PAGE_GROUPS / 8
 /** How many pages a reader keeps: a path from the root to a group is at most seven. */
 const KEPT_PAGES = 64
@@ -98,7 +100,8 @@ class Pages {
   async load (data, names, options) {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [textOf(name), name]))
     if (missing.size === 0) return
-    const stored = await data.getMany([...missing.values()].map(name => pageKey(this.#id, name)), options)
+    const keys = [...missing.values()].map(name => pageKey(this.#id, name))
+    const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
     let i = 0
     for (const [text, name] of missing) this.#pages.set(text, { name, page: new Page(stored[i++]) })
   }
@@ -201,8 +204,8 @@ export async function presentChunks (data, { id, size, sizeProven }) {
   for await (const { lastChunk, page } of lowestPages(data, id)) {
     for (let group = 0; group < PAGE_GROUPS; group++) {
       if (!page.hasGroup(group)) continue
-      const start = lastChunk + 1 - PAGE_CHUNKS + group * 2 ** GROUP_LOG
-      const end = Math.min(start + 2 ** GROUP_LOG, chunks)
+      const start = lastChunk + 1 - PAGE_CHUNKS + group * GROUP_CHUNKS
+      const end = Math.min(start + GROUP_CHUNKS, chunks)
       if (boundaries.at(-1) === start) boundaries[boundaries.length - 1] = end
       else if (start < end) boundaries.push(start, end)
     }
@@ -217,12 +220,16 @@ export async function presentChunks (data, { id, size, sizeProven }) {
  */
 async function * lowestPages (data, id) {
   const keys = data.keys({ ...allOfId(id), ...VIEWS })
+  const next = () => readable(keys.next())
   try {
-    for (let key = await keys.next(); key !== undefined; key = await keys.next()) {
-      const offset = offsetOfExtent(key)
-      if (offset === undefined) continue
-      const name = pageOfGroup(offset / GROUP_LEN)
-      const stored = await data.get(pageKey(id, name), VIEWS)
+    // Where a disk has changed keys they need not increase: each page is come to once.
+    let passed = -1
+    for (let key = await next(); key !== undefined; key = await next()) {
+      const place = placeOfKey(key)
+      if (place === undefined || place.band !== undefined || place.chunk <= passed) continue
+      const name = pageOfGroup(Math.floor(place.chunk / GROUP_CHUNKS))
+      passed = name.lastChunk
+      const stored = await readable(data.get(pageKey(id, name), VIEWS))
       if (stored !== undefined) yield { ...name, page: new Page(stored) }
       keys.seek(pageKey(id, name), VIEWS)
     }
