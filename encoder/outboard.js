@@ -3,13 +3,14 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { BaoError } from '../lib/errors.js'
-import { PairList, reordered } from '../lib/pairs.js'
+import { PairTable } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
 import { growTree } from '../lib/grow.js'
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
+import { turnPairs } from '../lib/turn.js'
 
 /** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/types.js' */
 /** @import { Order } from '../lib/pairs.js' */
@@ -94,10 +95,12 @@ export class Outboard {
     return true
   }
 
-  /** The same outboard in the other order. */
+  /** The same outboard in the other order. Its `bytes` are fresh, and all the memory that is taken: they are turned in place. */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
-    return new Outboard({ ...this, order, bytes: reordered(this.bytes, this.size, this.groupLog, order) })
+    const bytes = new Uint8Array(this.bytes)
+    turnPairs(bytes, this.size, this.groupLog, order)
+    return new Outboard({ ...this, order, bytes })
   }
 
   /**
@@ -125,12 +128,10 @@ export class Outboard {
 export function createOutboardSync (bytes, options) {
   assertBytes('bytes', bytes)
   const { mode, groupLog, order } = checked(options)
-  const list = new PairList(bytes.length, groupLog)
-  const tree = new TreeBuilder(mode, { groupLog, sink: list.push })
+  const table = new PairTable(bytes.length, groupLog, order)
+  const tree = new TreeBuilder(mode, { sink: table })
   tree.update(bytes)
-  const root = tree.hash()
-  const grown = new Outboard({ root, size: bytes.length, groupLog, order: 'post', bytes: list.bytes })
-  return order === 'post' ? grown : grown.flip()
+  return new Outboard({ root: tree.hash(), size: bytes.length, groupLog, order, bytes: table.bytes })
 }
 
 /**

@@ -40,6 +40,8 @@ export const LANE_CVS = region(LANES * HASH_LEN)
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
 /** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */
 export const CVS_TABLE = region(4 * CVS_PAIRS)
+/** Pointers to the pairs of a window, in the order in which they are wanted. */
+export const PAIR_TABLE = region(4 * WINDOW_CHUNKS)
 /** Pointers that a caller fills for one call. */
 export const TABLE = region(4 * (MAX_PAIRS + LANES))
 /** Chaining values: those of a window's chunks, then level upon level of their parents. */

@@ -4,7 +4,7 @@
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { BLOCK, CV, INPUT, KEY, OUT, RESULT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from './arena.js'
 import { Pending } from './pending.js'
-import { cvsOf, emitPairs, hashChunks, hashPointed, high, low, reduce } from './window.js'
+import { cvsOf, hashChunks, hashPointed, high, low, reduce } from './window.js'
 import { enter } from './mode.js'
 import { isInPlace } from './buffers.js'
 import { kernel } from './kernel/index.js'
@@ -21,7 +21,6 @@ const HALF_LEN = WINDOW_LEN / 2
 export class TreeBuilder {
   #mode
   #startChunk
-  #groupLog
   #sink
   /** Chunks in the tree so far. */
   #chunks = 0
@@ -37,13 +36,11 @@ export class TreeBuilder {
    * @param {Mode} mode
    * @param {object} [options]
    * @param {number} [options.startChunk]  where in the blob this subtree starts
-   * @param {number} [options.groupLog]  pairs below this level are not handed out
-   * @param {PairSink} [options.sink]  takes the pairs in post-order; the last ones come when the tree is closed
+   * @param {PairSink} [options.sink]  takes the pairs
    */
-  constructor (mode, { startChunk = 0, groupLog = 0, sink } = {}) {
+  constructor (mode, { startChunk = 0, sink } = {}) {
     this.#mode = mode
     this.#startChunk = startChunk
-    this.#groupLog = groupLog
     this.#sink = sink
   }
 
@@ -109,7 +106,7 @@ export class TreeBuilder {
 
   /** @returns {TreeBuilder} an independent copy; it hands out no pairs */
   clone () {
-    const copy = new TreeBuilder(this.#mode, { startChunk: this.#startChunk, groupLog: this.#groupLog })
+    const copy = new TreeBuilder(this.#mode, { startChunk: this.#startChunk })
     copy.#chunks = this.#chunks
     copy.#stack = this.#stack.slice()
     copy.#starts = this.#starts.slice()
@@ -180,8 +177,9 @@ export class TreeBuilder {
     const level = reduce(chunks, flags)
     const cvs = cvsOf(level)
     for (let i = 0; i < cvs.count; i++) {
-      if (this.#sink) emitPairs(level, i, start, this.#groupLog, this.#sink)
-      this.#push(cvs.at + i * HASH_LEN, start + i * 2 ** level, level)
+      const before = i * 2 ** level
+      this.#sink?.subtree(level, i, start + before, Math.min(chunks - before, 2 ** level))
+      this.#push(cvs.at + i * HASH_LEN, start + before, level)
     }
     this.#chunks += chunks
   }
@@ -213,7 +211,7 @@ export class TreeBuilder {
 
   /** The pair at BLOCK, whose left half is this stack entry. @param {number} left */
   #emit (left) {
-    if (this.#sink && this.#logs[left] >= this.#groupLog) this.#sink(this.#starts[left + 1] - 1, BLOCK)
+    if (this.#sink && this.#logs[left] >= this.#sink.groupLog) this.#sink.pair(this.#starts[left + 1] - 1, BLOCK)
   }
 
   /** Is all input so far a single chunk, or none? */

@@ -198,7 +198,7 @@ export class Checker {
     const { start, len, leafLen } = subtree
     if (this.#sink === undefined) return true
     if (this.#sink.pair === undefined) {
-      kernel.gather(TABLE, len / CHUNK_LEN, at)
+      kernel.gather(TABLE, len / CHUNK_LEN, CHUNK_LEN, at)
       run.add(start, at, len)
     } else {
       forEachStep(subtree,

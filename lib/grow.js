@@ -1,9 +1,10 @@
 // Grows the tree of any source, on this thread or on several.
 
-import { PairList, reordered } from './pairs.js'
+import { PairList, PairTable } from './pairs.js'
 import { TreeBuilder } from './builder.js'
 import { closeSource, openSource, worked } from './source.js'
 import { growInSpans } from './parallel/spans.js'
+import { turnPairs } from './turn.js'
 
 /** @import { Mode, OpenSource, ProgressOptions, Source, ThreadOptions } from './types.js' */
 /** @import { Order } from './pairs.js' */
@@ -35,11 +36,15 @@ export const growOpened = async (opened, options) => await growInSpans(opened, o
 async function growHere (opened, options) {
   const { mode, outboard } = options
   // Of files and memory the size is known; what other sources say of theirs may be a claim, which takes no memory.
-  const pairs = outboard && new PairList(opened.shared ? opened.size ?? 0 : 0, outboard.groupLog)
-  const tree = new TreeBuilder(mode, { groupLog: outboard?.groupLog, sink: pairs?.push })
+  const pairs = outboard && (opened.shared && opened.size
+    ? new PairTable(opened.size, outboard.groupLog, outboard.order)
+    : new PairList(outboard.groupLog))
+  const tree = new TreeBuilder(mode, { sink: pairs })
   for await (const piece of worked(opened, options)) tree.update(piece)
   const root = tree.hash()
-  if (outboard === undefined || pairs === undefined) return { root, size: tree.size }
-  const { groupLog, order } = outboard
-  return { root, size: tree.size, pairs: order === 'post' ? pairs.bytes : reordered(pairs.bytes, tree.size, groupLog, order) }
+  const { size } = tree
+  if (outboard === undefined || pairs === undefined) return { root, size }
+  const { bytes } = pairs
+  if (pairs instanceof PairList && outboard.order === 'pre') turnPairs(bytes, size, outboard.groupLog, 'pre')
+  return { root, size, pairs: bytes }
 }

@@ -1,8 +1,8 @@
-// Pairs as they come out of a growing tree: one after the other, which is an outboard in post-order, or each at its place.
+// Where the pairs of a growing tree go: into a list, which is an outboard in post-order, or each to its place in either order.
 
 import { PAIR_LEN } from './constants.js'
-import { groupCount, leftChunks, outboardLen, placeOf } from './tree.js'
-import { u32 } from './arena.js'
+import { copyPair, copyPairs, emitPairs } from './window.js'
+import { leftChunks, outboardLen, placeOf } from './tree.js'
 
 /** @import { PairSink } from './types.js' */
 
@@ -10,60 +10,79 @@ import { u32 } from './arena.js'
 
 const PAIR_WORDS = PAIR_LEN / 4
 
-/** Pairs of a tree whose size need not be known. */
+/** Pairs of a tree whose size need not be known, in post-order. @implements {PairSink} */
 export class PairList {
-  #words
+  groupLog
+  #words = new Uint32Array(64 * PAIR_WORDS)
   #count = 0
 
-  /**
-   * @param {number} size  bytes of the blob, as far as they are known; more makes the list grow
-   * @param {number} groupLog  0 to 16
-   */
-  constructor (size, groupLog) {
-    this.#words = new Uint32Array(outboardLen(size, groupLog) / 4)
+  /** @param {number} groupLog  0 to 16 */
+  constructor (groupLog) {
+    this.groupLog = groupLog
   }
 
-  /** Appends a copy. @type {PairSink} */
-  push = (_node, at) => {
-    const to = this.#count++ * PAIR_WORDS
-    if (to === this.#words.length) {
-      const longer = new Uint32Array(Math.max(64 * PAIR_WORDS, 2 * to))
+  /** @type {PairSink['pair']} */
+  pair (_node, at) {
+    const to = this.#room(1) // which may bring other words
+    copyPair(at, this.#words, to)
+  }
+
+  /** @type {PairSink['subtree']} */
+  subtree (level, index, _startChunk, chunks) {
+    const to = this.#room(pairsBelow(chunks, this.groupLog))
+    copyPairs(level, index, this.groupLog, 'post', this.#words, to)
+  }
+
+  /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
+  get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
+
+  /** Where so many more go. @param {number} pairs */
+  #room (pairs) {
+    const at = this.#count * PAIR_WORDS
+    this.#count += pairs
+    if (this.#count * PAIR_WORDS > this.#words.length) {
+      const longer = new Uint32Array(Math.max(this.#count * PAIR_WORDS, 2 * this.#words.length))
       longer.set(this.#words)
       this.#words = longer
     }
-    for (let i = 0; i < PAIR_WORDS; i++) this.#words[to + i] = u32[at / 4 + i]
-  }
-
-  /** All pairs so far: a view when the list is as long as was expected, else a copy. */
-  get bytes () {
-    const len = this.#count * PAIR_LEN
-    const bytes = new Uint8Array(this.#words.buffer)
-    return len === bytes.length ? bytes : bytes.slice(0, len)
+    return at
   }
 }
 
-/** Pairs of a tree that is grown in parts: each goes to its place, in whatever order they come. */
+/** Pairs of a tree whose size is known: each goes to its place, in whatever order they come. @implements {PairSink} */
 export class PairTable {
-  #size
-  #groupLog
-  #order
-  #words
+  groupLog
+  /** All pairs, when all have come. */
   bytes
+  #size
+  #order
+  #startChunk
+  #words
 
-  /** @param {number} size  bytes of the blob @param {number} groupLog  0 to 16 @param {Order} order */
-  constructor (size, groupLog, order) {
+  /**
+   * @param {number} size  bytes of the tree
+   * @param {number} groupLog  0 to 16
+   * @param {Order} order
+   * @param {number} [startChunk]  where in the blob the tree begins, when it is a subtree
+   */
+  constructor (size, groupLog, order, startChunk = 0) {
     this.#size = size
-    this.#groupLog = groupLog
+    this.groupLog = groupLog
     this.#order = order
+    this.#startChunk = startChunk
     this.#words = new Uint32Array(outboardLen(size, groupLog) / 4)
-    /** All pairs, when all have come. */
     this.bytes = new Uint8Array(this.#words.buffer)
   }
 
-  /** Takes a copy of one. @type {PairSink} */
-  put = (node, at) => {
-    const to = this.#placeOf(node) * PAIR_WORDS
-    for (let i = 0; i < PAIR_WORDS; i++) this.#words[to + i] = u32[at / 4 + i]
+  /** @type {PairSink['pair']} */
+  pair (node, at) {
+    copyPair(at, this.#words, this.#placeOf(node) * PAIR_WORDS)
+  }
+
+  /** @type {PairSink['subtree']} */
+  subtree (level, index, startChunk, chunks) {
+    const pairs = pairsBelow(chunks, this.groupLog)
+    if (pairs > 0) copyPairs(level, index, this.groupLog, this.#order, this.#words, this.#firstPlace(startChunk, chunks, pairs) * PAIR_WORDS)
   }
 
   /**
@@ -72,55 +91,35 @@ export class PairTable {
    * @param {number} startChunk @param {number} chunks @param {Uint8Array} pairs  in the order of the table
    */
   putSubtree (startChunk, chunks, pairs) {
-    if (pairs.length === 0) return
+    if (pairs.length > 0) this.bytes.set(pairs, this.#firstPlace(startChunk, chunks, pairs.length / PAIR_LEN) * PAIR_LEN)
+  }
+
+  /** @param {number} startChunk @param {number} chunks @param {number} pairs  below it */
+  #firstPlace (startChunk, chunks, pairs) {
     const root = this.#placeOf(startChunk + leftChunks(chunks) - 1)
-    const first = this.#order === 'pre' ? root : root + 1 - pairs.length / PAIR_LEN
-    this.bytes.set(pairs, first * PAIR_LEN)
+    return this.#order === 'pre' ? root : root + 1 - pairs
   }
 
   /** @param {number} node */
   #placeOf (node) {
-    const place = placeOf(node, this.#size, this.#groupLog)
-    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.#groupLog}`)
+    const place = placeOf(node - this.#startChunk, this.#size, this.groupLog)
+    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.groupLog}`)
     return place[this.#order]
   }
 }
 
 /**
- * All pairs of a tree in the other order. A subtree's stand side by side in both, its root's first or last.
+ * Hands out pairs one by one, in post-order.
  *
- * @param {Uint8Array} bytes
- * @param {number} size  bytes of the blob
  * @param {number} groupLog
- * @param {Order} to
- * @returns {Uint8Array<ArrayBuffer>} fresh
+ * @param {PairSink['pair']} pair
+ * @returns {PairSink}
  */
-export function reordered (bytes, size, groupLog, to) {
-  const from = wordsIn(bytes)
-  const words = new Uint32Array(from.length)
-  const groups = groupCount(size, groupLog)
-  if (groups > 1) move(from, words, to === 'pre', 0, 0, groups)
-  return new Uint8Array(words.buffer)
-}
+export const eachPair = (groupLog, pair) => ({
+  groupLog,
+  pair,
+  subtree: (level, index, startChunk) => emitPairs(level, index, startChunk - index * 2 ** level, groupLog, pair)
+})
 
-/**
- * The pairs of a subtree. No closure: that would take twice the time.
- *
- * @param {Uint32Array} from @param {Uint32Array} words @param {boolean} isToPre
- * @param {number} pre @param {number} post  where its pairs begin in either order
- * @param {number} groups  below it, 2 to 2^31: more pairs fit into no memory
- */
-function move (from, words, isToPre, pre, post, groups) {
-  const last = post + groups - 2
-  const target = (isToPre ? pre : last) * PAIR_WORDS
-  const source = (isToPre ? last : pre) * PAIR_WORDS
-  for (let i = 0; i < PAIR_WORDS; i++) words[target + i] = from[source + i]
-  const left = 1 << (31 - Math.clz32(groups - 1))
-  if (left > 1) move(from, words, isToPre, pre + 1, post, left)
-  if (groups - left > 1) move(from, words, isToPre, pre + left, post + left - 1, groups - left)
-}
-
-/** Bytes as words: a view where they are aligned, else a copy. @param {Uint8Array} bytes */
-const wordsIn = bytes => bytes.byteOffset % 4 === 0
-  ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
-  : new Uint32Array(new Uint8Array(bytes).buffer)
+/** Pairs at and above the group level in a subtree of so many chunks. @param {number} chunks @param {number} groupLog */
+const pairsBelow = (chunks, groupLog) => Math.ceil(chunks / 2 ** groupLog) - 1

@@ -3,6 +3,7 @@
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { TABLE, u32 } from './arena.js'
+import { PAIRS_BEFORE } from './tree.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
 
 /** @import { Step } from './types.js' */
@@ -13,16 +14,6 @@ const PAIR_WORDS = PAIR_LEN / 4
 
 /** Bytes of its encoding. @param {number} len  its bytes @param {number} leafLen */
 export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
-
-/**
- * Pairs that stand before a leaf and in subtrees to its left.
- *
- * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
- * @returns {number}
- */
-const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
-/** For every leaf that a window can have. */
-const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
  * Goes through the encoding in its order.

@@ -5,7 +5,7 @@
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from './constants.js'
 import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
-import { PairList } from './pairs.js'
+import { PairTable } from './pairs.js'
 import { WINDOW_CHUNKS } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
@@ -232,12 +232,12 @@ class Slicer {
         this.fault = truncated({ start, wanted: end - start, got: group.length })
         return undefined
       }
-      const list = new PairList(group.length, 0)
-      const tree = new TreeBuilder(this.#mode, { startChunk: start / CHUNK_LEN, sink: list.push })
+      const table = new PairTable(group.length, 0, 'post', start / CHUNK_LEN)
+      const tree = new TreeBuilder(this.#mode, { startChunk: start / CHUNK_LEN, sink: table })
       tree.update(group)
       tree.cv()
       // The next window may start within this group.
-      this.#group = { start, bytes: new Uint8Array(group), pairs: list.bytes }
+      this.#group = { start, bytes: new Uint8Array(group), pairs: table.bytes }
     }
     return this.#group.pairs.subarray(step.post * PAIR_LEN, (step.post + 1) * PAIR_LEN)
   }

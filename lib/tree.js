@@ -114,3 +114,13 @@ export function placeOf (node, size, groupLog) {
   }
   return undefined
 }
+
+/**
+ * Pairs of a perfect subtree that stand before a leaf and in subtrees to its left.
+ *
+ * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
+ * @returns {number}
+ */
+const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
+/** For every leaf that a window can have. */
+export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))

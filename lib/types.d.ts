@@ -17,8 +17,10 @@ export interface Kernel {
    * up as it is. Each level begins behind the one below it, which takes up whole pairs.
    */
   reduce (count: number, flags: number, downTo: number): void
-  /** Brings whole chunks together: `count` of them, each from the place that the table names to one at or before it. */
-  gather (table: number, count: number, out: number): void
+  /**
+   * Brings `count` inputs of `len` bytes together, whole blocks, from the places that the table names. None may stand where one before it goes.
+   */
+  gather (table: number, count: number, len: number, out: number): void
   /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */
   compressChunk (input: number, len: number, flags: number, endFlags: number, counterLo: number, counterHi: number, out: number): void
   /** All 64 bytes that one compression gives. Bytes of the block from `len` on count as zero. */
@@ -45,8 +47,15 @@ export interface Output {
   readonly flags: number
 }
 
-/** Takes a pair while a tree grows: the parent's in-order number, and where in the arena its 64 bytes stand, to be copied at once. */
-export type PairSink = (node: number, at: number) => void
+/** Takes the pairs of a growing tree in post-order. They stand in the arena, and are to be copied at once. The last ones come when the tree is closed. */
+export interface PairSink {
+  /** Pairs below this level are not handed out. */
+  readonly groupLog: number
+  /** One pair: the parent's in-order number, and where its 64 bytes stand. */
+  pair (node: number, at: number): void
+  /** All pairs below a chaining value of the last reduction (window.js), which has so many chunks below it. */
+  subtree (level: number, index: number, startChunk: number, chunks: number): void
+}
 
 /**
  * Takes what a verification found right, in the order of the walk. Memory is only lent: copy at once. Hashing

@@ -2,10 +2,13 @@
 // After a reduction every pair of the window stands in the arena and can be copied out.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
-import { CHUNK_TABLE, CVS } from './arena.js'
+import { CHUNK_TABLE, CVS, INPUT, PAIR_TABLE, u32 } from './arena.js'
+import { PAIRS_BEFORE } from './tree.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { PairSink } from './types.js' */
+
+const PAIR_WORDS = PAIR_LEN / 4
 
 /** The low and high 32 bits of a chunk index or output block. @param {number} n */
 export const low = n => n >>> 0
@@ -73,13 +76,59 @@ export function reduce (count, flags, downTo = 2) {
 export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
 
 /**
+ * Copies all pairs below one chaining value of the last reduction. In both orders they stand side by side. What was at INPUT is lost.
+ *
+ * @param {number} level  of the chaining value
+ * @param {number} index  of the chaining value in its level
+ * @param {number} groupLog  pairs below this level are left out
+ * @param {'pre' | 'post'} order
+ * @param {Uint32Array} words  written
+ * @param {number} at  words, where the first goes
+ * @returns {number} words, where the last ends
+ */
+export function copyPairs (level, index, groupLog, order, words, at) {
+  if (level <= groupLog) return at
+  if ((index + 1) * 2 ** level <= levelCount[0]) return copyPerfect(level, index, groupLog, order, words, at)
+  const below = level - 1
+  const left = 2 * index
+  if (left + 1 === levelCount[below]) return copyPairs(below, left, groupLog, order, words, at)
+  const pairAt = levelAt[below] + left * HASH_LEN
+  if (order === 'pre') at = copyPair(pairAt, words, at)
+  at = copyPairs(below, left, groupLog, order, words, at)
+  at = copyPairs(below, left + 1, groupLog, order, words, at)
+  return order === 'pre' ? at : copyPair(pairAt, words, at)
+}
+
+/** The same of a perfect subtree, whose places follow from the index. The kernel brings the pairs together, so that they are copied as one. @type {typeof copyPairs} */
+function copyPerfect (level, index, groupLog, order, words, at) {
+  const depth = level - groupLog
+  const pairs = (1 << depth) - 1
+  for (let height = 1; height <= depth; height++) {
+    const count = 1 << (depth - height)
+    // Of all pairs only those above it stand before its own subtree in pre-order, and all others of that before it in post-order.
+    const first = PAIR_TABLE / 4 + (order === 'pre' ? depth - height : (1 << height) - 2)
+    const from = levelAt[groupLog + height - 1] + index * count * PAIR_LEN
+    for (let i = 0; i < count; i++) u32[first + PAIRS_BEFORE[i << height]] = from + i * PAIR_LEN
+  }
+  kernel.gather(PAIR_TABLE, pairs, PAIR_LEN, INPUT)
+  words.set(u32.subarray(INPUT / 4, INPUT / 4 + pairs * PAIR_WORDS), at)
+  return at + pairs * PAIR_WORDS
+}
+
+/** One pair. @param {number} from  bytes, in the arena @param {Uint32Array} words  written @param {number} at  words @returns {number} where it ends */
+export function copyPair (from, words, at) {
+  for (let i = 0; i < PAIR_WORDS; i++) words[at + i] = u32[from / 4 + i]
+  return at + PAIR_WORDS
+}
+
+/**
  * Hands out the pairs below one chaining value of the last reduction, in post-order.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level
  * @param {number} chunkIndex  where the window starts
  * @param {number} groupLog  pairs below this level are left out
- * @param {PairSink} sink
+ * @param {PairSink['pair']} sink
  */
 export function emitPairs (level, index, chunkIndex, groupLog, sink) {
   if (level <= groupLog) return

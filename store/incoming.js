@@ -2,6 +2,7 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { HASH_MODE } from '../lib/mode.js'
+import { eachPair } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
 import { ExtentCutter } from './extents.js'
@@ -35,7 +36,7 @@ export class IncomingBlob {
     this.#id = id
     this.#pages = new PageEditor(id)
     this.#cutter = new ExtentCutter(id)
-    this.#tree = new TreeBuilder(HASH_MODE, { groupLog: GROUP_LOG, sink: (node, at) => this.#pages.setPair(node, u8, at) })
+    this.#tree = new TreeBuilder(HASH_MODE, { sink: eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at)) })
   }
 
   get size () { return this.#tree.size }

@@ -242,10 +242,10 @@ function reduce (count, flags, downTo) {
 }
 
 /** @type {Kernel['gather']} */
-function gather (table, count, out) {
-  for (let i = 0; i < count; i++, out += CHUNK_LEN) {
+function gather (table, count, len, out) {
+  for (let i = 0; i < count; i++, out += len) {
     const at = words[(table >> 2) + i]
-    u8.copyWithin(out, at, at + CHUNK_LEN)
+    u8.copyWithin(out, at, at + len)
   }
 }
 

@@ -328,13 +328,13 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   return [at.set(i32.const(CVS)), when(isMore, loopWhile(joinLevel, isMore))]
 })
 
-const gather = () => func('gather', 3, ([table, count, out], local) => {
+const gather = () => func('gather', 4, ([table, count, len, out], local) => {
   const at = local('i32')
   const end = local('i32')
   const words = [0, 1, 2, 3].map(() => local('v128'))
   return loopWhile([
     at.set(i32.load(table.get)),
-    end.set(i32.add(at.get, i32.const(CHUNK_LEN))),
+    end.set(i32.add(at.get, len.get)),
     loopWhile([
       words.map((word, i) => word.set(v128.load(at.get, 16 * i))),
       words.map((word, i) => v128.store(out.get, word.get, 16 * i)),

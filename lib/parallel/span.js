@@ -1,7 +1,7 @@
 // One span, hashed by whichever thread has it in hand.
 
 import { CHUNK_LEN } from '../constants.js'
-import { PairList, reordered } from '../pairs.js'
+import { PairTable } from '../pairs.js'
 import { TreeBuilder } from '../builder.js'
 
 /** @import { SpanJob, SpanResult } from '../types.js' */
@@ -12,11 +12,10 @@ import { TreeBuilder } from '../builder.js'
  * @returns {Promise<SpanResult>} fresh
  */
 export async function hashSpan ({ mode, outboard, start, len }, pieces) {
-  const pairs = outboard && new PairList(len, outboard.groupLog)
-  const tree = new TreeBuilder(mode, { startChunk: start / CHUNK_LEN, groupLog: outboard?.groupLog, sink: pairs?.push })
+  const startChunk = start / CHUNK_LEN
+  const table = outboard && new PairTable(len, outboard.groupLog, outboard.order, startChunk)
+  const tree = new TreeBuilder(mode, { startChunk, sink: table })
   for await (const piece of pieces) tree.update(piece)
   const cv = tree.cv()
-  if (outboard === undefined || pairs === undefined) return { cv }
-  const { groupLog, order } = outboard
-  return { cv, pairs: order === 'post' ? pairs.bytes : reordered(pairs.bytes, len, groupLog, order) }
+  return table === undefined ? { cv } : { cv, pairs: table.bytes }
 }

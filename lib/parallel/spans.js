@@ -95,7 +95,7 @@ class SpanWork {
     this.#width = width
     this.#options = options
     this.#table = outboard && new PairTable(cut.size, outboard.groupLog, outboard.order)
-    this.#tree = new TreeBuilder(mode, { groupLog: outboard?.groupLog, sink: this.#table?.put })
+    this.#tree = new TreeBuilder(mode, { sink: this.#table })
   }
 
   /** Hashes all spans. @param {Pool} pool @returns {Promise<void>} */
