@@ -75,5 +75,5 @@ function parseCid (cid) {
 }
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
-const unsupported = (cid, why, cause) =>
+export const unsupported = (cid, why, cause) =>
   new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : cid}: ${why}`, { cid, cause })

@@ -14,7 +14,7 @@ import { notFound } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
-/** @import { DatabasePair } from './databases.js' */
+/** @import { Database, DatabasePair } from './databases.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
@@ -38,7 +38,28 @@ import { notFound } from './faults.js'
 
 /** @typedef {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} GetOptions  bytes; `end` is not included, and may lie beyond the end */
 
+/**
+ * What the parts of a store know of each other.
+ *
+ * @typedef {object} StoreParts
+ * @property {Databases} databases
+ * @property {Database} data
+ * @property {Catalog} catalog
+ * @property {Locks} locks
+ * @property {Presence} presence
+ * @property {Lifetime} life
+ * @property {boolean} verifies
+ */
+
+/** For what is built upon a store and not reached through it: blockstore.js. @type {(store: BlobStore) => StoreParts & { writer: BlobWriter }} */
+export let partsOf
+
 export class BlobStore {
+  static {
+    partsOf = store => ({ ...store.#parts, writer: store.#writer })
+  }
+
+  #parts
   #databases
   #catalog
   #locks = new Locks()
@@ -53,9 +74,9 @@ export class BlobStore {
     this.#databases = databases
     this.#catalog = new Catalog(databases)
     this.#presence = new Presence(databases.data)
-    const store = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, verifies }
-    this.#reader = new BlobReader(store)
-    this.#writer = new BlobWriter(store)
+    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, verifies }
+    this.#reader = new BlobReader(this.#parts)
+    this.#writer = new BlobWriter(this.#parts)
   }
 
   /**

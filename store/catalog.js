@@ -2,7 +2,9 @@
 
 import { hash } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
+import { equals } from 'uint8arrays/equals'
 import { toString } from 'uint8arrays/to-string'
+import { Aliases } from './aliases.js'
 import { VIEWS } from './databases.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
 import { allBlobs, blobKey, doomedKey, hashOfKey, packDoomed, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
@@ -24,14 +26,18 @@ const EMPTY_NAME = nameOf(hash(new Uint8Array(0)))
 /** @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, created: 0 }
 
+/** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+
 export class Catalog {
   #databases
+  aliases
   /** Uses that are not written yet: names to milliseconds since 1970. */
   #used = /** @type {Map<string, number>} */ (new Map())
 
   /** @param {Databases} databases */
   constructor (databases) {
     this.#databases = databases
+    this.aliases = new Aliases(databases.index)
   }
 
   /**
@@ -79,17 +85,58 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
-   * @param {{ sync: boolean, replaces?: BlobRecord }} options
+   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array }} options  `alias`: a multihash that is to lead here, too
    */
-  async write (root, record, { sync, replaces }) {
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...doom(replaces)])
+  async write (root, record, { sync, replaces, alias }) {
+    const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...doom(replaces)])
     await this.#deleteData(replaces)
   }
 
-  /** Forgets a blob, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
+  /**
+   * Notes that a whole blob that is here was kept once more: under its own name, or under an alias.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} [alias]
+   */
+  async addName (root, record, alias) {
+    if (alias === undefined) {
+      if (record.isNameless) await this.write(root, { ...record, isNameless: false }, { sync: true })
+      return
+    }
+    const leadsTo = await this.aliases.rootOf(alias)
+    if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
+  }
+
+  /** Forgets that a blob was kept under its own name, and the blob when it has no other. Under the blob's lock. @param {Uint8Array} root */
+  async removeOwnName (root) {
+    const { isThere, record } = await this.look(root)
+    if (!isThere || record?.size === 0) return
+    if (record?.complete && await this.#hasAliases(root)) await this.write(root, { ...record, isNameless: true }, { sync: true })
+    else await this.remove(root, record)
+  }
+
+  /**
+   * Forgets an alias, and the blob when that was its last name. Under the blob's lock.
+   *
+   * @param {Uint8Array} root @param {Uint8Array} alias
+   */
+  async removeAlias (root, alias) {
+    const { record } = await this.look(root)
+    if (record?.isNameless && !await this.#hasAliases(root, alias)) await this.remove(root, record)
+    else await this.#batch(true, this.aliases.dels(alias, root))
+  }
+
+  /** Has it any, beside this one? One that cannot be read must not cost the blob. @param {Uint8Array} root @param {Uint8Array} [alias] */
+  async #hasAliases (root, alias) {
+    const aliases = await this.aliases.of(root, () => { throw damagedRecord(root) })
+    return aliases.some(other => alias === undefined || !equals(other, alias))
+  }
+
+  /** Forgets a blob and all its names, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
   async remove (root, record) {
     this.#used.delete(nameOf(root))
-    await this.#batch(true, [{ type: 'del', key: blobKey(root) }, { type: 'del', key: usedKey(root) }, ...doom(record)])
+    const aliases = (await this.aliases.of(root)).flatMap(alias => this.aliases.dels(alias, root))
+    await this.#batch(true, [{ type: 'del', key: blobKey(root) }, { type: 'del', key: usedKey(root) }, ...aliases, ...doom(record)])
     await this.#deleteData(record)
   }
 
@@ -120,7 +167,7 @@ export class Catalog {
     await this.#batch(false, used.map(([name, time]) => ({ type: 'put', key: usedKey(parseRoot(name)), value: packTime(time) })))
   }
 
-  /** @param {boolean} sync @param {({ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array })[]} operations */
+  /** @param {boolean} sync @param {Operation[]} operations */
   async #batch (sync, operations) {
     await this.#databases.index.batch(operations, sync ? this.#databases.syncOptions : VIEWS)
   }

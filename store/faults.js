@@ -5,6 +5,7 @@ import { CHUNK_LEN } from '../lib/constants.js'
 import { levelOf } from '../lib/tree.js'
 import { toCid } from '../lib/cid.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
 
 /** @param {unknown} [cause] */
@@ -12,6 +13,16 @@ export const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed
 
 /** @param {Uint8Array} root */
 export const notFound = root => new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
+
+/** What was asked for by another name. Who keeps blocks goes by the name of this error. @param {CID} cid @param {unknown} [cause] */
+export const blockNotFound = (cid, cause) =>
+  Object.assign(new BaoError('STORE_NOT_FOUND', `${cid} is not in the store`, { cid, cause }), { name: 'NotFoundError' })
+
+/** @param {CID} cid */
+export const mismatch = cid => new BaoError('CID_MISMATCH', `these bytes are not what ${cid} names`, { cid })
+
+/** What is kept under a name has another hash. @param {CID} cid */
+export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `what is kept as ${cid} is something else`, { cid })
 
 /** @param {Uint8Array} root @param {ChunkRanges} ranges */
 export const missing = (root, ranges) => new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges })

@@ -1,3 +1,4 @@
 // What `import 'baobox/store'` gives.
 
 export { BlobStore } from './blobs.js'
+export { asBlockstore } from './blockstore.js'

@@ -4,6 +4,8 @@
 //         01 | hash (32)             a blob: its record
 //         02 | hash (32)             when the blob was last used
 //         03 | id (8)                an id whose data is being deleted
+//         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
+//         09 | hash (32) | multihash  the same by blob
 // data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 64 KiB
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
@@ -16,6 +18,7 @@ import { hash } from '../lib/hasher.js'
 export const LAYOUT_VERSION = 1
 
 const [STATE, BLOB, USED, DOOMED] = [0, 1, 2, 3]
+const [ALIAS, ALIAS_OF] = [8, 9]
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
@@ -40,6 +43,7 @@ const MAX_BAND = 6
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte here?
  * @property {number} created  milliseconds since 1970
+ * @property {boolean} [isNameless]  is it kept for its aliases alone, not under its own hash?
  */
 
 /** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
@@ -75,6 +79,18 @@ export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
 /** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 
+/** @param {Uint8Array} multihash */
+export const aliasKey = multihash => pack(ALIAS, multihash)
+/** @param {Uint8Array} hash @param {Uint8Array} multihash */
+export const aliasOfKey = (hash, multihash) => pack(ALIAS_OF, hash, multihash)
+export const allAliases = { gte: pack(ALIAS), lt: pack(ALIAS + 1) }
+/** All aliases of a blob. (No multihash begins with ten bytes of ones: its first number would not end.) @param {Uint8Array} hash */
+export const allAliasesOf = hash => ({ gte: pack(ALIAS_OF, hash), lt: pack(ALIAS_OF, hash, new Uint8Array(10).fill(0xff)) })
+/** @param {Uint8Array} key  of an alias */
+export const multihashOfAlias = key => new Uint8Array(key.subarray(1))
+/** @param {Uint8Array} key  of an alias, by blob */
+export const multihashOfAliasOf = key => new Uint8Array(key.subarray(1 + HASH_LEN))
+
 /** @param {number} id @param {number} offset  bytes, whole chunks */
 export const extentKey = (id, offset) => pack({ u64: id }, { u64: offset / CHUNK_LEN }, EXTENT)
 /** @param {number} id @param {{ band: number, lastChunk: number }} page */
@@ -104,6 +120,7 @@ export const offsetOfExtent = key => key[KIND_AT] === EXTENT ? u64At(key, ID_LEN
 const NOTHING = new Uint8Array(0)
 const SIZE_PROVEN = 1
 const COMPLETE = 2
+const NAMELESS = 4
 const RECORD_LEN = 25
 const CHECK_LEN = 8
 
@@ -112,8 +129,9 @@ const CHECK_LEN = 8
  *
  * @param {Uint8Array} root @param {BlobRecord} record
  */
-export function packRecord (root, { id, size, sizeProven, complete, created }) {
-  const record = pack({ u64: id }, { u64: size }, (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0), { u64: created })
+export function packRecord (root, { id, size, sizeProven, complete, created, isNameless }) {
+  const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0)
+  const record = pack({ u64: id }, { u64: size }, flags, { u64: created })
   return pack(record, checkOf(root, record))
 }
 
@@ -126,7 +144,8 @@ export function unpackRecord (root, bytes) {
     size: u64At(bytes, 8),
     sizeProven: (bytes[16] & SIZE_PROVEN) !== 0,
     complete: (bytes[16] & COMPLETE) !== 0,
-    created: u64At(bytes, 17)
+    created: u64At(bytes, 17),
+    isNameless: (bytes[16] & NAMELESS) !== 0
   }
 }
 

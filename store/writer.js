@@ -1,6 +1,7 @@
 // How blobs get into the store. Whole ones are written under a fresh id before their hash is known, and then adopted; slices are
 // verified, and what they prove is kept window by window.
 
+import { equals } from 'uint8arrays/equals'
 import { chunkCount } from '../lib/tree.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { toPieces } from '../lib/source.js'
@@ -10,6 +11,7 @@ import { IncomingBlob } from './incoming.js'
 import { Received } from './received.js'
 import { VIEWS } from './databases.js'
 import { allOfId } from './keys.js'
+import { mismatch } from './faults.js'
 import { nameOf } from './catalog.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -43,15 +45,20 @@ export class BlobWriter {
   /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
   get isClean () { return this.#active === 0 && !this.#hasLeftovers }
 
-  /** @param {Source} source @param {ProgressOptions} options  see `BlobStore.put` */
-  put (source, { signal, onProgress }) {
+  /**
+   * @param {Source} source @param {ProgressOptions} options  see `BlobStore.put`
+   * @param {{ cid?: CID, alias?: Uint8Array }} [name]  what names it: a BLAKE3 CID, which is compared; or the multihash of
+   *   another function, which was
+   */
+  put (source, { signal, onProgress }, { cid, alias } = {}) {
     return this.#whileActive(async () => {
       const id = await this.#databases.newId()
       const blob = new IncomingBlob(this.#databases, id)
       try {
         for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
         const root = blob.root()
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, signal))
+        if (cid !== undefined && !equals(cid.multihash.digest, root)) throw mismatch(cid)
+        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { signal, alias }))
       } catch (error) {
         await this.#discard(id, blob)
         throw error
@@ -100,21 +107,24 @@ export class BlobWriter {
   /**
    * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {AbortSignal} [signal]
+   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {{ signal?: AbortSignal, alias?: Uint8Array }} options
    */
-  async #adopt (id, root, blob, signal) {
-    const { record: before } = await this.#catalog.look(root)
+  async #adopt (id, root, blob, { signal, alias }) {
+    const { isThere, record: before } = await this.#catalog.look(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
     if (before?.complete) {
       await this.#discard(id, blob)
+      await this.#catalog.addName(root, before, alias)
       this.#catalog.touch(root)
       return result
     }
     // First the data, then the record that says it is there: the order is what makes two databases one truth.
     await blob.finish()
     signal?.throwIfAborted()
-    const record = { id, size: blob.size, sizeProven: true, complete: true, created: Date.now() }
-    await this.#catalog.write(root, record, { sync: true, replaces: before })
+    // What was being received, or had been damaged, may have been wanted under its own name.
+    const isNameless = alias !== undefined && !isThere
+    const record = { id, size: blob.size, sizeProven: true, complete: true, created: Date.now(), isNameless }
+    await this.#catalog.write(root, record, { sync: true, replaces: before, alias })
     this.#catalog.touch(root)
     this.#presence.forget(root)
     return result
@@ -142,6 +152,7 @@ export class BlobWriter {
     const { record: before } = await this.#catalog.look(root)
     if (before?.complete || verifier.size === undefined || (before === undefined && received.len === 0)) {
       received.drop()
+      if (before?.complete) await this.#catalog.addName(root, before)
       return { len: 0, complete: before?.complete ?? false }
     }
     const record = before ?? { id: await this.#databases.newId(), size: verifier.size, sizeProven: false, complete: false, created: Date.now() }

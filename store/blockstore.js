@@ -1,0 +1,251 @@
+// A store as an `interface-blockstore`: blocks under CIDs of any hash function, as Helia and its modules want them. Source: interface-blockstore 7.
+//
+// Every name stands for itself. A block is there under the multihashes that it was put under, whatever their codec; deleting one leaves the
+// others, and the bytes stay as long as one is left. What was put into the store itself, or received, is there under its BLAKE3 hash.
+
+import { CID } from 'multiformats/cid'
+import { identity } from 'multiformats/hashes/identity'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import * as Digest from 'multiformats/hashes/digest'
+import { equals } from 'uint8arrays/equals'
+import { HASH_LEN } from '../lib/constants.js'
+import { RAW, blake3, toCid, unsupported } from '../lib/cid.js'
+import { concat, describe } from '../lib/bytes.js'
+import { toPieces } from '../lib/source.js'
+import { blockNotFound, damagedAlias, mismatch } from './faults.js'
+import { nameOf } from './catalog.js'
+import { partsOf } from './blobs.js'
+
+/** @import { MultihashHasher } from 'multiformats/hashes/interface' */
+/** @import { BlobStore } from './blobs.js' */
+
+/** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
+/** @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are asked for */
+/** @typedef {{ signal?: AbortSignal }} AbortOptions */
+
+/**
+ * The store as an `interface-blockstore`: give it to Helia as its `blockstore`. Closing the store stays the caller's.
+ *
+ * @param {BlobStore} store
+ * @param {{ hashers?: MultihashHasher[] }} [options]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
+ */
+export const asBlockstore = (store, { hashers = [] } = {}) => new Blockstore(store, hashers)
+
+class Blockstore {
+  #store
+  #parts
+  #hashers
+
+  /** @param {BlobStore} store @param {MultihashHasher[]} hashers */
+  constructor (store, hashers) {
+    this.#store = store
+    this.#parts = partsOf(store)
+    this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
+  }
+
+  /** @param {CID} cid @param {AbortOptions} [options] @returns {Promise<boolean>} is the whole block here, under this name? */
+  async has (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    return name.isContent || await this.#rootOf(name) !== undefined
+  }
+
+  /**
+   * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
+   *
+   * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
+   * @throws {import('../lib/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash function that is not known
+   */
+  async put (cid, bytes, { signal } = {}) {
+    const name = new Name(cid)
+    assertBlock(bytes)
+    signal?.throwIfAborted()
+    if (name.isOwn) await this.#write(bytes, signal, { cid })
+    else {
+      // A copy: what was hashed is what is kept, whatever the caller does to his bytes meanwhile.
+      const block = await gathered(bytes, signal)
+      if (!await this.#isNamed(name, block)) throw mismatch(cid)
+      if (!name.isContent) await this.#write(block, signal, { alias: name.multihash })
+    }
+    return cid
+  }
+
+  /**
+   * @param {Iterable<{ cid: CID, bytes: BlockBytes }> | AsyncIterable<{ cid: CID, bytes: BlockBytes }>} pairs
+   * @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<CID>} each when its block is kept
+   */
+  async * putMany (pairs, options) {
+    for await (const { cid, bytes } of pairs) yield await this.put(cid, bytes, options)
+  }
+
+  /**
+   * @param {CID} cid @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
+   * @throws {import('../lib/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`), STORE_CORRUPT { cid }
+   */
+  async * get (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    const root = name.isContent ? undefined : await this.#rootOf(name)
+    if (name.isContent) yield new Uint8Array(name.digest)
+    else if (root === undefined) throw blockNotFound(cid)
+    else {
+      try {
+        yield * name.isOwn || !this.#parts.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+      } catch (error) {
+        throw isCode(error, 'STORE_NOT_FOUND') ? blockNotFound(cid, error) : error // it was deleted meanwhile
+      }
+    }
+  }
+
+  /**
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<Pair>}
+   */
+  async * getMany (cids, options) {
+    for await (const cid of cids) yield { cid, bytes: this.get(cid, options) }
+  }
+
+  /**
+   * All blocks that are here, under every name that they have, as CIDs of raw bytes.
+   *
+   * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
+   */
+  async * getAll (options) {
+    for await (const cid of this.#parts.life.each(() => this.#names(options?.signal))) yield { cid, bytes: this.get(cid, options) }
+  }
+
+  /** Forgets a block under this name. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
+  async delete (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    const { catalog, locks, presence, life } = this.#parts
+    if (name.isContent) return
+    await life.run(async () => {
+      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      if (root === undefined) return
+      await locks.run(nameOf(root), async () => {
+        presence.forget(root)
+        await (name.isOwn ? catalog.removeOwnName(root) : catalog.removeAlias(root, name.multihash))
+      })
+    })
+  }
+
+  /**
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<CID>} each when it is forgotten
+   */
+  async * deleteMany (cids, options) {
+    for await (const cid of cids) {
+      await this.delete(cid, options)
+      yield cid
+    }
+  }
+
+  /** The hash of a block that is here, whole, and under this name. @param {Name} name @returns {Promise<Uint8Array | undefined>} */
+  #rootOf (name) {
+    const { catalog, life } = this.#parts
+    return life.run(async () => {
+      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      const record = root && await catalog.record(root)
+      return record?.complete && !(name.isOwn && record.isNameless) ? root : undefined
+    })
+  }
+
+  /** The names of all blocks that are here. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
+  async * #names (signal) {
+    const { catalog } = this.#parts
+    signal?.throwIfAborted()
+    for await (const { multihash, root } of catalog.aliases.all()) {
+      const digest = digestIn(multihash)
+      if (digest && (await catalog.look(root)).record?.complete) yield CID.createV1(RAW, digest)
+      signal?.throwIfAborted()
+    }
+    for await (const { root, record } of catalog.records()) {
+      if (record.complete && !record.isNameless) yield toCid(root)
+      signal?.throwIfAborted()
+    }
+  }
+
+  /**
+   * What an alias leads to is only believed when it has been hashed with the function of that name: the alias itself may be damaged.
+   *
+   * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
+   */
+  async * #byAlias (name, root, signal) {
+    const block = await this.#store.bytes(root, { verify: false, signal })
+    if (!await this.#isNamed(name, block)) {
+      await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged, if it is they
+      throw damagedAlias(name.cid)
+    }
+    yield block
+  }
+
+  /** @param {Name} name @param {Uint8Array} block */
+  async #isNamed (name, block) {
+    if (name.isContent) return equals(block, name.digest)
+    const hasher = this.#hashers.get(name.code)
+    if (hasher === undefined) throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
+    const { digest } = await hasher.digest(block)
+    // A shorter hash would be easier to forge.
+    if (digest.length !== name.digest.length) throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
+    return equals(digest, name.digest)
+  }
+
+  /** @param {BlockBytes} bytes @param {AbortSignal | undefined} signal @param {{ cid: CID } | { alias: Uint8Array }} name */
+  #write (bytes, signal, name) {
+    const { writer, life } = this.#parts
+    return life.run(() => writer.put(bytes, { signal }, name))
+  }
+}
+
+/** A CID, as far as blocks go by it: by its multihash. */
+class Name {
+  cid
+  code
+  digest
+  /** The BLAKE3 hash, under which the store has it? */
+  isOwn
+  /** Are the bytes in the name? */
+  isContent
+
+  /** @param {CID} cid */
+  constructor (cid) {
+    const known = CID.asCID(cid)
+    if (known === null) throw new TypeError(`"cid" expected a CID, got ${describe(cid)}`)
+    const { code, digest } = known.multihash
+    this.cid = known
+    this.code = code
+    this.digest = digest
+    this.isOwn = code === blake3.code && digest.length === HASH_LEN
+    this.isContent = code === identity.code
+  }
+
+  /** Written in the one shortest way, whatever it looked like. */
+  get multihash () { return Digest.create(this.code, this.digest).bytes }
+}
+
+/** @param {unknown} bytes */
+function assertBlock (bytes) {
+  if (typeof bytes === 'object' && bytes !== null && (Symbol.asyncIterator in bytes || Symbol.iterator in bytes)) return
+  throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
+}
+
+/** @param {BlockBytes} bytes @param {AbortSignal} [signal] */
+async function gathered (bytes, signal) {
+  if (bytes instanceof Uint8Array) return new Uint8Array(bytes)
+  const pieces = []
+  for await (const piece of toPieces(bytes, { signal })) pieces.push(new Uint8Array(piece))
+  return concat(pieces)
+}
+
+/** @param {Uint8Array} multihash  a key, which may be damaged */
+function digestIn (multihash) {
+  try {
+    return Digest.decode(multihash)
+  } catch {}
+}
+
+/** @param {unknown} error @param {string} code */
+const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code
