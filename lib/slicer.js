@@ -57,7 +57,7 @@ export function cutSync (source, outboard, what, headerLen, onWindow) {
   const slicer = new Slicer(what, outboard)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = new Uint8Array(headerLen + Math.min(lenOf(what), most))
+  const out = new Uint8Array(headerLen + lenOf(what, most))
   let at = headerLen
   while (slicer.plan()) {
     const end = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -68,15 +68,16 @@ export function cutSync (source, outboard, what, headerLen, onWindow) {
   return out
 }
 
-/** Bytes of a slice. @param {SliceOf} what */
-function lenOf ({ size, groupLog, ranges }) {
+/** Bytes of a slice; no more than `most`, so that a size that lies takes no time either. @param {SliceOf} what @param {number} most */
+function lenOf ({ size, groupLog, ranges }, most) {
   const windows = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
   let len = 0
-  for (windows.begin(); ; windows.begin()) {
+  for (windows.begin(); len < most; windows.begin()) {
     while (windows.next());
     if (windows.count === 0) return len
     len += windows.len
   }
+  return most
 }
 
 /**

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
-import { Outboard, createOutboard, createOutboardSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { Outboard, createOutboard, createOutboardSync, createProofSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { Walk } from '../../lib/walk.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, input } from '../support/inputs.js'
 import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
@@ -89,6 +90,25 @@ describe('bad input to encodings', () => {
       const error = await errorOf(cut)
       expect(error).to.include({ code: 'BAO_TRUNCATED' })
     }
+  })
+
+  it('a size that lies: it takes no time', () => {
+    const { next } = Walk.prototype
+    let steps = 0
+    Walk.prototype.next = function () {
+      steps++
+      return next.call(this)
+    }
+    try {
+      for (const size of [2 ** 34, 2 ** 36 + 1]) {
+        const liar = { root: outboard.root, size, groupLog: 4, copyPair: () => false }
+        expect(() => encodeSliceSync(BYTES, liar)).to.throw().with.property('code', 'BAO_TRUNCATED')
+        expect(() => createProofSync(BYTES, liar, ChunkRanges.all)).to.throw().with.property('code', 'BAO_TRUNCATED')
+      }
+    } finally {
+      Walk.prototype.next = next
+    }
+    expect(steps).to.be.lessThan(10_000)
   })
 
   it('a source that gives other bytes than it was asked for', async () => {
