@@ -11,7 +11,7 @@ import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
 import { readUpTo } from '../lib/reading.js'
 import { toRandomAccess } from '../lib/source.js'
-import { truncated } from '../lib/errors.js'
+import { BaoError, truncated } from '../lib/errors.js'
 import { verifyPieces } from './stream.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -128,8 +128,21 @@ async function openWithOutboard (source, outboard, key) {
   return {
     size,
     groupLog,
-    windows: (ranges, signal) => cut(blob, outboard, { size, groupLog, ranges, mode }, signal),
+    windows: (ranges, signal) => asFarAsThere(cut(blob, outboard, { size, groupLog, ranges, mode }, signal)),
     close: () => blob.close()
+  }
+}
+
+/**
+ * What is missing need not be the first fault: something before it may be wrong. The verifier, which sees both, says which it is.
+ *
+ * @param {AsyncGenerator<Uint8Array>} windows
+ */
+async function * asFarAsThere (windows) {
+  try {
+    yield * windows
+  } catch (error) {
+    if (!(error instanceof BaoError && error.code === 'BAO_TRUNCATED')) throw error
   }
 }
 

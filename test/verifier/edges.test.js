@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { ChunkRanges, Hasher, hash, hashStream } from '../../lib/index.js'
-import { createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { Outboard, createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
 import { SliceVerifier, VerifiedReader, verifyStream, verifyTransform } from '../../verifier/index.js'
 import { concat, same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
@@ -115,6 +115,26 @@ describe('a reader', () => {
     const reader = new VerifiedReader({ root: keyed.root, source: content, outboard: keyed, key })
     key.fill(0)
     expect(await reader.read(5, 10)).to.deep.equal(content.slice(5, 10))
+  })
+})
+
+describe('two faults', () => {
+  it('the one that comes first in the encoding is told, also when the other is that the source ends', async () => {
+    const pairs = outboard.bytes.slice()
+    pairs[64] ^= 1 // of the pair behind the root's
+    const wrong = Outboard.from({ ...outboard, bytes: pairs })
+    for (const source of [content.subarray(0, 5000), { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 5000)) }]) {
+      const error = await errorOf(new VerifiedReader({ root, source, outboard: wrong }).read(0, 20_000))
+      expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 127 })
+      expect(await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 16384, got: 5000 })
+    }
+    const noPair = { ...outboard, copyPair: (step, out, at) => step.isRoot && outboard.copyPair(step, out, at) }
+    expect(await errorOf(new VerifiedReader({ root, source: content, outboard: noPair }).read(0, 20_000))).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
+  })
+
+  it('but a source that fails by itself is', async () => {
+    const source = { size: content.length, read: async () => { throw new Error('the disk is gone') } }
+    expect(await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))).to.include({ message: 'the disk is gone' })
   })
 })
 
