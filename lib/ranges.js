@@ -70,12 +70,14 @@ export class ChunkRanges {
 
   /** Is any chunk of [start, end) in the set? @param {number} start @param {number} end */
   intersects (start, end) {
+    if (start >= end) return false
     const at = this.#boundariesUpTo(start)
     return at % 2 === 1 || (at < this.boundaries.length && this.boundaries[at] < end)
   }
 
   /** Is every chunk of [start, end) in the set? @param {number} start @param {number} end */
   contains (start, end) {
+    if (start >= end) return true
     const at = this.#boundariesUpTo(start)
     return at % 2 === 1 && (at === this.boundaries.length || this.boundaries[at] >= end)
   }

@@ -138,6 +138,11 @@ describe('ChunkRanges as sets', () => {
     }
     expect(all.has(2 ** 43)).to.equal(true)
     expect(none.has(0)).to.equal(false)
+    // Of no chunks all are in a set, and none is.
+    for (const [set, chunk] of [[all, 5], [none, 5], [ranges([3, 6]), 4]]) {
+      expect(set.contains(chunk, chunk)).to.equal(true)
+      expect(set.intersects(chunk, chunk)).to.equal(false)
+    }
     expect(last.has(2 ** 43)).to.equal(false)
   })
 
