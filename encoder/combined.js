@@ -1,36 +1,96 @@
 // Combined encodings: the length, then pairs and bytes of a blob interleaved in pre-order. Source: Bao spec, "Combined Encoding Format".
 
-import { PAIR_LEN } from '../lib/constants.js'
-import { ENTER, LEAF, Walk } from '../lib/walk.js'
-import { createOutboardSync } from './outboard.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/bytes.js'
+import { TreeBuilder } from '../lib/builder.js'
+import { copyPair, cvsOf } from '../lib/window.js'
+import { u8 } from '../lib/arena.js'
 import { encodeSlice } from './slice.js'
-import { HEADER_LEN, u64ToBytes } from '../lib/bytes.js'
+import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree.js'
+import { modeOf } from '../lib/hasher.js'
 
 /** @import { Outboard } from './outboard.js' */
-/** @import { ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
+/** @import { PairSink, ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
 
 /**
  * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.
  *
  * @param {Uint8Array} bytes
- * @param {{ groupLog?: number, key?: Uint8Array }} [options]
- * @returns {{ root: Uint8Array, bytes: Uint8Array<ArrayBuffer> }} fresh
+ * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the encoding, of `sliceLen` bytes
+ *   or more, apart from `bytes`; quickest where aligned to 4 bytes
+ * @returns {{ root: Uint8Array, bytes: Uint8Array<ArrayBuffer> }} fresh, but for `bytes` in `into`
  */
-export function encode (bytes, { groupLog = 0, key } = {}) {
-  const outboard = createOutboardSync(bytes, { groupLog, key, order: 'post' })
-  const out = new Uint8Array(HEADER_LEN + outboard.bytes.length + bytes.length)
-  out.set(u64ToBytes(bytes.length))
-  const walk = new Walk(bytes.length, groupLog)
-  for (let at = HEADER_LEN; walk.next();) {
-    if (walk.kind === ENTER) {
-      outboard.copyPair(walk, out, at)
-      at += PAIR_LEN
-    } else if (walk.kind === LEAF) {
-      out.set(bytes.subarray(walk.start, walk.start + walk.len), at)
-      at += walk.len
-    }
+export function encode (bytes, { groupLog = 0, key, into } = {}) {
+  assertBytes('bytes', bytes)
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  const encoding = new Encoding(bytes, groupLog, into)
+  const tree = new TreeBuilder(modeOf({ key }), { sink: encoding })
+  tree.update(bytes)
+  return { root: tree.hash(), bytes: encoding.bytes }
+}
+
+/** Takes the pairs of a growing tree to their places, and with each subtree the bytes below it, which are at hand. @implements {PairSink} */
+class Encoding {
+  groupLog
+  bytes
+  #blob
+  /** The same as words, where they are aligned. */
+  #words = /** @type {Uint32Array | undefined} */ (undefined)
+
+  /** @param {Uint8Array} blob @param {number} groupLog @param {Uint8Array<ArrayBuffer>} [into] */
+  constructor (blob, groupLog, into) {
+    this.groupLog = groupLog
+    this.bytes = roomIn(into, HEADER_LEN + outboardLen(blob.length, groupLog) + blob.length)
+    this.bytes.set(u64ToBytes(blob.length))
+    if (blob.length <= CHUNK_LEN) this.bytes.set(blob, HEADER_LEN) // a tree without subtrees
+    this.#blob = blob
+    const { buffer, byteOffset, length } = this.bytes
+    if (byteOffset % 4 === 0) this.#words = new Uint32Array(buffer, byteOffset, Math.floor(length / 4))
   }
-  return { root: outboard.root, bytes: out }
+
+  /** @type {PairSink['pair']} */
+  pair (node, at) {
+    const onLeft = 2 ** levelOf(node)
+    this.#putPair(at, this.#placeOf(node + 1 - onLeft, 2 * onLeft))
+  }
+
+  /** @type {PairSink['subtree']} */
+  subtree (level, index, startChunk, chunks) {
+    this.#put(level, index, startChunk, this.#placeOf(startChunk, chunks))
+  }
+
+  /** Where a subtree begins in the encoding: its first leaf stands behind all parents over it. @param {number} startChunk @param {number} chunks */
+  #placeOf (startChunk, chunks) {
+    const groups = Math.ceil(chunks / 2 ** this.groupLog)
+    const parents = groups === 1 ? 0 : levelOver(groups) + 1
+    return HEADER_LEN + (pairsBeforeLeaf(startChunk, this.#blob.length, this.groupLog) - parents) * PAIR_LEN + startChunk * CHUNK_LEN
+  }
+
+  /**
+   * @param {number} level  of the last reduction @param {number} index  of a chaining value there @param {number} chunk  where it starts
+   * @param {number} at  in the encoding
+   * @returns {number} where it ends there
+   */
+  #put (level, index, chunk, at) {
+    if (level <= this.groupLog) {
+      const part = this.#blob.subarray(chunk * CHUNK_LEN, (chunk + 2 ** level) * CHUNK_LEN)
+      this.bytes.set(part, at)
+      return at + part.length
+    }
+    const below = level - 1
+    const left = 2 * index
+    const { at: cvs, count } = cvsOf(below)
+    if (left + 1 === count) return this.#put(below, left, chunk, at)
+    this.#putPair(cvs + left * HASH_LEN, at)
+    at = this.#put(below, left, chunk, at + PAIR_LEN)
+    return this.#put(below, left + 1, chunk + 2 ** below, at)
+  }
+
+  /** @param {number} from  in the arena @param {number} at  in the encoding */
+  #putPair (from, at) {
+    if (this.#words) copyPair(from, this.#words, at / 4)
+    else this.bytes.set(u8.subarray(from, from + PAIR_LEN), at)
+  }
 }
 
 /**

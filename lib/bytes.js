@@ -34,6 +34,20 @@ function isGone (bytes) {
 }
 
 /**
+ * Memory that a caller lends for a result, as long as that is; fresh memory when there is none.
+ *
+ * @param {Uint8Array<ArrayBuffer> | undefined} into
+ * @param {number} len  bytes
+ * @returns {Uint8Array<ArrayBuffer>} `len` bytes
+ */
+export function roomIn (into, len) {
+  if (into === undefined) return new Uint8Array(len)
+  assertBytes('into', into)
+  if (into.length < len) throw new RangeError(`"into" expected at least ${len} bytes, got ${into.length}`)
+  return into.subarray(0, len)
+}
+
+/**
  * @param {string} name
  * @param {unknown} value
  * @param {number} len

@@ -116,6 +116,31 @@ export function placeOf (node, size, groupLog) {
 }
 
 /**
+ * Pairs that stand before a leaf in pre-order: those above it, and all to its left.
+ *
+ * @param {number} chunk  in the leaf
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog  0 to 16
+ * @returns {number}
+ */
+export function pairsBeforeLeaf (chunk, size, groupLog) {
+  const group = 2 ** groupLog
+  let start = 0
+  let end = chunkCount(size)
+  let above = 0
+  for (; end - start > group; above++) {
+    const middle = start + leftChunks(end - start)
+    if (chunk < middle) {
+      end = middle
+    } else {
+      above += (middle - start) / group - 1
+      start = middle
+    }
+  }
+  return above
+}
+
+/**
  * Pairs of a perfect subtree that stand before a leaf and in subtrees to its left.
  *
  * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`

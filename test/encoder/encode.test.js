@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash, keyedHash } from '../../lib/index.js'
 import { createOutboardSync, encode } from '../../encoder/index.js'
-import { OFFSETS, hex, placed } from '../support/bytes.js'
+import { OFFSETS, hex, placed, same } from '../support/bytes.js'
 import { counter } from '../support/count.js'
 import { KEY, input } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
@@ -29,6 +29,36 @@ forEachKernel(kernel => describe('bao encodings', () => {
       count()
     })
   }
+
+  it('at every size around windows, chunk groups and their parents', () => {
+    const all = input({ gen: 'xs', len: 400 * 1024 })
+    for (const chunks of [1, 2, 63, 64, 65, 128, 129, 193, 257, 399]) {
+      for (const by of [-1, 0, 1]) {
+        const bytes = all.subarray(0, chunks * 1024 + by)
+        const tree = Bao.grow(bytes)
+        for (const groupLog of [0, 1, 3, 6, 7, 8, 10]) {
+          const { root, bytes: encoded } = encode(bytes, { groupLog })
+          expect(hex(root)).to.equal(hex(tree.cv))
+          expect(same(encoded, Bao.combined(tree, groupLog)), `${bytes.length} bytes, group log ${groupLog}`).to.equal(true)
+        }
+      }
+    }
+  })
+
+  it('into memory of the caller\'s, wherever it begins', () => {
+    const bytes = input({ gen: 'b3', len: 200000 })
+    const expected = encode(bytes).bytes
+    for (const offset of [0, 1, 4]) {
+      const memory = new Uint8Array(expected.length + 100).fill(7)
+      const { bytes: encoded } = encode(bytes, { into: memory.subarray(offset) })
+      expect(encoded.buffer).to.equal(memory.buffer)
+      expect(encoded.byteOffset).to.equal(offset)
+      expect(hex(encoded)).to.equal(hex(expected))
+      expect(memory.subarray(offset + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
+    }
+    expect(() => encode(bytes, { into: new Uint8Array(expected.length - 1) })).to.throw(RangeError, /"into" expected at least/)
+    expect(() => encode(bytes, { into: [] })).to.throw(TypeError)
+  })
 
   it('in larger groups, and keyed', () => {
     for (const len of [0, 1, 1024, 1025, 5121, 16384, 16385, 40000]) {
