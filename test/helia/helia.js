@@ -1,0 +1,128 @@
+// Helia over a store, without a network: `npm run test:helia`. Its 280 packages are installed here and nowhere else; multiformats is the one of
+// this checkout, since Helia takes no CIDs of another copy. Of undici (package.json) an older release: the newest does not load in Node.js 20. Peer
+// dependencies (.npmrc) are left out: they are 500 packages more.
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { unixfs } from '@helia/unixfs'
+import * as dagCbor from '@ipld/dag-cbor'
+import * as dagPb from '@ipld/dag-pb'
+import { createHeliaLight } from 'helia'
+import { UnixFS } from 'ipfs-unixfs'
+import { CID } from 'multiformats/cid'
+import { blake3, hash, toCid } from '../../lib/index.js'
+import { BlobStore, asBlockstore } from '../../store/index.js'
+import { same } from '../support/bytes.js'
+import { collect, errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { newProject } from '../support/project.js'
+
+const bytes = noise(3_500_000, 61)
+
+describe('Helia over a store', () => {
+  let location
+  let store
+  let helia
+  let fs
+  const start = async () => {
+    store = await BlobStore.open(location)
+    helia = await createHeliaLight({ blockstore: asBlockstore(store), hashers: [blake3], codecs: [dagCbor] }).start()
+    fs = unixfs(helia)
+  }
+  const stop = async () => {
+    await helia.stop()
+    await store.close()
+  }
+  beforeEach(async () => {
+    location = await mkdtemp(join(tmpdir(), 'baobox-helia-'))
+    await start()
+  })
+  afterEach(async () => {
+    await stop()
+    await rm(location, { recursive: true })
+  })
+
+  /** @param {any} value @returns {Promise<CID>} of a dag-cbor node, by its BLAKE3 hash */
+  const putNode = async value => {
+    const block = dagCbor.encode(value)
+    return helia.blockstore.put(CID.createV1(dagCbor.code, await blake3.digest(block)), block)
+  }
+
+  it('keeps files, which are there in the next life', async () => {
+    const cid = await fs.addBytes(bytes)
+    const directory = await fs.cp(cid, await fs.addDirectory(), 'file')
+    expect(cid.multihash.code, 'SHA2-256, as Helia has it').to.equal(0x12)
+    expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
+    await stop()
+    await start()
+    expect(same(await collect(fs.cat(directory, { path: 'file', offset: 1_000_000, length: 1_200_000 })), bytes.subarray(1_000_000, 2_200_000))).to.equal(true)
+    expect((await fs.stat(cid)).size).to.equal(BigInt(bytes.length))
+    expect(await store.has(hash(bytes.subarray(0, 1 << 20))), 'a leaf is a blob like any other').to.equal(true)
+  })
+
+  it('reads what was put into the store itself', async () => {
+    const { cid } = await store.put(bytes)
+    expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
+    expect(same(await collect(fs.cat(cid, { offset: 70_000, length: 10 })), bytes.subarray(70_000, 70_010))).to.equal(true)
+  })
+
+  it('reads UnixFS trees of BLAKE3 CIDs', async () => {
+    const LEAF_LEN = 262_144
+    const file = new UnixFS({ type: 'file' })
+    const links = []
+    for (let at = 0; at < bytes.length; at += LEAF_LEN) {
+      const leaf = bytes.subarray(at, at + LEAF_LEN)
+      await helia.blockstore.put(toCid(hash(leaf)), leaf)
+      file.addBlockSize(BigInt(leaf.length))
+      links.push({ Name: '', Tsize: leaf.length, Hash: toCid(hash(leaf)) })
+    }
+    const node = dagPb.encode({ Data: file.marshal(), Links: links })
+    const cid = await helia.blockstore.put(CID.createV1(dagPb.code, await blake3.digest(node)), node)
+    expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
+    expect(same(await collect(fs.cat(cid, { offset: 262_000, length: 300_000 })), bytes.subarray(262_000, 562_000))).to.equal(true)
+  })
+
+  it('collects what is not pinned, and nothing else', async () => {
+    const leaves = [1, 2, 3].map(seed => noise(20_000, seed))
+    const cids = leaves.map(leaf => toCid(hash(leaf)))
+    for (const [i, leaf] of leaves.entries()) await helia.blockstore.put(cids[i], leaf)
+    const kept = await putNode({ leaves: [cids[0], cids[1]] })
+    const lost = await putNode({ leaves: [cids[1], cids[2]] })
+    const file = await fs.addBytes(noise(3000, 4))
+    const pinned = await fs.addBytes(noise(3000, 5))
+    for (const root of [kept, pinned]) for await (const cid of helia.pins.add(root)) expect(cid).to.be.instanceOf(CID)
+    await helia.gc()
+    for (const cid of [kept, cids[0], cids[1], pinned]) expect(await helia.blockstore.has(cid), `kept: ${cid}`).to.equal(true)
+    for (const cid of [lost, cids[2], file]) expect(await helia.blockstore.has(cid), `lost: ${cid}`).to.equal(false)
+    expect(dagCbor.decode(await collect(helia.blockstore.get(kept))).leaves.map(String)).to.deep.equal([cids[0], cids[1]].map(String))
+    expect(await store.has(cids[2])).to.equal(false)
+  })
+
+  it('says what it does not have, and what is not what it should be', async () => {
+    const cid = toCid(hash(noise(100, 7)))
+    expect(await errorOf(collect(helia.blockstore.get(cid, { offline: true })))).to.include({ name: 'BlockNotFoundWhileOfflineError' })
+    expect(await errorOf(helia.blockstore.put(cid, noise(100, 8)))).to.include({ code: 'CID_MISMATCH' })
+  })
+})
+
+describe('the example with Helia in docs/store.md', () => {
+  it('runs', async () => {
+    const docs = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+    const [example] = [...docs.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code).filter(code => code.includes('helia'))
+    const project = await newProject()
+    try {
+      const modules = fileURLToPath(new URL('node_modules', import.meta.url))
+      for (const name of ['helia', '@helia']) await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
+      await writeFile(join(project, 'example.js'), example)
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import', String(new URL('node20.js', import.meta.url)), 'example.js'], { cwd: project })
+      expect(stdout).to.equal('Hello\n')
+    } finally {
+      await rm(project, { recursive: true })
+    }
+  })
+})
