@@ -6,7 +6,6 @@ import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from './constants.js'
 import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairTable } from './pairs.js'
-import { pairsOf } from './paged.js'
 import { WINDOW_CHUNKS } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
@@ -33,12 +32,11 @@ const MAX_NEEDED = 1 << 21
  * @param {AbortSignal} [signal]
  */
 export async function * cut (source, outboard, what, signal) {
-  const pairs = pairsOf(outboard)
-  const slicer = new Slicer(what, pairs)
+  const slicer = new Slicer(what, outboard)
   while (slicer.plan()) {
-    await untilAborted(pairs.prepare?.(slicer.nodes), signal)
+    await untilAborted(outboard.prepare?.(slicer.nodes), signal)
     const bytes = []
-    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, Math.max(start, Math.min(end, source.size)), signal))
+    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, end, signal))
     const window = new Uint8Array(slicer.len)
     yield window.subarray(0, slicer.emit(bytes, window, 0))
     if (slicer.fault) throw slicer.fault

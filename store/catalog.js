@@ -24,7 +24,7 @@ export const nameOf = root => toString(root, 'base16')
 /** The empty blob is always here, and never stored. */
 const EMPTY_NAME = nameOf(hash(new Uint8Array(0)))
 /** @type {BlobRecord} */
-const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, created: 0 }
+const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 

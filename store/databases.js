@@ -1,14 +1,17 @@
-// The two databases of a store: opening, locking, ids, and what an interrupted life left behind.
+// The two databases of a store, and its files: opening, locking, ids, and what an interrupted life left behind.
 //
 // They are two because LevelDB sorts what it holds: data goes in under increasing ids and is never moved, while the index is small and
 // written at random. In one database each would slow the other down.
 
 import { Level } from 'level'
+import { openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
 import { hold } from './hold.js'
 import { eachReadable, readable } from './faults.js'
-import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
+import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
+
+/** @import { BlobFolder } from './disk.node.js' */
 
 /** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
 /** @typedef {{ index: Database, data: Database }} DatabasePair */
@@ -22,7 +25,10 @@ const ID_BLOCK = 1024
 export class Databases {
   index
   data
+  /** Where large blobs are kept; undefined where there are no files, or only two databases were given. */
+  files = /** @type {BlobFolder | undefined} */ (undefined)
   location
+  #hasFolder
   #sync
   #swept = 0
   #nextId = 0
@@ -32,10 +38,11 @@ export class Databases {
   /** False when leftovers could not be told from blobs: the next opening tries again. */
   #isSwept = true
 
-  /** @param {DatabasePair} pair @param {string} location @param {boolean} sync */
-  constructor ({ index, data }, location, sync) {
+  /** @param {DatabasePair} pair @param {string} location @param {boolean} sync @param {boolean} [hasFolder]  is the location one? */
+  constructor ({ index, data }, location, sync, hasFolder = false) {
     this.index = index
     this.data = data
+    this.#hasFolder = hasFolder
     this.location = location
     this.#sync = sync
   }
@@ -54,7 +61,7 @@ export class Databases {
           data: /** @type {Database} */ (new Level(`${where}/data`, { ...VIEWS, compression: false }))
         }
       : where
-    const databases = new Databases(pair, location, sync)
+    const databases = new Databases(pair, location, sync, typeof where === 'string')
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
     databases.#letGo = letGo
@@ -69,6 +76,9 @@ export class Databases {
 
   /** What makes a write reach the disk before it counts as done. */
   get syncOptions () { return { ...VIEWS, sync: this.#sync } }
+
+  /** Does a resolved write survive a power cut? */
+  get isSync () { return this.#sync }
 
   /** An id that no blob has or had. */
   async newId () {
@@ -86,8 +96,14 @@ export class Databases {
 
   /** Deletes what is kept under an id whose record is gone, and the note that says so. @param {number} id */
   async deleteDoomed (id) {
+    await this.deleteData(id)
+    await this.index.batch([{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }], VIEWS)
+  }
+
+  /** Deletes what is kept under an id. @param {number} id */
+  async deleteData (id) {
     await this.data.clear({ ...allOfId(id), ...VIEWS })
-    await this.index.del(doomedKey(id), VIEWS)
+    await this.files?.remove(id)
   }
 
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */
@@ -99,7 +115,7 @@ export class Databases {
         await this.#writeState(this.#isSwept)
       }
     } finally {
-      await Promise.all([this.index.close(), this.data.close()]).finally(() => this.#letGo())
+      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(() => this.#letGo())
     }
   }
 
@@ -107,6 +123,7 @@ export class Databases {
     try {
       await this.index.open()
       await this.data.open()
+      if (this.#hasFolder) this.files = await openFolder(`${this.location}/blobs`)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       const isLocked = /** @type {any} */ (cause)?.cause?.code === 'LEVEL_LOCKED'
@@ -149,7 +166,8 @@ export class Databases {
 
   /** Deletes data that no record speaks of: of puts that did not end. @param {Set<number>} known  ids that have records */
   async #sweep (known) {
-    for await (const id of this.dataIds(this.#swept)) if (!known.has(id)) await this.data.clear({ ...allOfId(id), ...VIEWS })
+    for await (const id of this.dataIds(this.#swept)) if (!known.has(id)) await this.deleteData(id)
+    for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) await this.deleteData(id)
     return this.#nextId
   }
 
@@ -171,11 +189,12 @@ export class Databases {
 
   /** An id greater than any that has data. */
   async #idBehindData () {
+    const behindFiles = (await this.files?.ids() ?? []).reduce((behind, id) => Math.max(behind, id + 1), 0)
     for await (const key of this.data.keys({ reverse: true, ...VIEWS })) {
       const id = idOfKey(key)
-      if (id !== undefined) return id + 1
+      if (id !== undefined) return Math.max(behindFiles, id + 1)
     }
-    return 0
+    return behindFiles
   }
 
   /** Ids that have records, of those given away since the last clean opening: undefined when a record is damaged; and an id behind all. */

@@ -1,4 +1,4 @@
-// A blob on its way in: whole ones grow their tree as they are written; slices bring theirs along and are verified first.
+// A whole blob on its way in: its tree grows as it is written.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { HASH_MODE } from '../lib/mode.js'
@@ -11,13 +11,19 @@ import { PageEditor } from './pages.js'
 import { offsetOfExtent } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
+/** @import { Home } from './keys.js' */
+/** @import { FileWriter } from './disk.node.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
-/** Bytes that are written in one batch. */
-const BATCH_LEN = 1 << 22
+/** Blobs above this many bytes are kept in files, where there are any: a small one costs more as a file than in a database. */
+export const FILE_FROM = 1 << 20
+/** Bytes of extents that are written in one batch: larger ones make the database move its memory about. */
+const BATCH_LEN = 1 << 20
+/** Bytes of a blob in a file after which its pages are written. */
+const PAGES_EACH = 1 << 28
 
-/** A whole blob that is written before its hash is known. Small ones are not written before `finish`. */
+/** A blob that is written before its hash is known. Small ones are not written before `finish`. */
 export class IncomingBlob {
   #databases
   #id
@@ -26,14 +32,19 @@ export class IncomingBlob {
   #cutter
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
+  /** Where the bytes go once they are many. */
+  #file = /** @type {FileWriter | undefined} */ (undefined)
+  #pagesDue = PAGES_EACH
   #writing = Promise.resolve()
+  #home = /** @type {Home} */ ('extents')
   /** May anything be kept under the id? */
   isWritten = false
 
-  /** @param {Databases} databases @param {number} id */
-  constructor (databases, id) {
+  /** @param {Databases} databases @param {number} id @param {{ isElsewhere?: boolean }} [options]  `isElsewhere`: keep the tree alone */
+  constructor (databases, id, { isElsewhere = false } = {}) {
     this.#databases = databases
     this.#id = id
+    if (isElsewhere) this.#home = 'reference'
     this.#pages = new PageEditor(id)
     this.#cutter = new ExtentCutter(id)
     this.#tree = new TreeBuilder(HASH_MODE, { sink: eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at)) })
@@ -41,17 +52,27 @@ export class IncomingBlob {
 
   get size () { return this.#tree.size }
 
-  /** Takes the next bytes. While one batch is being written the next is hashed. @param {Uint8Array} bytes */
+  /** Where its bytes are. */
+  get home () { return this.#home }
+
+  /** Takes the next bytes. While some are being written the next are hashed. @param {Uint8Array} bytes */
   async write (bytes) {
     this.#tree.update(bytes)
-    for (const extent of this.#cutter.add(bytes)) this.#add(extent)
-    if (this.#putLen >= BATCH_LEN) await this.#writeBatch()
+    if (this.#home === 'extents' && this.size > FILE_FROM && this.#databases.files !== undefined) await this.#moveToFile()
+    if (this.#file !== undefined) await this.#file.append(bytes)
+    if (this.#home === 'extents') {
+      this.#addExtents(this.#cutter.add(bytes))
+      if (this.#putLen >= BATCH_LEN && this.size > FILE_FROM) await this.#writeBatch()
+    } else if (this.size >= this.#pagesDue) {
+      this.#pagesDue += PAGES_EACH
+      await this.#writeBatch()
+    }
   }
 
   /** The hash of everything so far: there must be no more. */
   root () {
     const root = this.#tree.hash()
-    for (const put of [...this.#cutter.end(), ...this.#pages.take()]) this.#add(put)
+    this.#addExtents(this.#cutter.end())
     return root
   }
 
@@ -59,11 +80,35 @@ export class IncomingBlob {
   async finish () {
     await this.#writing
     this.isWritten = true
-    await this.#databases.data.batch(this.#puts, this.#databases.syncOptions)
+    const { data, files, isSync, syncOptions } = this.#databases
+    await this.#file?.end()
+    await Promise.all([
+      data.batch([...this.#puts, ...this.#pages.take()], syncOptions),
+      ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
+    ])
+    await this.#closeFile()
   }
 
   /** Waits until nothing is being written any more, whether it worked or not. */
-  async settle () { await this.#writing.catch(() => {}) }
+  async settle () {
+    await this.#writing.catch(() => {})
+    await this.#closeFile().catch(() => {})
+  }
+
+  async #closeFile () {
+    const file = this.#file
+    this.#file = undefined
+    await file?.close()
+  }
+
+  /** There is more than a database should hold: what has come so far goes to a file, too. */
+  async #moveToFile () {
+    this.isWritten = true
+    this.#file = await this.#databases.files?.writer(this.#id)
+    this.#home = 'file'
+    for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.#file?.append(value)
+    this.#puts = []
+  }
 
   /**
    * Pages in front of the last window are complete; those that reach into it may get one more pair. Extents wait for their pages, so that
@@ -71,19 +116,20 @@ export class IncomingBlob {
    */
   async #writeBatch () {
     await this.#writing
-    const settled = (Math.floor(this.#tree.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
+    const settled = (Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS
     const puts = this.#puts.filter(({ key }) => /** @type {number} */ (offsetOfExtent(key)) < settled * CHUNK_LEN)
-    const rest = this.#puts.slice(puts.length)
-    this.#puts = rest
-    this.#putLen = rest.reduce((len, { value }) => len + value.length, 0)
+    this.#puts = this.#puts.slice(puts.length)
+    this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
     this.isWritten = true
     this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)), VIEWS)
     this.#writing.catch(() => {}) // whoever awaits it next is told
   }
 
-  /** @param {Put} put */
-  #add (put) {
-    this.#puts.push(put)
-    this.#putLen += put.value.length
+  /** @param {Put[]} extents */
+  #addExtents (extents) {
+    for (const extent of extents) {
+      this.#puts.push(extent)
+      this.#putLen += extent.value.length
+    }
   }
 }

@@ -6,9 +6,11 @@
 //         03 | id (8)                an id whose data is being deleted
 //         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
 //         09 | hash (32) | multihash  the same by blob
+//         0a | id (8)                the path of a file that the blob's bytes are in, elsewhere
 // data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 64 KiB
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
+// files   blobs/id                   the bytes of a large blob, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -18,7 +20,7 @@ import { hash } from '../lib/hasher.js'
 export const LAYOUT_VERSION = 1
 
 const [STATE, BLOB, USED, DOOMED] = [0, 1, 2, 3]
-const [ALIAS, ALIAS_OF] = [8, 9]
+const [ALIAS, ALIAS_OF, PATH] = [8, 9, 10]
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
@@ -42,9 +44,12 @@ const MAX_BAND = 6
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte here?
+ * @property {Home} home
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept for its aliases alone, not under its own hash?
  */
+
+/** @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store, in a file of somebody else */
 
 /** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
 function pack (...parts) {
@@ -73,6 +78,8 @@ export const doomedKey = id => pack(DOOMED, { u64: id })
 export const packDoomed = id => checkOf(doomedKey(id), NOTHING)
 /** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
 export const unpackDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
+/** @param {number} id */
+export const pathKey = id => pack(PATH, { u64: id })
 /** All blobs, and all ids that are being deleted. */
 export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
 export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
@@ -121,6 +128,9 @@ const NOTHING = new Uint8Array(0)
 const SIZE_PROVEN = 1
 const COMPLETE = 2
 const NAMELESS = 4
+/** What the fourth and the fifth bit say together. @type {Home[]} */
+const HOMES = ['extents', 'file', 'reference']
+const HOME_SHIFT = 3
 const RECORD_LEN = 25
 const CHECK_LEN = 8
 
@@ -129,8 +139,8 @@ const CHECK_LEN = 8
  *
  * @param {Uint8Array} root @param {BlobRecord} record
  */
-export function packRecord (root, { id, size, sizeProven, complete, created, isNameless }) {
-  const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0)
+export function packRecord (root, { id, size, sizeProven, complete, home, created, isNameless }) {
+  const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
   const record = pack({ u64: id }, { u64: size }, flags, { u64: created })
   return pack(record, checkOf(root, record))
 }
@@ -144,6 +154,7 @@ export function unpackRecord (root, bytes) {
     size: u64At(bytes, 8),
     sizeProven: (bytes[16] & SIZE_PROVEN) !== 0,
     complete: (bytes[16] & COMPLETE) !== 0,
+    home: HOMES[bytes[16] >> HOME_SHIFT],
     created: u64At(bytes, 17),
     isNameless: (bytes[16] & NAMELESS) !== 0
   }
@@ -167,6 +178,19 @@ export function unpackState (bytes) {
   const state = bytes.subarray(0, -CHECK_LEN)
   if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(stateKey, state))) return undefined
   return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
+}
+
+/** @param {number} id @param {string} path */
+export function packPath (id, path) {
+  const bytes = new TextEncoder().encode(path)
+  return pack(bytes, checkOf(pathKey(id), bytes))
+}
+
+/** @param {number} id @param {Uint8Array} bytes @returns {string | undefined} undefined when it is damaged */
+export function unpackPath (id, bytes) {
+  const path = bytes.subarray(0, -CHECK_LEN)
+  if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), path))) return undefined
+  return new TextDecoder().decode(path)
 }
 
 const TIME_LEN = 8

@@ -22,6 +22,7 @@ const PAGE_PAIRS = PAGE_GROUPS - 1
 const GROUP_CHUNKS = 2 ** GROUP_LOG
 const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 const BITS_LEN = PAGE_GROUPS / 8
+const BANDS_MAX = 16
 /** How many pages a reader keeps: a path from the root to a group is at most seven. */
 const KEPT_PAGES = 64
 
@@ -42,6 +43,8 @@ export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / P
 export class Page {
   #bytes
   #slots
+  /** Of pairs that have been compared, when somebody keeps the page. */
+  #trusted = /** @type {Uint8Array | undefined} */ (undefined)
 
   /** @param {Uint8Array} [stored]  copied */
   constructor (stored) {
@@ -65,6 +68,15 @@ export class Page {
     return pair.some(byte => byte !== 0) ? pair : undefined
   }
 
+  /** Has this pair been compared with what its parent promises? @param {number} slot */
+  isTrusted (slot) { return this.#trusted?.[slot] === 1 }
+
+  /** @param {number} slot */
+  trust (slot) {
+    this.#trusted ??= new Uint8Array(PAGE_PAIRS)
+    this.#trusted[slot] = 1
+  }
+
   /** @param {number} group  of this page, 0 to 63 */
   hasGroup (group) { return (this.#bytes[group >> 3] >> (group & 7) & 1) === 1 }
 
@@ -73,9 +85,9 @@ export class Page {
 }
 
 /** Pages of one blob, in memory. */
-class Pages {
+export class Pages {
   #id
-  #pages = /** @type {Map<string, { name: PageName, page: Page }>} */ (new Map())
+  #pages = /** @type {Map<number, { name: PageName, page: Page }>} */ (new Map())
 
   /** @param {number} id */
   constructor (id) {
@@ -85,34 +97,34 @@ class Pages {
   get count () { return this.#pages.size }
 
   /** @param {PageName} name @returns {Page | undefined} */
-  find (name) { return this.#pages.get(textOf(name))?.page }
+  find (name) { return this.#pages.get(numberOf(name))?.page }
 
   /** @param {PageName} name */
   get (name) {
     const found = this.find(name)
     if (found) return found
     const page = new Page()
-    this.#pages.set(textOf(name), { name, page })
+    this.#pages.set(numberOf(name), { name, page })
     return page
   }
 
   /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names @param {object} options  for the database */
   async load (data, names, options) {
-    const missing = new Map(names.filter(name => !this.find(name)).map(name => [textOf(name), name]))
+    const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
     if (missing.size === 0) return
     const keys = [...missing.values()].map(name => pageKey(this.#id, name))
     const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
     let i = 0
-    for (const [text, name] of missing) this.#pages.set(text, { name, page: new Page(stored[i++]) })
+    for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
   }
 
   /** Forgets pages that reach no further than some chunk, and gives them as batch operations. @param {number} chunks */
   take (chunks) {
     const puts = []
-    for (const [text, { name, page }] of this.#pages) {
+    for (const [number, { name, page }] of this.#pages) {
       if (name.lastChunk >= chunks) continue
       puts.push({ type: /** @type {const} */ ('put'), key: pageKey(this.#id, name), value: page.bytes })
-      this.#pages.delete(text)
+      this.#pages.delete(number)
     }
     return puts
   }
@@ -120,8 +132,8 @@ class Pages {
   clear () { this.#pages.clear() }
 }
 
-/** @param {PageName} name */
-const textOf = ({ band, lastChunk }) => `${band}:${lastChunk}`
+/** Pages end with a multiple of 1024 chunks, and there are fewer bands than 16. @param {PageName} name */
+const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
 
 /** Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same batch. */
 export class PageEditor {
@@ -214,7 +226,7 @@ export async function presentChunks (data, { id, size, sizeProven }) {
 }
 
 /**
- * Hops from page to page: where there is an extent, there is a lowest page over it.
+ * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file there are only pages.
  *
  * @param {Database} data @param {number} id
  */
@@ -226,7 +238,7 @@ async function * lowestPages (data, id) {
     let passed = -1
     for (let key = await next(); key !== undefined; key = await next()) {
       const place = placeOfKey(key)
-      if (place === undefined || place.band !== undefined || place.chunk <= passed) continue
+      if (place === undefined || (place.band ?? 0) > 0 || place.chunk <= passed) continue
       const name = pageOfGroup(Math.floor(place.chunk / GROUP_CHUNKS))
       passed = name.lastChunk
       const stored = await readable(data.get(pageKey(id, name), VIEWS))

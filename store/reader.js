@@ -1,35 +1,35 @@
 // How blobs get out of the store: verified bytes, and slices that others verify.
 
-import { BaoError, truncated } from '../lib/errors.js'
+import { BaoError } from '../lib/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { assertInteger } from '../lib/bytes.js'
 import { parseRoot } from '../lib/cid.js'
 import { encodeSlice } from '../encoder/slice.js'
-import { VerifiedReader } from '../verifier/reader.js'
-import { GROUP_LEN } from './pages.js'
 import { StoredView } from './view.js'
+import { TrustedTrees } from './trusted.js'
 import { changed, closed, corrupt, missing, notFound } from './faults.js'
+import { unverified, verified } from './verified.js'
 
 /** @import { BlobName, GetOptions } from './blobs.js' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
-/** @import { Database } from './databases.js' */
+/** @import { Databases } from './databases.js' */
 /** @import { Lifetime } from './lifetime.js' */
 /** @import { Presence } from './presence.js' */
-/** @import { RandomAccess } from '../lib/types.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
 export class BlobReader {
-  #data
+  #databases
   #catalog
   #presence
   #life
   #verifies
+  #trees = new TrustedTrees()
 
-  /** @param {{ data: Database, catalog: Catalog, presence: Presence, life: Lifetime, verifies: boolean }} store */
-  constructor ({ data, catalog, presence, life, verifies }) {
-    this.#data = data
+  /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, verifies: boolean }} store */
+  constructor ({ databases, catalog, presence, life, verifies }) {
+    this.#databases = databases
     this.#catalog = catalog
     this.#presence = presence
     this.#life = life
@@ -46,9 +46,9 @@ export class BlobReader {
     if (start >= stop) return
     const wanted = ChunkRanges.fromBytes(start, stop)
     await this.#require(root, record, wanted)
-    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify
-      ? new VerifiedReader({ root, ...view }).stream(start, stop, { signal })
-      : unverified(view.source, start, Math.min(stop, record.size), signal))
+    const range = { start, end: Math.min(stop, record.size) }
+    if (range.start >= range.end) return
+    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify ? verified(view, range, signal) : unverified(view, range, signal))
   }
 
   /**
@@ -94,7 +94,7 @@ export class BlobReader {
    * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
    */
   async * #reading (root, record, span, use) {
-    const view = new StoredView(this.#data, root, record, ...span)
+    const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
@@ -111,24 +111,11 @@ export class BlobReader {
    */
   async #explain (error, root, record) {
     if (this.#life.isOver) return closed(error)
-    if (!(error instanceof BaoError)) return error
+    if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
+    this.#trees.forget(record.id)
     const now = await this.#catalog.record(root)
     if (now === undefined) return notFound(root)
     return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
-  }
-}
-
-/**
- * @param {RandomAccess} source @param {number} start @param {number} end @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- */
-async function * unverified (source, start, end, signal) {
-  for (let at = start; at < end; at += GROUP_LEN) {
-    signal?.throwIfAborted()
-    const wanted = Math.min(GROUP_LEN, end - at)
-    const piece = await source.read(at, at + wanted)
-    if (piece.length < wanted) throw truncated({ start: at, wanted, got: piece.length })
-    yield /** @type {Uint8Array<ArrayBuffer>} */ (piece)
   }
 }
 

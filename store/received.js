@@ -8,23 +8,29 @@ import { levelOf } from '../lib/tree.js'
 import { u8 } from '../lib/arena.js'
 
 /** @import { Database } from './databases.js' */
+/** @import { FileWriter } from './disk.node.js' */
 
 /** The chunk behind everything below a parent. @param {number} node */
 const endOf = node => node + 1 + 2 ** levelOf(node)
 
+/** @typedef {{ start: number, len: number, bytes?: Uint8Array }} Group  without bytes when these are in a file already */
+
 /** Takes what a verifier believes, in the order of the walk. */
 export class Received {
-  #groups = /** @type {{ start: number, bytes: Uint8Array }[]} */ ([])
+  #groups = /** @type {Group[]} */ ([])
   #pairs = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
   /** Pairs that have a believed leaf below them. */
   #provenPairs = 0
   /** Pairs given away already that stand above what comes next, and the id under which they were kept. */
   #path = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
   #id = -1
+  /** Under which id groups without bytes are. */
+  #fileId = -1
   /** The chunk behind the last leaf. */
   #position = 0
-  /** Bytes of the groups. */
+  /** Bytes of the groups: of all, and of those that are in memory. */
   len = 0
+  heldLen = 0
 
   /** @param {number} node @param {number} at */
   pair (node, at) {
@@ -42,8 +48,28 @@ export class Received {
     this.#provenPairs = this.#pairs.length
     this.#position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
-    this.#groups.push({ start, bytes: memory.slice(at, at + len) })
+    this.#groups.push({ start, len, bytes: memory.slice(at, at + len) })
     this.len += len
+    this.heldLen += len
+  }
+
+  /**
+   * Writes the bytes of the groups to where they belong in a file. They count once `take` has been written.
+   *
+   * @param {FileWriter} file
+   * @param {number} id  of the file
+   */
+  async spill (file, id) {
+    const held = this.#groups.filter(({ bytes }) => bytes !== undefined)
+    for (let i = 0; i < held.length;) {
+      const { start } = held[i]
+      const pieces = []
+      for (let end = start; held[i]?.start === end; end += held[i++].len) pieces.push(/** @type {Uint8Array} */ (held[i].bytes))
+      await file.write(pieces, start)
+    }
+    for (const group of held) group.bytes = undefined
+    this.heldLen = 0
+    this.#fileId = id
   }
 
   /** Gives up what has been proven, and remembers the path from the root to what comes next. */
@@ -52,7 +78,7 @@ export class Received {
     const pairs = this.#pairs.splice(0, this.#provenPairs)
     const path = this.#path
     this.#groups = []
-    this.#provenPairs = this.len = 0
+    this.#provenPairs = this.len = this.heldLen = 0
     this.#path = [...path, ...pairs].filter(({ node }) => endOf(node) > this.#position)
     return { groups, pairs, path }
   }
@@ -64,9 +90,10 @@ export class Received {
    * @param {number} id
    */
   async take (data, id) {
-    const { groups, pairs, path } = this.drop()
-    // Whoever deleted the blob meanwhile has deleted the pairs that lead here.
+    const { groups: all, pairs, path } = this.drop()
+    // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
     if (id !== this.#id) pairs.push(...path)
+    const groups = all.filter(({ bytes }) => bytes !== undefined || id === this.#fileId)
     this.#id = id
 
     const pages = new PageEditor(id)
@@ -78,16 +105,17 @@ export class Received {
     let cutter = new ExtentCutter(id)
     let fresh = ChunkRanges.none
     let len = 0
-    for (const { start, bytes } of groups) {
+    for (const { start, len: groupLen, bytes } of groups) {
       if (pages.hasGroup(start / GROUP_LEN)) continue
       pages.addGroup(start / GROUP_LEN)
+      fresh = fresh.union(ChunkRanges.fromBytes(start, start + groupLen))
+      len += groupLen
+      if (bytes === undefined) continue
       if (start !== cutter.position) {
         extents.push(...cutter.end())
         cutter = new ExtentCutter(id, start)
       }
       extents.push(...cutter.add(bytes))
-      fresh = fresh.union(ChunkRanges.fromBytes(start, start + bytes.length))
-      len += bytes.length
     }
     extents.push(...cutter.end())
     for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)

@@ -7,24 +7,26 @@ import { parseRoot, toCid } from '../lib/cid.js'
 import { toPieces } from '../lib/source.js'
 import { toRanges } from '../lib/ranges.js'
 import { SliceVerifier } from '../verifier/slice.js'
-import { IncomingBlob } from './incoming.js'
+import { FILE_FROM, IncomingBlob } from './incoming.js'
 import { Received } from './received.js'
 import { VIEWS } from './databases.js'
-import { allOfId } from './keys.js'
 import { mismatch } from './faults.js'
 import { nameOf } from './catalog.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Catalog } from './catalog.js' */
 /** @import { Databases } from './databases.js' */
+/** @import { FileWriter } from './disk.node.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
-/** @import { BlobRecord } from './keys.js' */
+/** @import { BlobRecord, Home } from './keys.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
 /** Bytes of verified groups that are gathered before they are written. */
 const RECEIVE_BATCH_LEN = 1 << 22
+/** Bytes in a file that may be waiting for the disk before the pages say that they are here. */
+const CHECKPOINT_LEN = 1 << 25
 
 export class BlobWriter {
   #databases
@@ -79,16 +81,17 @@ export class BlobWriter {
         pair: (node, at) => received.pair(node, at),
         leaf: (start, memory, at, len) => received.leaf(start, memory, at, len, /** @type {number} */ (verifier.size))
       })
+      const incoming = new IncomingSlice(this.#databases, root, received, verifier)
       let result = { received: 0, complete: false }
       /** @param {boolean} isLast */
       const keep = async isLast => {
-        const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(root, received, verifier, isLast))
+        const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, isLast))
         result = { received: result.received + len, complete }
       }
       try {
         for await (const piece of toPieces(source, { signal })) {
           verifier.write(piece)
-          if (received.len >= RECEIVE_BATCH_LEN) await keep(false)
+          if (received.heldLen >= RECEIVE_BATCH_LEN) await keep(false)
           onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
           if (verifier.done) break
         }
@@ -96,10 +99,10 @@ export class BlobWriter {
       } catch (error) {
         // What failed says nothing against what came before: that is kept, and then the failure is told.
         if (verifier.error === undefined) flush(verifier)
-        await keep(true)
+        await keep(true).finally(() => incoming.close())
         throw error
       }
-      await keep(true)
+      await keep(true).finally(() => incoming.close())
       return result
     })
   }
@@ -123,7 +126,7 @@ export class BlobWriter {
     signal?.throwIfAborted()
     // What was being received, or had been damaged, may have been wanted under its own name.
     const isNameless = alias !== undefined && !isThere
-    const record = { id, size: blob.size, sizeProven: true, complete: true, created: Date.now(), isNameless }
+    const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
     await this.#catalog.write(root, record, { sync: true, replaces: before, alias })
     this.#catalog.touch(root)
     this.#presence.forget(root)
@@ -135,7 +138,7 @@ export class BlobWriter {
     await blob.settle()
     if (!blob.isWritten) return
     try {
-      await this.#databases.data.clear({ ...allOfId(id), ...VIEWS })
+      await this.#databases.deleteData(id)
     } catch {
       this.#hasLeftovers = true // the next opening sweeps them
     }
@@ -144,10 +147,11 @@ export class BlobWriter {
   /**
    * Writes what a slice has proven so far. Under the blob's lock.
    *
-   * @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier @param {boolean} isLast
+   * @param {IncomingSlice} incoming @param {boolean} isLast
    * @returns {Promise<{ len: number, complete: boolean }>} bytes that were not here before; is the blob whole now?
    */
-  async #keep (root, received, verifier, isLast) {
+  async #keep (incoming, isLast) {
+    const { root, received, verifier } = incoming
     const { data, syncOptions } = this.#databases
     const { record: before } = await this.#catalog.look(root)
     if (before?.complete || verifier.size === undefined || (before === undefined && received.len === 0)) {
@@ -155,9 +159,8 @@ export class BlobWriter {
       if (before?.complete) await this.#catalog.addName(root, before)
       return { len: 0, complete: before?.complete ?? false }
     }
-    const record = before ?? { id: await this.#databases.newId(), size: verifier.size, sizeProven: false, complete: false, created: Date.now() }
-    // Data without a record would be swept away after a crash.
-    if (before === undefined) await this.#catalog.write(root, record, { sync: false })
+    const record = before ?? await this.#begin(root, verifier.size)
+    if (record.home === 'file' && !(await incoming.spill(record.id, isLast))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
     const { puts, fresh, len } = await received.take(data, record.id)
     await data.batch(puts, isLast ? syncOptions : VIEWS)
@@ -172,6 +175,16 @@ export class BlobWriter {
     return { len, complete: after.complete }
   }
 
+  /** The record of a blob of which nothing was here. @param {Uint8Array} root @param {number} size  a claim @returns {Promise<BlobRecord>} */
+  async #begin (root, size) {
+    /** @type {Home} */
+    const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
+    const record = { id: await this.#databases.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
+    // Data without a record would be swept away after a crash.
+    await this.#catalog.write(root, record, { sync: false })
+    return record
+  }
+
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
   async #whileActive (work) {
     this.#active++
@@ -180,6 +193,50 @@ export class BlobWriter {
     } finally {
       this.#active--
     }
+  }
+}
+
+/** A slice on its way in, and the file that its bytes go to, if they do. */
+class IncomingSlice {
+  #databases
+  root
+  received
+  verifier
+  #file = /** @type {{ id: number, writer: FileWriter } | undefined} */ (undefined)
+
+  /** @param {Databases} databases @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier */
+  constructor (databases, root, received, verifier) {
+    this.#databases = databases
+    this.root = root
+    this.received = received
+    this.verifier = verifier
+  }
+
+  /**
+   * Writes the bytes that are in memory.
+   *
+   * @param {number} id  of the file
+   * @param {boolean} isLast
+   * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
+   */
+  async spill (id, isLast) {
+    const { files, isSync } = this.#databases
+    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+    if (this.#file?.id !== id) {
+      await this.close()
+      this.#file = { id, writer: await files.writer(id) }
+      if (isSync) await files.sync()
+    }
+    await this.received.spill(this.#file.writer, id)
+    if (isSync && !isLast && this.received.len < CHECKPOINT_LEN) return false
+    if (isSync) await this.#file.writer.sync()
+    return true
+  }
+
+  async close () {
+    const file = this.#file
+    this.#file = undefined
+    await file?.writer.close()
   }
 }
 

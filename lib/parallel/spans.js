@@ -64,9 +64,7 @@ class SpanWork {
   #width
   #options
   #tree
-  /** Take the pairs, if they are wanted: here, or in a sink. */
   #table
-  #writer
   /** Workers that have spans in hand. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isStandingIn = false
@@ -96,9 +94,8 @@ class SpanWork {
     this.#cut = cut
     this.#width = width
     this.#options = options
-    this.#writer = outboard?.writer
-    this.#table = outboard && !outboard.writer ? new PairTable(cut.size, outboard.groupLog, outboard.order) : undefined
-    this.#tree = new TreeBuilder(mode, { sink: this.#writer ?? this.#table })
+    this.#table = outboard && new PairTable(cut.size, outboard.groupLog, outboard.order)
+    this.#tree = new TreeBuilder(mode, { sink: this.#table })
   }
 
   /** Hashes all spans. @param {Pool} pool @returns {Promise<void>} */
@@ -135,7 +132,7 @@ class SpanWork {
       const running = worker.run(this.#jobOf(index))
       this.#opened.use?.(running)
       try {
-        await this.#take(index, await running)
+        this.#take(index, await running)
       } catch (error) {
         if (!(error instanceof NotShared)) throw error
         this.#returned.push(index)
@@ -156,7 +153,7 @@ class SpanWork {
         const { start, end } = this.#spanAt(index)
         const running = hashSpan(this.#jobOf(index), this.#opened.pieces(start, end))
         this.#opened.use?.(running)
-        await this.#take(index, await running)
+        this.#take(index, await running)
         await turn() // workers want to be heard
       }
     } catch (error) {
@@ -180,24 +177,21 @@ class SpanWork {
   /** @param {number} index */
   #jobOf (index) {
     const { start, end } = this.#spanAt(index)
-    const { mode } = this.#options
-    const outboard = this.#options.outboard && { groupLog: this.#options.outboard.groupLog, order: this.#options.outboard.order }
+    const { mode, outboard } = this.#options
     return { kernel: kernelName(), mode, outboard, start, len: end - start, source: partOf(this.#shared, start, end) }
   }
 
   /** @param {number} index @param {SpanResult} result */
-  async #take (index, { cv, pairs }) {
+  #take (index, { cv, pairs }) {
     if (this.#isStopped || this.#options.signal?.aborted) return
     const { start, end } = this.#spanAt(index)
-    if (pairs !== undefined) (this.#writer ?? this.#table)?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
+    if (pairs !== undefined) this.#table?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
     this.#waiting.set(index, cv)
     for (let next; (next = this.#waiting.get(this.#due)) !== undefined; this.#due++) {
       this.#waiting.delete(this.#due)
       const span = this.#spanAt(this.#due)
       this.#tree.addSubtree(next, chunkCount(span.end - span.start))
     }
-    await this.#writer?.flush()
-    if (this.#isStopped) return
     this.#done += end - start
     const { type, onProgress } = this.#options
     onProgress?.({ type, detail: { done: this.#done, total: this.#cut.size } })

@@ -28,6 +28,9 @@ export async function removeLocation (location) {
   }
 }
 
+/** There are no files here. */
+export const filesIn = async () => []
+
 /** What browser-level puts before the location of a level to name its database. */
 const PREFIX = 'level-js-'
 

@@ -1,6 +1,7 @@
 // Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes out, and the damage is named.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
 import { blobKey } from '../../store/keys.js'
 import { concat, flipped, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
@@ -64,9 +65,9 @@ describe('store: damage', () => {
     ['received in part', store => store.receive(ROOT, sliceOf(BYTES, { start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })]
   ]) {
     describe(`in a blob that was ${how}`, () => {
-      let store, extents, pages
+      let made, store, extents, pages
       beforeEach(async () => {
-        const made = await newStore()
+        made = await newStore()
         store = made.store
         await fill(store)
         const entries = await entriesOf(made.data)
@@ -137,9 +138,9 @@ describe('store: damage', () => {
           for (let at = BITS; at < page.value.length; at += page.value.length > 1000 ? 700 : 70) {
             await withEntry(page, ({ put, value }) => put(flipped(value, at, 0x10)), async () => {
               // Not every place holds a pair, so nothing need be wrong; what is said must be right all the same.
-              const { error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
-              if (error === undefined) expect(page.value.slice(at - at % PAIR + BITS, at - at % PAIR + BITS + PAIR).every(byte => byte === 0)).to.equal(true)
-              else await expectCorruptHere({ start: error.start, end: error.start + 1 })
+              const isPair = page.value.slice(at - (at - BITS) % PAIR).subarray(0, PAIR).some(byte => byte !== 0)
+              const place = await expectCorruptProof()
+              expect(place !== undefined, `at ${at}`).to.equal(isPair)
             })
           }
         }
@@ -163,9 +164,41 @@ describe('store: damage', () => {
         for (const slot of [0, 1, 2, 3, 6, 15, 31, 62]) {
           const without = page.value.slice()
           without.fill(0, BITS + slot * PAIR, BITS + (slot + 1) * PAIR)
-          await withEntry(page, ({ put }) => put(without), () => expectCorruptHere({ start: slot * GROUP, end: (slot + 2) * GROUP }))
+          await withEntry(page, ({ put }) => put(without), async () => {
+            const { start, end } = await expectCorruptProof()
+            expect(start).to.be.at.most(slot * GROUP)
+            expect(end).to.be.at.least((slot + 2) * GROUP)
+            // Who has not read the blob before needs the pair for its groups alone.
+            const again = await BlobStore.open({ index: await copyOf(made.index), data: await copyOf(made.data) })
+            const group = { start: start + 1, end: start + 2 }
+            expect(await errorOf(again.bytes(ROOT, group))).to.include({ code: 'STORE_CORRUPT', start, len: end - start })
+            await again.close()
+          })
         }
       })
+
+      /**
+       * A slice needs every pair and must fail at the damage; bytes are as right as their hash, whatever became of the pairs below it.
+       *
+       * @returns {Promise<{ start: number, end: number } | undefined>} what is in doubt
+       */
+      async function expectCorruptProof () {
+        const here = { start: 0, end: WHOLE_LEN }
+        const whole = await untilFault(store.get(ROOT, here))
+        if (!same(whole.got, BYTES.subarray(0, whole.got.length))) expect.fail('wrong bytes came out')
+        if (whole.error) expect(whole.error).to.include({ code: 'STORE_CORRUPT', start: whole.got.length })
+        else expect(whole.got).to.have.length(WHOLE_LEN)
+        const { got, error } = await untilFault(store.slice(ROOT, isPart ? here : undefined))
+        const expected = isPart ? sliceOf(BYTES, here) : SLICE
+        if (!same(got, expected.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+        if (error === undefined) {
+          expect(got).to.have.length(expected.length)
+          return
+        }
+        expect(error).to.include({ code: 'STORE_CORRUPT' })
+        expect(got.length, 'of the slice, before the damage').to.be.at.least(error.start)
+        return { start: error.start, end: error.start + error.len }
+      }
 
       async function expectCorruptPart (store, place) {
         for (const start of [0, Math.max(0, place.start - 5 * GROUP), place.start]) {
@@ -262,7 +295,6 @@ describe('store: damage', () => {
 
         // Also after a crash, when the records are looked through.
         const crashed = { index: await copyOf(index), data: await copyOf(place.where.data) }
-        const { BlobStore } = await import('../../store/index.js')
         const again = await BlobStore.open(crashed)
         expect(await again.bytes(other)).to.deep.equal(Uint8Array.of(1))
         await again.close()

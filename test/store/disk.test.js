@@ -86,7 +86,7 @@ describe('store: on a disk', () => {
       }
       await killing
 
-      leftovers += await place.look(async ({ index, data }) => idsWithout(await idsIn(data), await recordsIn(index)).length)
+      leftovers += await place.look(async ({ index, data, files }) => idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
       const store = await place.open()
       for (const [i, state] of known) await expectKept(store, i, state)
       await store.close()

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
-import { LEVEL, newLocation, removeLocation } from '#runtime'
+import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
 import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, unpackRecord } from '../../store/keys.js'
@@ -27,12 +27,12 @@ class Place {
     return store
   }
 
-  /** Shows the two databases, while no store has them. */
+  /** Shows the two databases, and which ids have files, while no store has them. */
   async look (at) {
     const { index, data } = this.#databases()
     await Promise.all([index.open(), data.open()])
     try {
-      return await at({ index, data })
+      return await at({ index, data, files: typeof this.where === 'string' ? await filesIn(this.where) : [] })
     } finally {
       await Promise.all([index.close(), data.close()])
     }
@@ -90,9 +90,12 @@ export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...
 /** The ids that no record has. */
 export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
 
-/** Nothing is in the data database that no record speaks of. */
-export const expectNoOrphans = place => place.look(async ({ index, data }) => {
-  expect(idsWithout(await idsIn(data), await recordsIn(index)), 'ids with data and no record').to.deep.equal([])
+/** Nothing is in the data database, and there is no file, that no record speaks of; and none that a record speaks of is missing. */
+export const expectNoOrphans = place => place.look(async ({ index, data, files }) => {
+  const records = await recordsIn(index)
+  expect(idsWithout([...await idsIn(data), ...files], records), 'ids with data and no record').to.deep.equal([])
+  const inFiles = records.filter(record => record.home === 'file').map(record => record.id)
+  expect(files.sort(), 'files').to.deep.equal(inFiles.sort())
 })
 
 /** Everything in the data database: extents have an offset, pages have none. Values are copies: a level may lend what it keeps. */

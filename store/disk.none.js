@@ -1,0 +1,14 @@
+// Stands in for disk.node.js in browsers: there all bytes are in the databases.
+
+/** @param {string} _path @returns {Promise<undefined>} */
+export const openFolder = async _path => undefined
+
+/** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
+export async function writeFileAtomically (path, _pieces, _sync) {
+  throw new TypeError(`there are no files here: ${path} cannot be written`)
+}
+
+/** @param {string | URL} path @returns {never} */
+export function absolute (path) {
+  throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
+}

@@ -1,0 +1,60 @@
+// Blobs and files: large blobs are kept in files of the store, others' files may be referred to, and blobs go out to files.
+
+import { absolute, writeFileAtomically } from '#disk'
+import { ChunkRanges } from '../lib/ranges.js'
+import { VIEWS } from './databases.js'
+import { missing } from './faults.js'
+import { pathKey, unpackPath } from './keys.js'
+import { truncated } from '../lib/errors.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Databases } from './databases.js' */
+
+export { absolute, writeFileAtomically }
+
+/** Reads a blob that is in a file. Nothing read here is believed yet. */
+export class FileReader {
+  #databases
+  #root
+  #record
+  #file = /** @type {Promise<import('./disk.node.js').BlobFile> | undefined} */ (undefined)
+  size
+
+  /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
+  constructor (databases, root, record) {
+    this.#databases = databases
+    this.#root = root
+    this.#record = record
+    this.size = record.size
+  }
+
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
+   */
+  async read (start, end) {
+    try {
+      this.#file ??= this.#open()
+      return await (await this.#file).read(start, end)
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
+      if (this.#record.home === 'reference') throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+      throw truncated({ start, wanted: end - start, got: 0 })
+    }
+  }
+
+  async close () {
+    if (this.#file !== undefined) await this.#file.then(file => file.release(), () => {})
+  }
+
+  async #open () {
+    const { files, index } = this.#databases
+    const { id, home } = this.#record
+    if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    if (home === 'file') return files.reader(id)
+    const stored = await index.get(pathKey(id), VIEWS)
+    const path = stored && unpackPath(id, stored)
+    if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    return files.readerOf(path)
+  }
+}

@@ -1,0 +1,110 @@
+// The tree of one stored blob as far as it is believed: pairs are read when they are needed, compared once, and then trusted, because
+// nobody else writes to this memory.
+
+import { BLOCK, KEY, OUT, u8 } from '../lib/arena.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../lib/constants.js'
+import { HASH_MODE, enter } from '../lib/mode.js'
+import { kernel } from '../lib/kernel/index.js'
+import { leftLen } from '../lib/tree.js'
+import { parentMismatch, truncated } from '../lib/errors.js'
+import { Pages, placeInPages } from './pages.js'
+
+/** @import { Database } from './databases.js' */
+
+/** Pages that are kept of one blob, and of all: 4 KiB each, which prove 1 MiB. */
+const TREE_PAGES = 1024
+const ALL_PAGES = 2048
+
+export class TrustedTree {
+  #root
+  #size
+  #pages
+
+  /** @param {Uint8Array} root @param {{ id: number, size: number }} blob */
+  constructor (root, { id, size }) {
+    this.#root = root
+    this.#size = size
+    this.#pages = new Pages(id)
+  }
+
+  get pageCount () { return this.#pages.count }
+
+  /**
+   * The chaining value that a subtree must have; the hash, if that is the whole blob.
+   *
+   * @param {number} start  bytes
+   * @param {number} end  bytes; a node of the tree must cover exactly these
+   * @param {Database} data
+   * @param {object} options  for the database
+   * @returns {Promise<Uint8Array>} a view of 32 bytes
+   * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
+   */
+  async promised (start, end, data, options) {
+    if (this.#pages.count > TREE_PAGES) this.#pages.clear()
+    let promised = this.#root
+    for (let from = 0, to = this.#size; from < start || to > end;) {
+      const middle = from + leftLen(to - from)
+      const node = middle / CHUNK_LEN - 1
+      const { page: name, slot } = placeInPages(node)
+      let page = this.#pages.find(name)
+      if (page === undefined) {
+        await this.#pages.load(data, [name], options)
+        page = this.#pages.get(name)
+      }
+      const pair = page.pair(slot)
+      if (pair === undefined) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+      if (!page.isTrusted(slot)) {
+        if (!joinsTo(pair, promised, from === 0 && to === this.#size)) throw parentMismatch(node)
+        page.trust(slot)
+      }
+      const goesLeft = start < middle
+      promised = goesLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
+      if (goesLeft) to = middle
+      else from = middle
+    }
+    return promised
+  }
+}
+
+/** Trees of blobs that are whole, and so do not change: those last used. */
+export class TrustedTrees {
+  #trees = /** @type {Map<number, TrustedTree>} */ (new Map())
+
+  /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
+  of (root, record) {
+    if (!record.complete) return new TrustedTree(root, record)
+    const tree = this.#trees.get(record.id) ?? new TrustedTree(root, record)
+    this.#trees.delete(record.id)
+    this.#trees.set(record.id, tree)
+    this.#bound()
+    return tree
+  }
+
+  /** What did not verify is read again the next time. @param {number} id */
+  forget (id) { this.#trees.delete(id) }
+
+  #bound () {
+    let count = 0
+    for (const { pageCount } of this.#trees.values()) count += pageCount + 1
+    for (const [id, { pageCount }] of this.#trees) {
+      if (count <= ALL_PAGES || this.#trees.size === 1) return
+      this.#trees.delete(id)
+      count -= pageCount + 1
+    }
+  }
+}
+
+/** @param {Uint8Array} pair @param {Uint8Array} promised @param {boolean} isRoot */
+function joinsTo (pair, promised, isRoot) {
+  const flags = enter(HASH_MODE) | PARENT | (isRoot ? ROOT : 0)
+  u8.set(pair, BLOCK)
+  kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
+  return areEqual(u8, OUT, promised)
+}
+
+/** @param {Uint8Array} memory @param {number} at @param {Uint8Array} other  32 bytes */
+export function areEqual (memory, at, other) {
+  let difference = 0
+  for (let i = 0; i < HASH_LEN; i++) difference |= memory[at + i] ^ other[i]
+  return difference === 0
+}

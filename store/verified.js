@@ -1,0 +1,112 @@
+// Reading what is stored, piece by piece: each is a subtree, hashed as a whole and compared with what the tree promises for it. Only when it
+// differs is it looked at group by group, to give what is right in front of the fault and to name the fault.
+
+import { CHUNK_LEN } from '../lib/constants.js'
+import { GROUP_LEN } from './pages.js'
+import { areEqual } from './trusted.js'
+import { hash } from '../lib/hasher.js'
+import { leafMismatch, truncated } from '../lib/errors.js'
+import { subtreeCv } from '../lib/subtree.js'
+import { untilAborted } from '../lib/reading.js'
+
+/** @import { StoredView } from './view.js' */
+
+/** Bytes of a piece, a power of two. */
+const PIECE_LEN = 1 << 20
+
+/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
+
+/**
+ * @param {StoredView} view @param {Span} wanted  inside the blob @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front of it has been given
+ */
+export async function * verified (view, { start, end }, signal) {
+  for await (const { at, bytes, stop } of readAhead(view, piecesOf(start, end, view.size), signal)) {
+    const isWhole = bytes.length === stop - at && await isRight(view, bytes, at)
+    if (isWhole) yield within(bytes, at, start, end)
+    else yield * groupByGroup(view, { bytes, at, stop }, start, end)
+  }
+}
+
+/** The same, without looking at what it is. @param {StoredView} view @param {Span} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+export async function * unverified (view, { start, end }, signal) {
+  for await (const { at, bytes, stop } of readAhead(view, piecesOf(start, end, view.size), signal)) {
+    const piece = within(bytes, at, start, end)
+    if (piece.length > 0) yield piece
+    if (bytes.length < stop - at) throw truncated({ start: at + bytes.length, wanted: stop - at - bytes.length, got: 0 })
+  }
+}
+
+/**
+ * Subtrees that lie side by side and hold the wanted bytes, as large as they can be.
+ *
+ * @param {number} start @param {number} end @param {number} size  of the blob
+ * @returns {Generator<Span>}
+ */
+function * piecesOf (start, end, size) {
+  const last = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)
+  for (let at = start - start % GROUP_LEN; at < last;) {
+    let len = PIECE_LEN
+    while (len > GROUP_LEN && (at % len !== 0 || at + len > last)) len /= 2
+    const stop = Math.min(at + len, last)
+    yield { start: at, end: stop }
+    at = stop
+  }
+}
+
+/**
+ * While one piece is in the caller's hands the next is being read.
+ *
+ * @param {StoredView} view @param {Generator<Span>} spans @param {AbortSignal} [signal]
+ */
+async function * readAhead ({ source }, spans, signal) {
+  const read = () => {
+    const { done, value: span } = spans.next()
+    if (done) return undefined
+    const reading = Promise.resolve(source.read(span.start, span.end))
+    reading.catch(() => {}) // whoever awaits it is told; nobody may
+    return { span, reading }
+  }
+  for (let next = read(); next !== undefined;) {
+    const { span, reading } = next
+    const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (await untilAborted(reading, signal))
+    next = read()
+    yield { at: span.start, stop: span.end, bytes }
+    signal?.throwIfAborted()
+  }
+}
+
+/** @param {StoredView} view @param {Uint8Array} bytes  a whole subtree @param {number} at  where it starts */
+async function isRight (view, bytes, at) {
+  let promised
+  try {
+    promised = await view.promised(at, at + bytes.length)
+  } catch {
+    return false // the groups in front of the pair that is wrong may be right
+  }
+  const cv = bytes.length === view.size ? hash(bytes) : subtreeCv(bytes, at / CHUNK_LEN)
+  return areEqual(cv, 0, promised)
+}
+
+/**
+ * @param {StoredView} view @param {{ bytes: Uint8Array<ArrayBuffer>, at: number, stop: number }} piece @param {number} start @param {number} end
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * groupByGroup (view, { bytes, at, stop }, start, end) {
+  for (let from = at; from < stop; from += GROUP_LEN) {
+    const to = Math.min(from + GROUP_LEN, stop)
+    await view.promised(from, to)
+    const group = bytes.slice(from - at, to - at)
+    if (group.length < to - from) throw truncated({ start: from, wanted: to - from, got: group.length })
+    if (!await isRight(view, group, from)) throw leafMismatch(from, to - from)
+    yield within(group, from, start, end)
+  }
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes @param {number} at  where they stand @param {number} start @param {number} end */
+function within (bytes, at, start, end) {
+  const from = Math.max(start - at, 0)
+  const to = Math.min(end - at, bytes.length)
+  return from === 0 && to === bytes.length ? bytes : bytes.subarray(from, Math.max(from, to))
+}
