@@ -1,6 +1,8 @@
 // What `import 'baobox/encoder'` gives.
 
 export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
+export { writeOutboard } from './write.js'
+export { openOutboard } from '../lib/paged.js'
 export { encode, encodeStream } from './combined.js'
 export { encodeSlice, encodeSliceSync } from './slice.js'
 export { Proof } from '../lib/proof.js'

@@ -3,9 +3,9 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { BaoError } from '../lib/errors.js'
-import { PairTable } from '../lib/pairs.js'
+import { PairTable, assertOrder } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
-import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, describe, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
 import { growTree } from '../lib/grow.js'
 import { modeOf } from '../lib/hasher.js'
 import { outboardLen, placeOf } from '../lib/tree.js'
@@ -154,9 +154,4 @@ function checked ({ groupLog = DEFAULT_GROUP_LOG, order = 'pre', key } = {}) {
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)
   return { groupLog, order, mode: modeOf({ key }) }
-}
-
-/** @param {unknown} order @returns {asserts order is Order} */
-function assertOrder (order) {
-  if (order !== 'pre' && order !== 'post') throw new TypeError(`"order" expected 'pre' or 'post', got ${typeof order === 'string' ? `'${order}'` : describe(order)}`)
 }

@@ -5,7 +5,8 @@ import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { cut, cutSync } from '../lib/slicer.js'
-import { assertBytes, describe, u64ToBytes } from '../lib/bytes.js'
+import { pairsAtHand, pairsOf } from '../lib/paged.js'
+import { assertBytes, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -34,7 +35,7 @@ import { toRanges } from '../lib/ranges.js'
 export function encodeSliceSync (bytes, outboard, ranges, options) {
   assertBytes('bytes', bytes)
   const { what, header, validated } = begin(outboard, ranges, options)
-  const slice = cutSync(bytes, outboard, what, header.length, window => {
+  const slice = cutSync(bytes, pairsAtHand(outboard), what, header.length, window => {
     const { fault } = validated(window)
     if (fault) throw fault
   })
@@ -86,7 +87,7 @@ async function * give (source, outboard, { what, header, validated }, { signal, 
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
 function begin (outboard, like, { header = true, validate = true, key } = {}) {
-  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  pairsOf(outboard)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
   const checker = validate ? new Checker(what) : undefined

@@ -17,7 +17,7 @@ import { hashLeaves, hashPairs } from './wide.js'
 import { levelOf, placeOf } from './tree.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
-/** @import { Mode, SliceOutboard, Step } from './types.js' */
+/** @import { Mode, PairReader, Step } from './types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
 
@@ -46,7 +46,7 @@ export class Audit {
   /** Of a leaf that does not fit into the arena, and comes in pieces: its tree. @type {TreeBuilder | undefined} */
   large
 
-  /** @param {AuditOf} what @param {SliceOutboard} pairs */
+  /** @param {AuditOf} what @param {PairReader} pairs */
   constructor (what, pairs) {
     this.#what = what
     this.#pairs = pairs

@@ -1,7 +1,9 @@
 // Files, where there are any. The only file of lib that needs `node:fs`.
 
 import { fstatSync, read, readSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { PIECE_LEN } from './reading.js'
 import { sourceChanged } from './errors.js'
 
@@ -116,6 +118,80 @@ export class OpenFile {
     await this.#handle.close()
   }
 }
+
+/**
+ * A file that is written. It takes the place of another, or of none, when it is whole: until then it has a name of its own.
+ *
+ * @param {string | URL} path
+ */
+export async function createFile (path) {
+  const final = pathOf(path)
+  const random = crypto.getRandomValues(new Uint32Array(2))
+  const name = join(dirname(final), `.${basename(final)}.${[...random].map(word => word.toString(36)).join('')}.part`)
+  return new WrittenFile(await open(name, 'wx+'), { name, final })
+}
+
+/** A file that is changed where it is. @param {string | URL} path */
+export async function changeFile (path) {
+  return new WrittenFile(await open(path, 'r+'))
+}
+
+class WrittenFile {
+  #handle
+  #names
+
+  /** @param {FileHandle} handle @param {{ name: string, final: string }} [names]  as long as it is not whole, and then */
+  constructor (handle, names) {
+    this.#handle = handle
+    this.#names = names
+  }
+
+  /** @param {number} offset @param {Uint8Array} bytes */
+  async write (offset, bytes) {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await this.#handle.write(bytes, done, bytes.length - done, offset + done)
+      done += bytesWritten
+    }
+  }
+
+  /** @param {number} start @param {number} end @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when there are no more */
+  async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    for (let got = 0; got < bytes.length;) {
+      const { bytesRead } = await this.#handle.read(bytes, got, bytes.length - got, start + got)
+      if (bytesRead === 0) return bytes.subarray(0, got)
+      got += bytesRead
+    }
+    return bytes
+  }
+
+  async sync () { await this.#handle.sync() }
+
+  /** Gives it its name, when all of it is on the disk. */
+  async keep () {
+    await this.#handle.close()
+    if (this.#names === undefined) return
+    const { name, final } = this.#names
+    await rename(name, final)
+    await syncFolder(dirname(final))
+  }
+
+  /** Closes it after a failure: what had no name yet is removed. */
+  async leave () {
+    await this.#handle.close().catch(() => {})
+    if (this.#names !== undefined) await unlink(this.#names.name).catch(() => {})
+  }
+}
+
+/** So that the new name will stay. Some systems cannot, and need not. @param {string} path */
+async function syncFolder (path) {
+  const folder = await open(path, 'r').catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}
+
+/** @param {string | URL} path */
+const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
 
 /**
  * Is a file that was opened in another thread open here, under the same number? (Deno's threads have numbers of their own.)

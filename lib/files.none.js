@@ -5,6 +5,13 @@ export async function openFile (path) {
   throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
 }
 
+/** @param {string | URL} path @returns {Promise<never>} */
+export async function createFile (path) {
+  throw new TypeError(`there are no files here: give { write }, not the path ${path}`)
+}
+
+export const changeFile = createFile
+
 export const isHere = () => false
 
 export const readIntoSync = () => 0

@@ -5,13 +5,15 @@ import { TreeBuilder } from './builder.js'
 import { closeSource, openSource, worked } from './source.js'
 import { growInSpans } from './parallel/spans.js'
 import { turnPairs } from './turn.js'
+import { untilAborted } from './reading.js'
 
 /** @import { Mode, OpenSource, ProgressOptions, Source, ThreadOptions } from './types.js' */
 /** @import { Order } from './pairs.js' */
+/** @import { PairWriter } from './pair-writer.js' */
 /** @import { SpanOptions } from './parallel/spans.js' */
 
-/** @typedef {{ root: Uint8Array<ArrayBuffer>, size: number, pairs?: Uint8Array<ArrayBuffer> }} Grown  fresh; `pairs` when they were wanted */
-/** @typedef {{ mode: Mode, outboard?: { groupLog: number, order: Order } }} Growth  what the tree is like, and which pairs are wanted, if any */
+/** @typedef {{ root: Uint8Array<ArrayBuffer>, size: number, pairs?: Uint8Array<ArrayBuffer> }} Grown  fresh; `pairs` when they were wanted here */
+/** @typedef {{ mode: Mode, outboard?: { groupLog: number, order: Order, writer?: PairWriter } }} Growth  what the tree is like; which pairs are wanted, if any, and who writes them */
 /** @typedef {Growth & ProgressOptions & ThreadOptions & { type: string }} GrowOptions  `type`: of the events that `onProgress` gets */
 
 /**
@@ -23,6 +25,7 @@ import { turnPairs } from './turn.js'
 export async function growTree (source, options) {
   const opened = await openSource(source, options.signal)
   try {
+    options.outboard?.writer?.begin(opened.size)
     return await growOpened(opened, options)
   } finally {
     await closeSource(opened, options.signal)
@@ -35,12 +38,16 @@ export const growOpened = async (opened, options) => await growInSpans(opened, o
 /** @param {OpenSource} opened @param {GrowOptions} options @returns {Promise<Grown>} */
 async function growHere (opened, options) {
   const { mode, outboard } = options
+  const writer = outboard?.writer
   // Of files and memory the size is known; what other sources say of theirs may be a claim, which takes no memory.
-  const pairs = outboard && (opened.shared && opened.size
-    ? new PairTable(opened.size, outboard.groupLog, outboard.order)
-    : new PairList(outboard.groupLog))
-  const tree = new TreeBuilder(mode, { sink: pairs })
-  for await (const piece of worked(opened, options)) tree.update(piece)
+  const pairs = outboard && writer === undefined
+    ? opened.shared && opened.size ? new PairTable(opened.size, outboard.groupLog, outboard.order) : new PairList(outboard.groupLog)
+    : undefined
+  const tree = new TreeBuilder(mode, { sink: writer ?? pairs })
+  for await (const piece of worked(opened, options)) {
+    tree.update(piece)
+    if (writer) await untilAborted(writer.flush(), options.signal)
+  }
   const root = tree.hash()
   const { size } = tree
   if (outboard === undefined || pairs === undefined) return { root, size }

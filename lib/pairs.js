@@ -1,6 +1,7 @@
 // Where the pairs of a growing tree go: into a list, which is an outboard in post-order, or each to its place in either order.
 
 import { PAIR_LEN } from './constants.js'
+import { describe } from './bytes.js'
 import { copyPair, copyPairs, emitPairs } from './window.js'
 import { leftChunks, outboardLen, placeOf } from './tree.js'
 
@@ -49,15 +50,12 @@ export class PairList {
   }
 }
 
-/** Pairs of a tree whose size is known: each goes to its place, in whatever order they come. @implements {PairSink} */
-export class PairTable {
-  groupLog
-  /** All pairs, when all have come. */
-  bytes
+/** Where pairs stand in the outboard of a tree whose size is known. */
+export class Places {
   #size
+  #groupLog
   #order
   #startChunk
-  #words
 
   /**
    * @param {number} size  bytes of the tree
@@ -67,44 +65,57 @@ export class PairTable {
    */
   constructor (size, groupLog, order, startChunk = 0) {
     this.#size = size
-    this.groupLog = groupLog
+    this.#groupLog = groupLog
     this.#order = order
     this.#startChunk = startChunk
+  }
+
+  /** @param {number} node */
+  of (node) {
+    const place = placeOf(node - this.#startChunk, this.#size, this.#groupLog)
+    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.#groupLog}`)
+    return place[this.#order]
+  }
+
+  /** Of the first pair of a subtree. They stand side by side in both orders. @param {number} startChunk @param {number} chunks  more than a group */
+  first (startChunk, chunks) {
+    const root = this.of(startChunk + leftChunks(chunks) - 1)
+    return this.#order === 'pre' ? root : root + 1 - pairsBelow(chunks, this.#groupLog)
+  }
+}
+
+/** Pairs of a tree whose size is known: each goes to its place, in whatever order they come. @implements {PairSink} */
+export class PairTable {
+  groupLog
+  /** All pairs, when all have come. */
+  bytes
+  #order
+  #places
+  #words
+
+  /** @param {number} size @param {number} groupLog @param {Order} order @param {number} [startChunk]  as for `Places` */
+  constructor (size, groupLog, order, startChunk) {
+    this.groupLog = groupLog
+    this.#order = order
+    this.#places = new Places(size, groupLog, order, startChunk)
     this.#words = new Uint32Array(outboardLen(size, groupLog) / 4)
     this.bytes = new Uint8Array(this.#words.buffer)
   }
 
   /** @type {PairSink['pair']} */
   pair (node, at) {
-    copyPair(at, this.#words, this.#placeOf(node) * PAIR_WORDS)
+    copyPair(at, this.#words, this.#places.of(node) * PAIR_WORDS)
   }
 
   /** @type {PairSink['subtree']} */
   subtree (level, index, startChunk, chunks) {
-    const pairs = pairsBelow(chunks, this.groupLog)
-    if (pairs > 0) copyPairs(level, index, this.groupLog, this.#order, this.#words, this.#firstPlace(startChunk, chunks, pairs) * PAIR_WORDS)
+    if (pairsBelow(chunks, this.groupLog) === 0) return
+    copyPairs(level, index, this.groupLog, this.#order, this.#words, this.#places.first(startChunk, chunks) * PAIR_WORDS)
   }
 
-  /**
-   * Takes a copy of all pairs below and at the root of a subtree. They stand side by side in both orders.
-   *
-   * @param {number} startChunk @param {number} chunks @param {Uint8Array} pairs  in the order of the table
-   */
+  /** Takes a copy of all pairs of a subtree. @param {number} startChunk @param {number} chunks @param {Uint8Array} pairs  in the order of the table */
   putSubtree (startChunk, chunks, pairs) {
-    if (pairs.length > 0) this.bytes.set(pairs, this.#firstPlace(startChunk, chunks, pairs.length / PAIR_LEN) * PAIR_LEN)
-  }
-
-  /** @param {number} startChunk @param {number} chunks @param {number} pairs  below it */
-  #firstPlace (startChunk, chunks, pairs) {
-    const root = this.#placeOf(startChunk + leftChunks(chunks) - 1)
-    return this.#order === 'pre' ? root : root + 1 - pairs
-  }
-
-  /** @param {number} node */
-  #placeOf (node) {
-    const place = placeOf(node - this.#startChunk, this.#size, this.groupLog)
-    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.groupLog}`)
-    return place[this.#order]
+    if (pairs.length > 0) this.bytes.set(pairs, this.#places.first(startChunk, chunks) * PAIR_LEN)
   }
 }
 
@@ -122,4 +133,9 @@ export const eachPair = (groupLog, pair) => ({
 })
 
 /** Pairs at and above the group level in a subtree of so many chunks. @param {number} chunks @param {number} groupLog */
-const pairsBelow = (chunks, groupLog) => Math.ceil(chunks / 2 ** groupLog) - 1
+export const pairsBelow = (chunks, groupLog) => Math.ceil(chunks / 2 ** groupLog) - 1
+
+/** @param {unknown} order @returns {asserts order is Order} */
+export function assertOrder (order) {
+  if (order !== 'pre' && order !== 'post') throw new TypeError(`"order" expected 'pre' or 'post', got ${typeof order === 'string' ? `'${order}'` : describe(order)}`)
+}

@@ -6,6 +6,7 @@ import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from './constants.js'
 import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairTable } from './pairs.js'
+import { pairsOf } from './paged.js'
 import { WINDOW_CHUNKS } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
@@ -32,11 +33,12 @@ const MAX_NEEDED = 1 << 21
  * @param {AbortSignal} [signal]
  */
 export async function * cut (source, outboard, what, signal) {
-  const slicer = new Slicer(what, outboard)
+  const pairs = pairsOf(outboard)
+  const slicer = new Slicer(what, pairs)
   while (slicer.plan()) {
-    await untilAborted(outboard.prepare?.(slicer.nodes), signal)
+    await untilAborted(pairs.prepare?.(slicer.nodes), signal)
     const bytes = []
-    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, end, signal))
+    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, Math.max(start, Math.min(end, source.size)), signal))
     const window = new Uint8Array(slicer.len)
     yield window.subarray(0, slicer.emit(bytes, window, 0))
     if (slicer.fault) throw slicer.fault

@@ -4,11 +4,16 @@
 // pre-order to post-order the same is done from the start.
 
 import { MAX_DEPTH, PAIR_LEN } from './constants.js'
-import { groupCount, leftChunks } from './tree.js'
+import { assertBytesOf } from './bytes.js'
+import { groupCount, leftChunks, outboardLen } from './tree.js'
+import { wordsOf } from './mode.js'
 
 /** @import { Order } from './pairs.js' */
+/** @import { RandomAccessSink } from './types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
+/** Bytes that are read, and written, at a time. */
+const TURN_LEN = 1 << 18
 
 /** Takes the pairs of one order, and gives those of the other. */
 export class Turn {
@@ -71,4 +76,43 @@ export function turnPairs (bytes, size, groupLog, to) {
     read += step
     for (; turn.isDue; write += step) turn.give(words, write)
   }
+}
+
+/**
+ * Brings all pairs of an outboard from post-order to pre-order where they are kept, a piece at a time.
+ *
+ * @param {RandomAccessSink} sink  that can be read
+ * @param {number} start  byte offset of the first pair
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog
+ */
+export async function turnInSink (sink, start, size, groupLog) {
+  const len = outboardLen(size, groupLog)
+  const turn = new Turn(groupCount(size, groupLog), 'pre')
+  const out = new Uint32Array((TURN_LEN + MAX_DEPTH * PAIR_LEN) / 4)
+  let free = out.length
+  let writtenTo = len
+  const write = async () => {
+    const pairs = new Uint8Array(out.buffer, free * 4)
+    writtenTo -= pairs.length
+    await sink.write(start + writtenTo, pairs)
+    free = out.length
+  }
+  for (let end = len; end > 0; end -= TURN_LEN) {
+    const from = Math.max(0, end - TURN_LEN)
+    const words = wordsOf(await readWhole(sink, start + from, start + end))
+    for (let at = words.length; at > 0;) {
+      turn.take(words, at -= PAIR_WORDS)
+      while (turn.isDue) turn.give(out, free -= PAIR_WORDS)
+      if (out.length - free >= TURN_LEN / 4) await write()
+    }
+  }
+  if (free < out.length) await write()
+}
+
+/** @param {RandomAccessSink} sink @param {number} start @param {number} end */
+async function readWhole (sink, start, end) {
+  const bytes = await /** @type {NonNullable<RandomAccessSink['read']>} */ (sink.read)(start, end)
+  assertBytesOf('what target.read gave', bytes, end - start)
+  return bytes
 }

@@ -93,6 +93,15 @@ export interface RandomAccess {
   read (start: number, end: number): Uint8Array | Promise<Uint8Array>
 }
 
+/** Where bytes can be written at any place. There is one call at a time; offsets are bytes, and memory is lent until the call has ended. */
+export interface RandomAccessSink {
+  write (offset: number, bytes: Uint8Array): Promise<unknown> | void
+  /** The bytes from `start` up to `end`, all of them, as they were written. Needed where pairs must be turned. */
+  read? (start: number, end: number): Uint8Array | Promise<Uint8Array>
+  /** Ends when what was written will stay, whatever happens. */
+  sync? (): Promise<unknown> | void
+}
+
 /** Anything that bytes can be taken from, start to end. A string or `file:` URL is a path, where there are files. */
 export type Source =
   | Uint8Array
@@ -189,10 +198,15 @@ export interface PairSource {
   copyPair (step: Step, out: Uint8Array, at: number): boolean
 }
 
-/** What a slice is cut from, beside the bytes. `prepare` is awaited with the parents whose pairs are copied next. */
-export interface SliceOutboard extends PairSource {
+/** The same where they must be fetched first: `prepare` is awaited with the parents whose pairs are copied next. */
+export interface PairReader extends PairSource {
+  prepare? (nodes: number[]): Promise<void> | void
+}
+
+/** What a slice is cut from, beside the bytes: an outboard that is a `PairReader`, or one that makes a reader for whoever asks. */
+export interface SliceOutboard extends Partial<PairReader> {
   readonly root: Uint8Array
   readonly size: number
   readonly groupLog: number
-  prepare? (nodes: number[]): Promise<void> | void
+  reader? (): PairReader
 }

@@ -5,9 +5,10 @@ import { Walk } from '../lib/walk.js'
 import { Windows } from '../lib/windows.js'
 import { MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
-import { HEADER_LEN, assertInteger, concat, describe, u64FromBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertInteger, concat, u64FromBytes } from '../lib/bytes.js'
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
+import { pairsOf } from '../lib/paged.js'
 import { parseRoot } from '../lib/cid.js'
 import { readUpTo } from '../lib/reading.js'
 import { toRandomAccess } from '../lib/source.js'
@@ -121,7 +122,7 @@ export class VerifiedReader {
  * @returns {Promise<Origin>}
  */
 async function openWithOutboard (source, outboard, key) {
-  if (typeof outboard.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  pairsOf(outboard)
   const { size, groupLog } = outboard
   const mode = modeOf({ key })
   const blob = await toRandomAccess(source)

@@ -5,8 +5,9 @@ import { Audit } from '../lib/audit.js'
 import { PairAudit } from '../lib/pair-audit.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { PIECE_LEN, turn, untilAborted } from '../lib/reading.js'
+import { pairsOf } from '../lib/paged.js'
 import { SpanReader } from '../lib/spans.js'
-import { assertBytesOf, assertInteger, describe } from '../lib/bytes.js'
+import { assertBytesOf, assertInteger } from '../lib/bytes.js'
 import { modeOf } from '../lib/hasher.js'
 import { toRandomAccess } from '../lib/source.js'
 
@@ -36,10 +37,10 @@ export async function validRanges (source, outboard, ranges, { key, signal, onPr
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source)
   try {
-    const audit = new Audit(what, outboard)
+    const audit = new Audit(what, what.pairs)
     const overlaps = typeof source === 'string' || source instanceof URL || source instanceof Blob
     const reader = new SpanReader(blob, what.ranges.toBytes(what.size), { signal, overlaps })
-    return await run(audit, what, outboard, { signal, onProgress, type: 'baobox:valid' }, async way => {
+    return await run(audit, what, { signal, onProgress, type: 'baobox:valid' }, async way => {
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
         for (let at = start; at < end; at += PIECE_LEN) {
@@ -71,34 +72,34 @@ export async function validRanges (source, outboard, ranges, { key, signal, onPr
 export async function validOutboardRanges (outboard, ranges, { key, signal, onProgress } = {}) {
   const what = begin(outboard, ranges, key)
   signal?.throwIfAborted()
-  const audit = new PairAudit(what, outboard)
-  return run(audit, what, outboard, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
+  const audit = new PairAudit(what, what.pairs)
+  return run(audit, what, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
 }
 
 /** @param {SliceOutboard} outboard @param {RangesLike} [like] @param {Uint8Array} [key] */
 function begin (outboard, like, key) {
-  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  const pairs = pairsOf(outboard)
   const { root, size, groupLog } = outboard
   assertBytesOf('outboard.root', root, HASH_LEN)
   assertInteger('outboard.size', size)
   assertInteger('outboard.groupLog', groupLog, 0, MAX_GROUP_LOG)
   const wanted = toRanges(like).canonical(size).roundToGroups(groupLog).canonical(size)
-  return { root: new Uint8Array(root), size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
+  return { pairs, root: new Uint8Array(root), size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
 }
 
 /**
  * Window by window.
  *
- * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {SliceOutboard} outboard
+ * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what
  * @param {ProgressOptions & { type: string }} options
  * @param {(way: () => Promise<void>) => Promise<void>} look  at the planned window; long ones give way meanwhile
  * @returns {Promise<ChunkRanges>}
  */
-async function run (audit, what, outboard, { signal, onProgress, type }, look) {
+async function run (audit, what, { signal, onProgress, type }, look) {
   const way = givingWay(signal)
   const progress = new Progress(what.ranges, what.size)
   while (audit.plan()) {
-    if (audit.nodes.length > 0) await untilAborted(outboard.prepare?.(audit.nodes), signal)
+    if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
     await look(way)
     onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total } })
     await way()

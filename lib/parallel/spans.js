@@ -64,7 +64,9 @@ class SpanWork {
   #width
   #options
   #tree
+  /** Take the pairs, if they are wanted: here, or in a sink. */
   #table
+  #writer
   /** Workers that have spans in hand. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isStandingIn = false
@@ -94,8 +96,9 @@ class SpanWork {
     this.#cut = cut
     this.#width = width
     this.#options = options
-    this.#table = outboard && new PairTable(cut.size, outboard.groupLog, outboard.order)
-    this.#tree = new TreeBuilder(mode, { sink: this.#table })
+    this.#writer = outboard?.writer
+    this.#table = outboard && !outboard.writer ? new PairTable(cut.size, outboard.groupLog, outboard.order) : undefined
+    this.#tree = new TreeBuilder(mode, { sink: this.#writer ?? this.#table })
   }
 
   /** Hashes all spans. @param {Pool} pool @returns {Promise<void>} */
@@ -132,7 +135,7 @@ class SpanWork {
       const running = worker.run(this.#jobOf(index))
       this.#opened.use?.(running)
       try {
-        this.#take(index, await running)
+        await this.#take(index, await running)
       } catch (error) {
         if (!(error instanceof NotShared)) throw error
         this.#returned.push(index)
@@ -153,7 +156,7 @@ class SpanWork {
         const { start, end } = this.#spanAt(index)
         const running = hashSpan(this.#jobOf(index), this.#opened.pieces(start, end))
         this.#opened.use?.(running)
-        this.#take(index, await running)
+        await this.#take(index, await running)
         await turn() // workers want to be heard
       }
     } catch (error) {
@@ -177,21 +180,24 @@ class SpanWork {
   /** @param {number} index */
   #jobOf (index) {
     const { start, end } = this.#spanAt(index)
-    const { mode, outboard } = this.#options
+    const { mode } = this.#options
+    const outboard = this.#options.outboard && { groupLog: this.#options.outboard.groupLog, order: this.#options.outboard.order }
     return { kernel: kernelName(), mode, outboard, start, len: end - start, source: partOf(this.#shared, start, end) }
   }
 
   /** @param {number} index @param {SpanResult} result */
-  #take (index, { cv, pairs }) {
+  async #take (index, { cv, pairs }) {
     if (this.#isStopped || this.#options.signal?.aborted) return
     const { start, end } = this.#spanAt(index)
-    if (pairs !== undefined) this.#table?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
+    if (pairs !== undefined) (this.#writer ?? this.#table)?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
     this.#waiting.set(index, cv)
     for (let next; (next = this.#waiting.get(this.#due)) !== undefined; this.#due++) {
       this.#waiting.delete(this.#due)
       const span = this.#spanAt(this.#due)
       this.#tree.addSubtree(next, chunkCount(span.end - span.start))
     }
+    await this.#writer?.flush()
+    if (this.#isStopped) return
     this.#done += end - start
     const { type, onProgress } = this.#options
     onProgress?.({ type, detail: { done: this.#done, total: this.#cut.size } })

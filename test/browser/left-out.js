@@ -7,6 +7,7 @@ export const LEFT_OUT = {
   'readme.test.js': 'starts the examples as processes',
   'bench/': 'the benches, which are run by Node.js',
   'bin/': 'the command line',
+  'fuzz/': 'work and memory are counted as Node.js does',
   'slow/': 'minutes long, and measures memory as Node.js counts it',
   'lib/buffers.test.js': 'Buffer belongs to Node.js',
   'lib/files.test.js': 'files',

@@ -1,10 +1,18 @@
-// A file gives what its bytes give, by path, by URL, and as a stream of Node.js.
+// A file gives what its bytes give, by path, by URL, and as a stream of Node.js; and outboards are files too.
+import { spawn } from 'node:child_process'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { expect } from 'chai'
+import { createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
+import { VerifiedReader, validRanges } from '../../verifier/index.js'
+import { same } from '../support/bytes.js'
+import { collect, errorOf, ragged, stream } from '../support/feeding.js'
 import { BYTES, describeRandomAccess, describeSequences } from './source-suite.js'
+
+const ENCODER = pathToFileURL(join(import.meta.dirname, '../../encoder/index.js'))
 
 describe('files as sources', () => {
   let folder
@@ -22,4 +30,72 @@ describe('files as sources', () => {
   }
   describeSequences({ ...FILES, 'a Node stream': () => createReadStream(path) })
   describeRandomAccess(FILES)
+})
+
+describe('outboards in files', () => {
+  let folder
+  let blob
+  let target
+  before(async () => { folder = await mkdtemp(join(tmpdir(), 'baobox-')) })
+  beforeEach(async () => {
+    blob = join(folder, 'blob')
+    target = join(folder, 'outboard')
+    await rm(target, { force: true })
+    await writeFile(blob, BYTES)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it('are what outboards in memory are, and serve like them', async () => {
+    for (const [name, source] of [['a path', () => blob], ['a stream', () => stream(ragged(BYTES, 3))]]) {
+      for (const options of [{}, { groupLog: 0, order: 'post' }, { groupLog: 0, order: 'pre', header: true }]) {
+        const expected = createOutboardSync(BYTES, options)
+        const info = await writeOutboard(source(), options.order ? target : pathToFileURL(target), options)
+        const bytes = options.header ? expected.toBao() : expected.bytes
+        expect(same(await readFile(target), bytes), name).to.equal(true)
+        const outboard = await openOutboard(target, info)
+        expect(same(await collect(encodeSlice(blob, outboard)), encodeSliceSync(BYTES, expected))).to.equal(true)
+        const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
+        expect(same(await reader.read(50_000, 100_000), BYTES.subarray(50_000, 100_000))).to.equal(true)
+        expect((await validRanges(blob, outboard)).boundaries).to.deep.equal([0, 293])
+        await Promise.all([reader.close(), outboard.close()])
+      }
+    }
+    expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
+  })
+
+  it('leave what was there as it was, and nothing else, when they fail', async () => {
+    await writeFile(target, 'old')
+    const broken = async function * () {
+      yield BYTES
+      throw new Error('broken')
+    }
+    expect(await errorOf(writeOutboard(broken(), target))).to.include({ message: 'broken' })
+    expect(await errorOf(writeOutboard(stream([BYTES, 'no bytes']), target))).to.be.instanceOf(TypeError)
+    expect(await errorOf(writeOutboard(blob, target, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    expect(await errorOf(writeOutboard(join(folder, 'nothing'), target))).to.include({ code: 'ENOENT' })
+    expect(await errorOf(writeOutboard(blob, join(folder, 'nowhere', 'outboard')))).to.include({ code: 'ENOENT' })
+    expect(await readFile(target, 'utf8')).to.equal('old')
+    expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
+  })
+
+  it('leave nothing that looks whole when the process is killed', async () => {
+    const script = `
+      import { writeOutboard } from ${JSON.stringify(ENCODER)}
+      async function * endless () {
+        for (let i = 0; ; i++) {
+          yield new Uint8Array(1 << 20).fill(i)
+          if (i === 8) console.log('under way')
+          if (i > 8) await new Promise(resolve => setTimeout(resolve, 20))
+        }
+      }
+      await writeOutboard(endless(), ${JSON.stringify(target)}, { groupLog: 0, order: 'post' })`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await new Promise(resolve => child.stdout.once('data', resolve))
+    child.kill('SIGKILL')
+    await new Promise(resolve => child.once('exit', resolve))
+    const left = (await readdir(folder)).filter(name => name !== 'blob')
+    expect(left).to.have.length(1)
+    expect(left[0]).to.match(/^\.outboard\..*\.part$/)
+    await rm(join(folder, left[0]))
+  })
 })

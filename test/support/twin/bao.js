@@ -13,7 +13,8 @@ export function grow (bytes, mode = HASH) {
   return { ...tree, cv: rootBytes(last) }
 }
 
-function growAt (bytes, start, mode) {
+/** A part of a tree: bytes that stand at `start` in their blob. */
+export function growAt (bytes, start, mode) {
   const end = start + bytes.length
   if (bytes.length <= 1024) {
     const last = subtree(bytes, start / 1024, mode)

@@ -1,0 +1,75 @@
+// Outboards that go to a file, or to anything else that can be written at any place, while the blob is read: memory holds no more of them than a write.
+
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
+import { PairWriter } from '../lib/pair-writer.js'
+import { assertInteger, describe } from '../lib/bytes.js'
+import { assertOrder } from '../lib/pairs.js'
+import { createFile } from '#files'
+import { growTree } from '../lib/grow.js'
+import { modeOf } from '../lib/hasher.js'
+
+/** @import { Order } from '../lib/pairs.js' */
+/** @import { ProgressOptions, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
+/** @import { OutboardOptions } from './outboard.js' */
+
+/** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */
+
+/**
+ * Writes the outboard of a source, in one pass. It may be longer than memory.
+ *
+ *     const info = await writeOutboard('movie.mp4', 'movie.obao')
+ *     const outboard = await openOutboard('movie.obao', info)
+ *
+ * A file appears under its name, or takes the place of the one before, only when all of it is on the disk. Anything else that is written to has a whole
+ * outboard when the promise is kept, and until then no size in front. Pairs come in order, but for the few above 8 MiB; those of a source
+ * whose size is not known are written in post-order, and for pre-order turned where they are.
+ *
+ * @param {Source} source
+ * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or what is written from byte 0 on
+ * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean }} [options]  `header`: with the size in front, as bao has it at
+ *   group log 0; `onProgress` gets `baobox:outboard`
+ * @returns {Promise<WrittenOutboard>} what `openOutboard` wants to know
+ * @throws {BaoError} as `createOutboard`; and what the target throws
+ */
+export async function writeOutboard (source, target, { groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false, key, threads, signal, onProgress } = {}) {
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  assertOrder(order)
+  const mode = modeOf({ key })
+  assertTarget(target)
+  signal?.throwIfAborted()
+  return withTarget(target, createFile, async sink => {
+    const writer = new PairWriter(sink, { groupLog, order, header })
+    const { root, size } = await growTree(source, { mode, outboard: { groupLog, order, writer }, threads, signal, onProgress, type: 'baobox:outboard' })
+    await writer.finish(size)
+    return { root, size, groupLog, order, header }
+  })
+}
+
+/**
+ * Does work on a sink; a file is kept when it is done, and left when it fails.
+ *
+ * @template T
+ * @param {string | URL | RandomAccessSink} target
+ * @param {typeof createFile} open  of a path
+ * @param {(sink: RandomAccessSink) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function withTarget (target, open, work) {
+  if (typeof target === 'object' && 'write' in target) return work(target)
+  const file = await open(target)
+  try {
+    const result = await work(file)
+    await file.keep()
+    return result
+  } catch (error) {
+    await file.leave()
+    throw error
+  }
+}
+
+/** @param {unknown} target @returns {asserts target is string | URL | RandomAccessSink} */
+function assertTarget (target) {
+  if (typeof target === 'string' || target instanceof URL) return
+  if (typeof target === 'object' && target !== null && 'write' in target && typeof target.write === 'function') return
+  throw new TypeError(`"target" expected a path, or { write }, got ${describe(target)}`)
+}

@@ -1,0 +1,75 @@
+// validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what recursion finds right.
+import { ChunkRanges } from '../../../lib/index.js'
+import { validOutboardRanges, validRanges } from '../../../verifier/index.js'
+import { same } from '../../support/bytes.js'
+import { errorOf } from '../../support/feeding.js'
+import { cvBytes, parent, rootBytes, subtree } from '../../support/twin/index.js'
+import { withinBudget } from '../budget.js'
+import { someBoundaries } from '../cases.js'
+import { expectThat } from '../finding.js'
+import { leftLen } from '../../support/twin/blake3.js'
+import { selectedSpans, toGroups, walkShape } from '../oracle.js'
+import { isOfSource, unruly } from './readers.js'
+import { holdings } from './senders.js'
+
+/** @import { Random } from '../random.js' */
+
+/**
+ * The chunks that are right, by recursion: what is below a wrong pair is lost, a wrong leaf alone.
+ *
+ * @param {any} held @param {number[][]} spans  whole groups @param {boolean} looksAtBytes
+ */
+function rightOf ({ blob: { root, mode }, size, groupLog, bytes, pairOf }, spans, looksAtBytes) {
+  const promised = new Map([[`0-${size}`, root]])
+  const right = []
+  walkShape({ size, groupLog, spans }, item => {
+    const { kind, start, end } = item
+    const isRoot = start === 0 && end === size
+    const is = last => same(isRoot ? rootBytes(last) : cvBytes(last), promised.get(`${start}-${end}`))
+    if (kind === 'leaf') {
+      const part = bytes.subarray(start, end)
+      if (looksAtBytes && (part.length < end - start || !is(subtree(part, start / 1024, mode)))) return
+      right.push([start / 1024, Math.ceil(end / 1024)])
+      return
+    }
+    const pair = pairOf(item)
+    if (pair.length < 64 || !is(parent(pair.subarray(0, 32), pair.subarray(32), mode))) return false
+    const split = start + leftLen(end - start)
+    promised.set(`${start}-${split}`, pair.subarray(0, 32))
+    promised.set(`${split}-${end}`, pair.subarray(32))
+  })
+  return right.flat().filter((at, i, all) => all[i - 1] !== at && all[i + 1] !== at)
+}
+
+/** What is lost is walked through up to 128 MiB: two walks, and a few times on the way down. */
+const BUDGET = { times: 3, steps: 1 << 21 }
+
+/** @param {Random} random */
+async function run (random) {
+  const held = holdings(random)
+  const { blob, groupLog, bytes, outboard, size } = held
+  const boundaries = someBoundaries(random, blob.bytes.length)
+  const ranges = ChunkRanges.fromBoundaries(boundaries)
+  const spans = size === 0 ? [] : toGroups(selectedSpans(size, boundaries), size, groupLog)
+  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
+  let asked = 0
+  const counting = { root: outboard.root, size, groupLog, copyPair: (...args) => ++asked > 0 && outboard.copyPair(...args) }
+
+  const pairs = await withinBudget(held.len, () => validOutboardRanges(random.chance(0.5) ? outboard : counting, ranges, { key: blob.key }), BUDGET)
+  const due = rightOf(held, spans, false)
+  expectThat(`${pairs.boundaries}` === `${due}`, () => `${what}: pairs of [${pairs.boundaries}] are right, must be [${due}]`)
+
+  const { manner, source } = unruly(random, bytes)
+  const got = []
+  const error = await errorOf(async () => {
+    got.push(await withinBudget(held.len, () => validRanges(source, random.chance(0.5) ? outboard : counting, ranges, { key: blob.key }), BUDGET))
+  })
+  if (error) return expectThat(isOfSource(error), () => `${what}, ${manner}: ${error.stack}`)
+  const valid = rightOf(held, spans, true)
+  if (manner === 'bytes' || manner === 'rules') expectThat(`${got[0].boundaries}` === `${valid}`, () => `${what}, ${manner}: [${got[0].boundaries}] is right, must be [${valid}]`)
+  // A source that changes may show less than it has, or, after a bad moment, what it has.
+  else expectThat(got[0].difference(new ChunkRanges(valid)).isEmpty || manner === 'changes', () => `${what}, ${manner}: [${got[0].boundaries}] is right, at most [${valid}] can be`)
+  expectThat(asked < 100_000, () => `${what}: ${asked} pairs were asked for`)
+}
+
+export default [{ name: 'audits', about: 'validRanges and validOutboardRanges over blobs, outboards and sources that lie', run }]

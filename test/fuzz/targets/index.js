@@ -1,0 +1,12 @@
+// All targets, in the order in which they are run.
+import audits from './audits.js'
+import hashers from './hashers.js'
+import parsers from './parsers.js'
+import proofs from './proofs.js'
+import readers from './readers.js'
+import senders from './senders.js'
+import slices from './slices.js'
+import store from './store.js'
+
+/** @type {import('../engine.js').Target[]} */
+export const targets = [...slices, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store]

@@ -1,0 +1,165 @@
+// encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify, and the fault is named.
+import { ChunkRanges } from '../../../lib/index.js'
+import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync } from '../../../encoder/index.js'
+import { verifyProof } from '../../../verifier/index.js'
+import { concat, header, same } from '../../support/bytes.js'
+import { errorOf } from '../../support/feeding.js'
+import { Bao } from '../../support/twin/index.js'
+import { withinBudget } from '../budget.js'
+import { siblingOf, someBlob, someBoundaries, someGroupLog } from '../cases.js'
+import { expectCode, expectFault, expectThat } from '../finding.js'
+import { decodeBy, placesOf, selectedSpans } from '../oracle.js'
+import { isOfSource, spoilt, unruly } from './readers.js'
+
+/** @import { Random } from '../random.js' */
+
+/** A blob and its outboard, as somebody has them who may have lost or changed either. @param {Random} random */
+export function holdings (random) {
+  const blob = someBlob(random)
+  const groupLog = someGroupLog(random)
+  const order = random.pick(['pre', 'post'])
+  const pairsOf = tree => (order === 'pre' ? Bao.preOrder : Bao.postOrder)(tree, groupLog)
+  const isLiar = random.chance(0.25)
+  const size = isLiar ? Number(random.claim(blob.bytes.length) & (2n ** 53n - 1n)) : blob.bytes.length
+  const good = pairsOf(blob.tree)
+  const changed = random.chance(0.6) ? spoilt(random, good, pairsOf(siblingOf(blob).tree)) : good
+  const pairs = isLiar || changed.length === good.length ? changed : good
+  const bytes = random.chance(0.6) ? spoilt(random, blob.bytes, siblingOf(blob).bytes) : blob.bytes
+  const missing = random.chance(0.1) ? random.below(8) : -1
+  const placeOf = step => order === 'pre' ? step.pre : step.post
+  const isThere = item => !item.isStored || (placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length)
+  const outboard = !isLiar && missing < 0
+    ? Outboard.from({ root: blob.root, size, groupLog, order, bytes: pairs })
+    : {
+        root: blob.root,
+        size,
+        groupLog,
+        copyPair (step, out, at) {
+          if (!isThere(step)) return false
+          out.set(pairs.subarray(placeOf(step) * 64, placeOf(step) * 64 + 64), at)
+          return true
+        }
+      }
+  return { blob, groupLog, size, bytes, outboard, pairOf: item => isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
+}
+
+/** What must be sent, and why it ends. Pairs inside a group follow from its bytes: if they are wrong, the group is. */
+function dueOf ({ blob, groupLog, size, bytes, pairOf }, boundaries) {
+  const groupLen = 1024 * 2 ** groupLog
+  const grown = new Map()
+  const parts = []
+  const groupOf = at => {
+    const start = Math.floor(at / groupLen) * groupLen
+    return { start, end: Math.min(start + groupLen, size) }
+  }
+  let shortGroup
+  const take = (len, item) => {
+    const part = pick(item)
+    parts.push(part)
+    return part
+  }
+  const pick = item => {
+    if (item.kind === 'leaf') return bytes.subarray(item.start, item.end)
+    if (item.isStored) return pairOf(item)
+    const { start, end } = groupOf(item.start)
+    const group = bytes.subarray(start, end)
+    if (group.length < end - start) {
+      shortGroup = { code: 'BAO_TRUNCATED', start, wanted: end - start, got: group.length }
+      return group.subarray(0, 0)
+    }
+    if (!grown.has(start)) grown.set(start, pairsIn(group, start, blob.mode))
+    return grown.get(start).get(`${item.start}-${item.end}`)
+  }
+  const due = decodeBy({ root: blob.root, size, groupLog, spans: selectedSpans(size, boundaries), mode: blob.mode, take, known: placesOf(blob) })
+  let { fault } = due
+  if (shortGroup && fault?.code === 'BAO_TRUNCATED') fault = shortGroup
+  if (fault?.code === 'BAO_PARENT_MISMATCH' && levelOf(fault.node) < groupLog) {
+    const { start, end } = groupOf(fault.node * 1024)
+    fault = { code: 'BAO_LEAF_MISMATCH', start, len: end - start }
+  }
+  return { fault, good: concat([header(size), concat(parts).subarray(0, due.len)]) }
+}
+
+const levelOf = node => node % 2 === 0 ? 0 : 1 + levelOf((node - 1) / 2)
+
+/** All pairs of a group by the bytes below them. */
+function pairsIn (group, start, mode) {
+  const pairs = new Map()
+  const visit = tree => {
+    if (!tree.left) return
+    pairs.set(`${tree.start}-${tree.end}`, concat([tree.left.cv, tree.right.cv]))
+    visit(tree.left)
+    visit(tree.right)
+  }
+  visit(Bao.growAt(group, start, mode))
+  return pairs
+}
+
+/** @param {Random} random */
+async function slices (random) {
+  const held = holdings(random)
+  const { blob, groupLog, bytes, outboard, size } = held
+  const boundaries = someBoundaries(random, blob.bytes.length)
+  const ranges = ChunkRanges.fromBoundaries(boundaries)
+  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
+  const { fault, good } = dueOf(held, boundaries)
+
+  const atOnce = []
+  const error = await errorOf(() => withinBudget(held.len, () => atOnce.push(encodeSliceSync(bytes, outboard, ranges, { key: blob.key })), { times: 3 }))
+  expectFault(error, fault, `${what}, at once`)
+  if (!error) expectThat(same(atOnce[0], good), () => `${what}, at once: other bytes`)
+
+  const { manner, source } = unruly(random, bytes)
+  const sent = []
+  const fault2 = await errorOf(() => withinBudget(held.len, async () => {
+    for await (const piece of encodeSlice(source, outboard, ranges, { key: blob.key })) sent.push(piece)
+  }, { times: 3 }))
+  const out = concat(sent)
+  if (manner === 'bytes' || manner === 'rules' || manner === 'size') {
+    expectFault(fault2, fault, `${what}, ${manner}`)
+    expectThat(same(out, good), () => `${what}, ${manner}: ${out.length} of ${good.length} good bytes were sent, or others`)
+  } else {
+    if (fault2) expectThat(isOfSource(fault2), () => `${what}, ${manner}: ${fault2.stack}`)
+    // Whatever the source gave: a receiver believes all of it.
+    expectThat(believed(out.subarray(8), held, boundaries) === out.length - 8, () => `${what}, ${manner}: something was sent that does not verify`)
+  }
+}
+
+/** How many bytes of a response verify. */
+function believed (response, { blob, groupLog, size }, boundaries) {
+  let at = 0
+  const take = len => {
+    at += len
+    return response.subarray(at - len, at)
+  }
+  return decodeBy({ root: blob.root, size, groupLog, spans: selectedSpans(size, boundaries), mode: blob.mode, take, known: placesOf(blob) }).len
+}
+
+/** @param {Random} random */
+async function proofs (random) {
+  const held = holdings(random)
+  const { blob, groupLog, bytes, outboard, size } = held
+  const boundaries = someBoundaries(random, blob.bytes.length)
+  if (boundaries.length === 0) return
+  const ranges = ChunkRanges.fromBoundaries(boundaries)
+  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
+  const { fault } = dueOf(held, boundaries)
+  const made = []
+  for (const make of [() => createProofSync(bytes, outboard, ranges, { key: blob.key }), () => createProof(bytes, outboard, ranges, { key: blob.key })]) {
+    const error = await errorOf(async () => { made.push(await make()) })
+    expectFault(error, fault, what)
+  }
+  for (const proof of made) {
+    const content = concat(proof.spans.map(([start, end]) => bytes.subarray(start, end)))
+    const error = await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key }))
+    expectThat(error === undefined, () => `${what}: a proof does not prove: ${error.stack}`)
+    if (content.length === 0) continue
+    content[random.below(content.length)] ^= 1 << random.below(8)
+    expectCode(await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key })), ['BAO_PROOF_MISMATCH'], what)
+  }
+}
+
+export default [
+  { name: 'senders', about: 'encodeSlice and encodeSliceSync over blobs, outboards and sources that lie: what is sent verifies, and the fault is named', run: slices },
+  { name: 'provers', about: 'createProof and createProofSync over the same', run: proofs }
+]

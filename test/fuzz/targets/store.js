@@ -1,0 +1,286 @@
+// The store: what it makes of slices that lie, and of databases in which bits have flipped.
+import { MemoryLevel } from 'memory-level'
+import { ChunkRanges } from '../../../lib/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { packDoomed, packRecord, packState, packTime, doomedKey, hashOfKey, placeOfKey, unpackDoomed, unpackRecord, unpackState, unpackTime } from '../../../store/keys.js'
+import { verifySlice } from '../../../verifier/index.js'
+import { concat, header, same } from '../../support/bytes.js'
+import { errorOf, joined, stream } from '../../support/feeding.js'
+import { Bao } from '../../support/twin/index.js'
+import { someBlob, someBoundaries } from '../cases.js'
+import { expectCode, expectFault, expectThat, finding } from '../finding.js'
+import { lieAbout, oneFlipped, responseOf } from '../mutations.js'
+import { inPieces } from '../random.js'
+import { dueFor, told } from './slices.js'
+
+/** @import { Random } from '../random.js' */
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+const GROUP = 16_384
+const GROUP_LOG = 4
+/** More entries than any of these stores has, many times over. */
+const MOST_STEPS = 20_000
+
+/** Databases in memory that say so when somebody goes round and round in them. */
+function newDatabases () {
+  const count = { steps: 0 }
+  const limited = level => {
+    for (const name of ['keys', 'values', 'iterator']) {
+      const make = level[name].bind(level)
+      level[name] = (...args) => {
+        const iterator = make(...args)
+        const next = iterator.next.bind(iterator)
+        iterator.next = () => {
+          if (++count.steps > MOST_STEPS) finding('a database is gone through without end')
+          return next()
+        }
+        return iterator
+      }
+    }
+    return level
+  }
+  return { count, where: { index: limited(new MemoryLevel(VIEWS)), data: limited(new MemoryLevel(VIEWS)) } }
+}
+
+/** Plain blobs of up to some groups: the store keeps no others. @param {Random} random */
+function someStored (random) {
+  for (;;) {
+    const blob = someBlob(random)
+    if (blob.key === undefined && blob.bytes.length > 0) return blob
+  }
+}
+
+/** @param {Random} random */
+async function receive (random) {
+  const { where } = newDatabases()
+  const store = await BlobStore.open(where)
+  try {
+    const blob = someStored(random)
+    const here = new Set()
+    let isSizeProven = false
+    for (let count = random.between(1, 4); count > 0; count--) {
+      const boundaries = random.chance(0.4) ? [0] : someBoundaries(random, blob.bytes.length)
+      const truth = { blob, groupLog: GROUP_LOG, boundaries, items: Bao.items(blob.tree, GROUP_LOG, boundaries) }
+      const lie = { ...lieAbout(random, truth), groupLog: GROUP_LOG, key: undefined }
+      const hasHeader = lie.size > BigInt(Number.MAX_SAFE_INTEGER) || random.chance(0.7)
+      const bytes = hasHeader ? concat([header(lie.size), responseOf(lie)]) : responseOf(lie)
+      const due = dueFor(truth, lie, bytes, hasHeader)
+      try {
+        const options = hasHeader ? {} : { size: Number(lie.size) }
+        const error = await errorOf(store.receive(lie.root, stream(inPieces(random, bytes)), ChunkRanges.fromBoundaries(lie.boundaries), options))
+        expectFault(error, due.fault)
+        if (!same(lie.root, blob.root)) continue
+        for (const group of wholeGroups(due.leaves, Number(lie.size))) here.add(group)
+        isSizeProven ||= here.size > 0 && due.isSizeProven
+        await expectHere(store, blob, here, isSizeProven)
+      } catch (error) {
+        throw told(error, 'receive', truth, lie)
+      }
+    }
+    await expectReadable(random, store, blob, here)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The groups that came in one piece. (A group of which all is wanted is one leaf; one that is wanted in part never comes whole.) */
+function wholeGroups (runs, size) {
+  return runs.flatMap(({ offset, bytes }) => {
+    const end = offset + bytes.length
+    const last = end === size ? Math.ceil(end / GROUP) : Math.floor(end / GROUP)
+    return Array.from({ length: last }, (_, group) => group).slice(Math.ceil(offset / GROUP))
+  })
+}
+
+/** What is here is what has been proven. */
+async function expectHere (store, blob, here, isSizeProven) {
+  const { length } = blob.bytes
+  const groups = Math.ceil(length / GROUP)
+  const stat = []
+  const error = await errorOf(async () => { stat.push(await store.stat(blob.root)) })
+  if (here.size === 0 && error) return expectCode(error, ['STORE_NOT_FOUND'], 'stat')
+  if (error) finding(`stat: ${error.stack}`)
+  const [{ present, sizeProven, complete, size }] = stat
+  for (let group = 0; group < groups + 2; group++) {
+    expectThat(present.has(group * 16) === here.has(group), () => `group ${group} is ${here.has(group) ? 'not ' : ''}here: [${present.boundaries}]`)
+  }
+  expectThat(sizeProven === isSizeProven, () => `sizeProven is ${sizeProven}`)
+  expectThat(!sizeProven || size === length, () => `a size of ${size} is told, it is ${length}`)
+  expectThat(complete === (sizeProven && here.size === groups), () => `complete is ${complete}`)
+}
+
+/** Whatever is here comes out right; whatever is not is missing. */
+async function expectReadable (random, store, blob, here) {
+  const { bytes, root } = blob
+  if (here.size === 0) return
+  for (let count = 3; count > 0; count--) {
+    const start = random.below(bytes.length)
+    const end = Math.min(bytes.length, start + 1 + random.below(1 << random.between(1, 17)))
+    const isHere = Array.from({ length: Math.ceil(end / GROUP) }, (_, group) => group).slice(Math.floor(start / GROUP)).every(group => here.has(group))
+    const got = []
+    const error = await errorOf(async () => { got.push(await store.bytes(root, { start, end })) })
+    if (!isHere) expectCode(error, ['STORE_MISSING'], `${start} to ${end}`)
+    else if (error) finding(`${start} to ${end}: ${error.stack}`)
+    else expectThat(same(got[0], bytes.subarray(start, end)), () => `${start} to ${end}: other bytes`)
+    if (!isHere) continue
+    const parts = []
+    for await (const part of store.slice(root, { start, end })) parts.push(part)
+    const leaves = joined(verifySlice(concat(parts), { root, ranges: { start, end } }))
+    for (const { offset, bytes: part } of leaves) expectThat(same(part, bytes.subarray(offset, offset + part.length)), () => `slice of ${start} to ${end}: other bytes`)
+  }
+}
+
+/** What a disk does to one entry. @type {Record<string, (random: Random, level: any, entry: { key: Uint8Array, value: Uint8Array }, other: { key: Uint8Array, value: Uint8Array }) => Promise<void>>} */
+const DAMAGE = {
+  value: (random, level, { key, value }) => level.put(key, oneFlipped(random, value), VIEWS),
+  async key (random, level, { key, value }) {
+    await level.del(key, VIEWS)
+    await level.put(oneFlipped(random, key), value, VIEWS)
+  },
+  twice: (random, level, { key, value }) => level.put(oneFlipped(random, key), value, VIEWS),
+  lost: (random, level, { key }) => level.del(key, VIEWS),
+  short: (random, level, { key, value }) => level.put(key, value.slice(0, random.below(value.length + 1)), VIEWS),
+  long: (random, level, { key, value }) => level.put(key, concat([value, random.bytes(random.pick([1, 8, 64, 70_000]))]), VIEWS),
+  shortKey: (random, level, { key, value }) => level.put(key.slice(0, random.between(1, key.length)), value, VIEWS),
+  longKey: (random, level, { key, value }) => level.put(concat([key, random.bytes(random.between(1, 3))]), value, VIEWS),
+  noise: (random, level) => level.put(random.bytes(random.between(1, 20)), random.bytes(random.below(60)), VIEWS),
+  far: (random, level, { key, value }) => level.put(concat([key.subarray(0, 8), random.bytes(9)]), value, VIEWS),
+  swapped: async (random, level, one, other) => {
+    await level.put(one.key, other.value, VIEWS)
+    await level.put(other.key, one.value, VIEWS)
+  }
+}
+
+const CODES = ['STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSION', 'STORE_OPEN_FAILED', 'STORE_CHANGED']
+
+/** @param {Random} random */
+async function damage (random) {
+  const { where, count } = newDatabases()
+  const blobs = [someStored(random), someStored(random)]
+  let store = await BlobStore.open(where)
+  for (const { bytes, root, tree } of blobs) {
+    const boundaries = random.chance(0.5) ? [0] : someBoundaries(random, bytes.length)
+    if (random.chance(0.5)) await store.put(bytes)
+    else await store.receive(root, Bao.slice(tree, GROUP_LOG, boundaries), ChunkRanges.fromBoundaries(boundaries))
+    if (random.chance(0.1)) await store.delete(root)
+  }
+  await store.close()
+
+  const done = []
+  for (const level of Object.values(where)) await level.open()
+  for (let times = random.between(1, 3); times > 0; times--) {
+    const name = random.chance(0.5) ? 'index' : 'data'
+    const entries = (await where[name].iterator(VIEWS).all()).map(([key, value]) => ({ key: new Uint8Array(key), value: new Uint8Array(value) }))
+    if (entries.length === 0) continue
+    const how = random.pick(Object.keys(DAMAGE))
+    await DAMAGE[how](random, where[name], random.pick(entries), random.pick(entries))
+    done.push(`${name} ${how}`)
+  }
+  for (const level of Object.values(where)) await level.close()
+
+  const what = `${blobs.map(({ bytes }) => bytes.length)} bytes, ${done}`
+  const tolerated = async (act, run) => {
+    count.steps = 0
+    const got = []
+    const error = await errorOf(async () => { got.push(await run()) })
+    if (error) expectCode(error, CODES, `${what}: ${act}`)
+    return got[0]
+  }
+  store = await tolerated('open', () => BlobStore.open(where))
+  if (store === undefined) return
+  for (let acts = random.between(4, 10); acts > 0; acts--) {
+    const blob = random.pick(blobs)
+    const act = random.pick(Object.keys(ACTS))
+    await tolerated(act, () => ACTS[act](random, store, blob, what))
+  }
+  // Whatever was wrong with it: deleted and put again, a blob is here. And so after the next opening.
+  const [{ bytes, root }] = blobs
+  await tolerated('delete', () => store.delete(root))
+  await store.put(bytes)
+  const expectWhole = async () => {
+    const error = await errorOf(async () => expectThat(same(await store.bytes(root), bytes), () => `${what}: other bytes of a blob that was put again`))
+    if (error) finding(`${what}: a blob that was put again: ${error.stack}`)
+  }
+  await expectWhole()
+  await store.close()
+  store = await BlobStore.open(where)
+  await expectWhole()
+  await store.close()
+}
+
+/** @type {Record<string, (random: Random, store: BlobStore, blob: any, what: string) => Promise<unknown>>} */
+const ACTS = {
+  has: (_random, store, { root }) => store.has(root),
+  async stat (_random, store, { root }, what) {
+    const { created, lastUsed } = await store.stat(root)
+    expectThat(!isNaN(created.getTime()) && !isNaN(lastUsed.getTime()), () => `${what}: no date`)
+  },
+  async list (_random, store) { for await (const one of store.list()) if (one.size < 0) finding('a size below zero') },
+  missing: (_random, store, { root }) => store.missing(root),
+  async get (random, store, { root, bytes }, what) {
+    const start = random.below(bytes.length)
+    const end = random.chance(0.5) ? Infinity : start + random.below(70_000)
+    const got = []
+    try {
+      for await (const piece of store.get(root, { start, end })) got.push(piece)
+    } finally {
+      const out = concat(got)
+      expectThat(same(out, bytes.subarray(start, end).subarray(0, out.length)), () => `${what}: wrong bytes came out`)
+    }
+    expectThat(concat(got).length === bytes.subarray(start, end).length, () => `${what}: too few bytes, and no error`)
+  },
+  async slice (random, store, { root, bytes, tree }, what) {
+    const boundaries = someBoundaries(random, bytes.length)
+    const got = []
+    try {
+      for await (const piece of store.slice(root, ChunkRanges.fromBoundaries(boundaries))) got.push(piece)
+    } finally {
+      const out = concat(got).subarray(8)
+      const good = Bao.response(tree, GROUP_LOG, boundaries)
+      expectThat(same(out, good.subarray(0, out.length)), () => `${what}: a wrong slice came out`)
+    }
+  },
+  receive: (_random, store, { root, tree }) => store.receive(root, Bao.slice(tree, GROUP_LOG, [0])),
+  put: (_random, store, { bytes }) => store.put(bytes),
+  delete: (_random, store, { root }) => store.delete(root)
+}
+
+/** @param {Random} random */
+function records (random) {
+  const number = () => Number(random.claim(random.below(5000)) & (2n ** 53n - 1n))
+  const root = random.bytes(32)
+  const record = { id: number(), size: number(), sizeProven: random.chance(0.5), complete: random.chance(0.5), created: number() }
+  const state = { version: 1, isClean: random.chance(0.5), swept: number(), nextId: number() }
+  const id = number()
+  for (const [name, good, unpack, value] of [
+    ['record', packRecord(root, record), bytes => unpackRecord(root, bytes), record],
+    ['state', packState(state), unpackState, state],
+    ['doomed', packDoomed(id), bytes => unpackDoomed(doomedKey(id), bytes), id]
+  ]) {
+    const got = unpack(good)
+    expectThat(typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value, () => `a ${name} that means something else: ${JSON.stringify(got)}`)
+    const xor = random.between(1, 255)
+    for (let at = 0; at < good.length; at++) {
+      const bytes = good.slice()
+      bytes[at] ^= xor
+      expectThat(unpack(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
+      expectThat(unpack(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
+    }
+    expectThat(unpack(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
+    expectThat(unpack(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
+  }
+  expectThat(unpackRecord(random.bytes(32), packRecord(root, record)) === undefined, () => 'the record of another blob was believed')
+  // No checksum: whatever they say must be possible.
+  const time = unpackTime(random.chance(0.5) ? oneFlipped(random, packTime(Date.now())) : random.bytes(random.below(12)))
+  expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
+  const key = random.bytes(random.chance(0.7) ? 17 : random.below(40))
+  const place = placeOfKey(key)
+  if (place) for (const part of Object.values(place)) expectThat(Number.isSafeInteger(part), () => `a key that means ${JSON.stringify(place)}`)
+  hashOfKey(key)
+}
+
+export default [
+  { name: 'receive', about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here', run: receive },
+  { name: 'damage', about: 'a store whose databases were changed under it: every call, a blob put again, the next opening', run: damage },
+  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records }
+]

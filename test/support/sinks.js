@@ -1,0 +1,49 @@
+// Something to write to, in memory, that is as strict as its contract lets it be.
+import { expect } from 'chai'
+
+/** `bytes` is what has been written; `writes` and `reads` count calls. */
+export class MemorySink {
+  bytes = new Uint8Array(0)
+  writes = []
+  reads = []
+  syncs = 0
+  #isBusy = false
+  #onWrite
+
+  /** @param {{ bytes?: Uint8Array, canRead?: boolean, onWrite?: (offset: number, bytes: Uint8Array) => unknown }} [options] */
+  constructor ({ bytes, canRead = true, onWrite = () => {} } = {}) {
+    if (bytes) this.bytes = bytes.slice()
+    if (!canRead) this.read = undefined
+    this.#onWrite = onWrite
+  }
+
+  async write (offset, bytes) {
+    await this.#alone(async () => {
+      await this.#onWrite(offset, bytes)
+      if (offset + bytes.length > this.bytes.length) {
+        const longer = new Uint8Array(offset + bytes.length)
+        longer.set(this.bytes)
+        this.bytes = longer
+      }
+      this.bytes.set(bytes, offset)
+      this.writes.push([offset, bytes.length])
+    })
+  }
+
+  read = (start, end) => this.#alone(async () => {
+    this.reads.push([start, end])
+    return this.bytes.slice(start, end)
+  })
+
+  sync = () => this.#alone(async () => { this.syncs++ })
+
+  /** One call at a time, and the first asked for is the first done. */
+  async #alone (action) {
+    expect(this.#isBusy, 'two calls at the same time').to.equal(false)
+    this.#isBusy = true
+    await new Promise(resolve => setTimeout(resolve))
+    const result = await action()
+    this.#isBusy = false
+    return result
+  }
+}
