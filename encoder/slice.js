@@ -2,11 +2,11 @@
 // as in bao-tree.
 
 import { BaoError, leafMismatch } from '../lib/errors.js'
-import { CHUNK_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
-import { cut, cutSync } from '../lib/slicer.js'
+import { cut, cutSync, lenOf } from '../lib/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/paged.js'
-import { assertBytes, u64ToBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertInteger, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -28,19 +28,33 @@ import { toRanges } from '../lib/ranges.js'
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard
  * @param {RangesLike} [ranges]  everything unless told
- * @param {SliceOptions} [options]
- * @returns {Uint8Array<ArrayBuffer>} fresh
+ * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice, of `sliceLen` bytes or more, apart from
+ *   `bytes`. After an error there may be anything in it
+ * @returns {Uint8Array<ArrayBuffer>} fresh, unless in `into`
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is not what the root names
  */
-export function encodeSliceSync (bytes, outboard, ranges, options) {
+export function encodeSliceSync (bytes, outboard, ranges, { into, ...options } = {}) {
   assertBytes('bytes', bytes)
   const { what, header, validated } = begin(outboard, ranges, options)
-  const slice = cutSync(bytes, pairsAtHand(outboard), what, header.length, window => {
+  const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into }, window => {
     const { fault } = validated(window)
     if (fault) throw fault
   })
   slice.set(header)
   return slice
+}
+
+/**
+ * Bytes of a slice, before it is made: for who announces the length, or has memory ready.
+ *
+ * @param {{ size: number, groupLog: number }} outboard  or whatever else says that
+ * @param {RangesLike} [ranges]  everything unless told: then it is the length of a combined encoding
+ * @param {{ header?: boolean }} [options]
+ */
+export function sliceLen ({ size, groupLog }, ranges, { header = true } = {}) {
+  assertInteger('size', size)
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  return (header ? HEADER_LEN : 0) + lenOf({ size, groupLog, ranges: toRanges(ranges) })
 }
 
 /**

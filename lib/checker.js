@@ -93,7 +93,7 @@ export class Checker {
     let count = 0
     let len = 0
     for (; count < lens.length; count++) {
-      if (kinds[count] === IS_SUBTREE && len + lens[count] > this.#pending.len) this.#plan.expand(count)
+      if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#plan.expand(count)
       if (len + lens[count] > this.#pending.len) break
       len += lens[count]
     }
@@ -112,6 +112,7 @@ export class Checker {
   end () {
     this.flush()
     if (this.isDone) return
+    this.#plan.expand()
     const { kinds: [kind], places: [place], lens: [wanted] } = this.#plan
     const got = this.#pending.len
     this.error = truncated(kind === IS_LEAF ? { start: place, wanted, got } : { node: place, wanted, got })

@@ -11,6 +11,7 @@ import { WINDOW_CHUNKS } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
 import { chunkCount } from './tree.js'
+import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
 import { walkInto } from './perfect.js'
 
@@ -51,15 +52,17 @@ export async function * cut (source, outboard, what, signal) {
  * @param {Uint8Array} source
  * @param {PairSource} outboard
  * @param {SliceOf} what
- * @param {number} headerLen  bytes that are left free in front
+ * @param {object} options
+ * @param {number} options.headerLen  bytes that are left free in front
+ * @param {Uint8Array<ArrayBuffer>} [options.into]  that memory
  * @param {(window: Uint8Array<ArrayBuffer>) => void} onWindow  sees each window as it is written; may throw
- * @returns {Uint8Array<ArrayBuffer>} fresh
+ * @returns {Uint8Array<ArrayBuffer>} fresh, unless in `into`
  */
-export function cutSync (source, outboard, what, headerLen, onWindow) {
+export function cutSync (source, outboard, what, { headerLen, into }, onWindow) {
   const slicer = new Slicer(what, outboard)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = new Uint8Array(headerLen + lenOf(what, most))
+  const out = roomIn(into, headerLen + lenOf(what, most))
   let at = headerLen
   while (slicer.plan()) {
     const end = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -70,8 +73,13 @@ export function cutSync (source, outboard, what, headerLen, onWindow) {
   return out
 }
 
-/** Bytes of a slice; no more than `most`, so that a size that lies takes no time either. @param {SliceOf} what @param {number} most */
-function lenOf ({ size, groupLog, ranges }, most) {
+/**
+ * Bytes of a slice without its header.
+ *
+ * @param {Omit<SliceOf, 'mode'>} what
+ * @param {number} [most]  no more than that, so that a size that lies takes no time either
+ */
+export function lenOf ({ size, groupLog, ranges }, most = Infinity) {
   const windows = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
   let len = 0
   for (windows.begin(); len < most; windows.begin()) {

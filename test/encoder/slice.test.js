@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
-import { Outboard, createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { Outboard, createOutboardSync, encodeSlice, encodeSliceSync, sliceLen } from '../../encoder/index.js'
 import { OFFSETS, concat, flipped, header, hex, placed, same } from '../support/bytes.js'
 import { counter } from '../support/count.js'
 import { collect, errorOf } from '../support/feeding.js'
@@ -16,6 +16,7 @@ const bothOrders = (bytes, options) => ['pre', 'post'].map(order => createOutboa
 async function expectSlice (bytes, outboards, ranges, options, { len, b3, hex: expected }) {
   const first = encodeSliceSync(bytes, outboards[0], ranges, options)
   expect(first).to.have.length(len)
+  expect(sliceLen(outboards[0], ranges, options)).to.equal(len)
   if (expected !== undefined) expect(hex(first)).to.equal(expected)
   expect(hex(hash(first))).to.equal(b3)
   for (const outboard of outboards) {
@@ -80,6 +81,27 @@ forEachKernel(() => describe('encodeSlice', () => {
         expect(same(encodeSliceSync(moved, outboard, { start: 20_000, end: 70_000 }), expected)).to.equal(true)
       }
     }
+  })
+
+  it('writes into memory of the caller\'s, as much as there is need for', () => {
+    const bytes = input({ gen: 'xs', len: 300000 })
+    const outboard = createOutboardSync(bytes, { groupLog: 0 })
+    const range = { start: 1000, end: 250000 }
+    const expected = encodeSliceSync(bytes, outboard, range)
+    const memory = new Uint8Array(expected.length + 50).fill(7)
+    const slice = encodeSliceSync(bytes, outboard, range, { into: memory.subarray(3) })
+    expect([slice.buffer, slice.byteOffset]).to.deep.equal([memory.buffer, 3])
+    expect(same(slice, expected)).to.equal(true)
+    expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
+    expect(() => encodeSliceSync(bytes, outboard, range, { into: memory.subarray(51) })).to.throw(RangeError, /"into" expected at least/)
+    expect(() => encodeSliceSync(bytes, outboard, range, { into: 'here' })).to.throw(TypeError)
+  })
+
+  it('says how long a slice will be, of a size of which there is nothing', () => {
+    expect(sliceLen({ size: 0, groupLog: 0 })).to.equal(8)
+    expect(sliceLen({ size: 2 ** 40, groupLog: 4 }, { start: 2 ** 39, end: 2 ** 39 + 1 }, { header: false })).to.equal(26 * 64 + 4 * 64 + 1024)
+    expect(() => sliceLen({ size: -1, groupLog: 0 })).to.throw(RangeError)
+    expect(() => sliceLen({ size: 1, groupLog: 17 })).to.throw(RangeError)
   })
 
   it('puts the size in front unless told not to', () => {
