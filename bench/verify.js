@@ -2,7 +2,8 @@
 //
 // A row is a way to verify; `hash` is our own one-shot hash of exactly the bytes that come out verified, taken in the same rounds.
 // `x hash` is the share of hashing speed that is left: verification has to hash everything it is given, so 1 is the limit.
-// A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as small as network packets. For slices see
+// A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as small as network packets. Verified bytes have
+// fresh memory unless a row says otherwise: `into` memory of the caller, `reused`, or `lent` to a callback. For slices see
 // slice.js. Rows in Rust are whole encodings, too; there `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
@@ -12,6 +13,7 @@ import { SliceVerifier, verifySlice } from '../verifier/index.js'
 import { KiB, MiB, randomBytes, sized, split } from './support/inputs.js'
 import { measureRust, runBesideRust } from './support/rust.js'
 
+/** @import { KeepOptions } from '../verifier/leaves.js' */
 /** @import { VerifyOptions } from '../verifier/slice.js' */
 
 const SIZE = 16 * MiB
@@ -19,6 +21,9 @@ const GROUP_LOGS = [0, 4]
 const PIECE_LENS = [64 * KiB, 1400]
 
 const blob = randomBytes(SIZE)
+
+/** Looks at verified bytes. */
+const onLeaf = () => {}
 
 function * wholeEncodings () {
   for (const groupLog of GROUP_LOGS) {
@@ -30,13 +35,26 @@ function * wholeEncodings () {
       bytes: SIZE,
       contestants: { verify: () => verifySlice(encoding, options), hash: () => hash(blob) }
     }
+    const memory = new Uint8Array(SIZE)
+    for (const [kept, keep] of /** @type {[string, KeepOptions][]} */ ([['into', { into: memory }], ['lent', { onLeaf }]])) {
+      yield {
+        name: `whole, ${kept}, group log ${groupLog}`,
+        bytes: SIZE,
+        contestants: { verify: () => verifySlice(encoding, { ...options, ...keep }), hash: () => hash(blob) }
+      }
+    }
+    assertVerified([{ bytes: memory }], blob)
     for (const pieceLen of PIECE_LENS) {
       const pieces = split(encoding, pieceLen)
       assertVerified(inPieces(pieces, options), blob)
-      yield {
-        name: `pieces of ${sized(pieceLen)}, group log ${groupLog}`,
-        bytes: SIZE,
-        contestants: { verify: () => drain(pieces, options), hash: () => hash(blob) }
+      for (const [how, given] of /** @type {[string, Partial<VerifyOptions>][]} */ ([
+        ['', {}], [', reused', { reuse: true }], [', lent', { onLeaf }], [', lent by leaf', { onLeaf, release: 'leaf' }], [', lent by window', { onLeaf, release: 'window' }]
+      ])) {
+        yield {
+          name: `pieces of ${sized(pieceLen)}${how}, group log ${groupLog}`,
+          bytes: SIZE,
+          contestants: { verify: () => drain(pieces, { ...options, ...given }), hash: () => hash(blob) }
+        }
       }
     }
   }

@@ -11,7 +11,7 @@ import { deliver } from './output.js'
 import { withProgress } from './progress.js'
 import { withStore } from './with-store.js'
 
-/** @import { Leaf } from '../verifier/slice.js' */
+/** @import { Leaf } from '../verifier/leaves.js' */
 
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 

@@ -66,6 +66,7 @@ export const memory = typeof WebAssembly === 'object'
 const buffer = memory?.buffer ?? new ArrayBuffer(pages * PAGE_LEN)
 export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
+export const i32 = new Int32Array(buffer)
 /** A chaining value or hash at OUT. Copies are made as `new Uint8Array(RESULT)`: a third quicker than `slice`. */
 export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
 

@@ -5,7 +5,7 @@
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
-import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u32, u8 } from './arena.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, u32, u8 } from './arena.js'
 import { Findings } from './findings.js'
 import { Promised } from './promised.js'
 import { TreeBuilder } from './builder.js'
@@ -100,7 +100,7 @@ export class Audit {
 
   #look () {
     const { kinds, places, spans } = this.#plan
-    for (let i = 0; i < kinds.length; i++) {
+    for (let i = 0; i < this.#plan.count; i++) {
       if (kinds[i] & IS_PARENT) {
         if (!this.#isLost(i)) this.nodes.push(places[i])
         continue
@@ -140,7 +140,7 @@ export class Audit {
       if (!this.#pairs.copyPair(step, this.#memory, at)) this.#missingNodes.add(step.node)
       at += PAIR_LEN
     }
-    for (let i = 0; i < kinds.length; i++) {
+    for (let i = 0; i < this.#plan.count; i++) {
       if (this.#isLost(i)) at += this.#pairsOf(i) * PAIR_LEN
       else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
       else if (kinds[i] === IS_SUBTREE) forEachParent(this.#plan.subtreeAt(i), size, groupLog, fetch)
@@ -157,7 +157,7 @@ export class Audit {
    */
   #layOut (bytes, from, at, pair) {
     const { kinds, places, spans, lens } = this.#plan
-    for (let i = from, span = 0; i < kinds.length; pair += this.#pairsOf(i), at += lens[i++]) {
+    for (let i = from, span = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (this.#isLost(i)) continue
       if (kinds[i] & IS_PARENT) {
         for (let word = 0; word < PAIR_WORDS; word++) u32[at / 4 + word] = this.#words[pair * PAIR_WORDS + word]
@@ -183,9 +183,9 @@ export class Audit {
     const { kinds, places, spans, lens } = this.#plan
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
-    for (let i = 0, at = INPUT, pair = 0; i < kinds.length; pair += this.#pairsOf(i), at += lens[i++]) {
+    for (let i = 0, at = INPUT, pair = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
-        // Taken apart, it and what follows are looked at step by step.
+        // Taken apart, it is looked at step by step.
         this.#plan.expand(i)
         this.#missingLeaves.clear()
         this.#layOut(bytes, i, at, pair)
@@ -266,7 +266,11 @@ export class Audit {
 }
 
 /** @param {AuditOf} what */
-const planOf = ({ size, groupLog, ranges }) => new Plan(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+function planOf ({ size, groupLog, ranges }) {
+  const plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
+  plan.fill()
+  return plan
+}
 
 /** Where the bytes below a parent begin. @param {number} node */
 const startOf = node => (node + 1 - 2 ** levelOf(node)) * CHUNK_LEN

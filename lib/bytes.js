@@ -126,9 +126,10 @@ export function u64ToBytes (value) {
  * @throws {BaoError} BAO_SIZE_TOO_LARGE above 2^53 - 1
  */
 export function u64FromBytes (bytes, at = 0) {
-  const value = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at, true)
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw new BaoError('BAO_SIZE_TOO_LARGE', `header claims ${value} bytes: sizes end at 2^53 - 1`)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const high = view.getUint32(at + 4, true)
+  if (high >= 2 ** 21) {
+    throw new BaoError('BAO_SIZE_TOO_LARGE', `header claims ${view.getBigUint64(at, true)} bytes: sizes end at 2^53 - 1`)
   }
-  return Number(value)
+  return high * 2 ** 32 + view.getUint32(at, true)
 }

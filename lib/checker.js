@@ -21,11 +21,16 @@ import { leafMismatch, parentMismatch, truncated } from './errors.js'
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
 
+export { WINDOW_CHUNKS }
+/** Chunks that are hashed side by side at nearly full speed: fewer are waited for, unless each leaf is wanted at once. */
+export const SOON_CHUNKS = 16
+
 export class Checker {
   #mode
   #size
   #sink
   #plan
+  #minChunks
   #pending = new Pending()
   /** Is the next step the root? */
   #isAtRoot = true
@@ -45,14 +50,18 @@ export class Checker {
    * @param {number} what.groupLog  0 to 16
    * @param {ChunkRanges} what.ranges
    * @param {Mode} what.mode
+   * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
+   * @param {number} [what.inHand]  bytes of the first `write`
    * @param {BelievedSink} [sink]  none: who only wants to know whether it is right
    */
-  constructor ({ root, size, groupLog, ranges, mode }, sink) {
+  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, inHand = 0 }, sink) {
     this.#mode = mode
     this.#size = size
     this.#sink = sink
     this.#promised = new Promised(root)
-    this.#plan = new Plan(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+    this.#minChunks = minChunks
+    this.#plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
+    this.#plan.fill(minChunks, inHand)
   }
 
   /** Has everything that was wanted been found right? */
@@ -65,12 +74,12 @@ export class Checker {
    * Takes bytes of the encoding, and looks at every window that they fill.
    *
    * @param {Uint8Array} bytes  any piece; read, not kept
-   * @returns {number} how many belonged to the encoding: fewer than all only at its end
+   * @param {number} [at]  from here on
+   * @returns {number} where the encoding ends in them: before their end only when all is done
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
    */
-  write (bytes) {
+  write (bytes, at = 0) {
     if (this.error) throw this.error
-    let at = 0
     while (!this.isDone) {
       const due = this.wanted
       if (bytes.length - at < due) {
@@ -80,8 +89,8 @@ export class Checker {
       }
       this.#check(this.#plan.count, this.#pending.bytes, bytes.subarray(at, at + due))
       this.#pending.clear()
-      this.#plan.fill()
       at += due
+      this.#plan.fill(this.#minChunks, bytes.length - at)
     }
     return at
   }
@@ -92,7 +101,7 @@ export class Checker {
     const { kinds, lens } = this.#plan
     let count = 0
     let len = 0
-    for (; count < lens.length; count++) {
+    for (; count < this.#plan.count; count++) {
       if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#plan.expand(count)
       if (len + lens[count] > this.#pending.len) break
       len += lens[count]
@@ -101,7 +110,7 @@ export class Checker {
     this.#check(count, this.#pending.bytes.subarray(0, len), NOTHING)
     this.#pending.shift(len)
     this.#plan.drop(count, len)
-    if (this.isDone) this.#plan.fill()
+    if (this.isDone) this.#plan.fill(this.#minChunks, 0)
   }
 
   /**
@@ -112,7 +121,7 @@ export class Checker {
   end () {
     this.flush()
     if (this.isDone) return
-    this.#plan.expand()
+    if (this.#plan.kinds[0] === IS_SUBTREE) this.#plan.expand(0)
     const { kinds: [kind], places: [place], lens: [wanted] } = this.#plan
     const got = this.#pending.len
     this.error = truncated(kind === IS_LEAF ? { start: place, wanted, got } : { node: place, wanted, got })
@@ -123,7 +132,7 @@ export class Checker {
   #check (count, head, tail) {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
     enter(this.#mode)
-    u8.set(head, INPUT)
+    if (head.length > 0) u8.set(head, INPUT)
     u8.set(tail, INPUT + head.length)
     this.#hash(0, count, INPUT)
     whileLent(() => this.#compare(0, count, u8, INPUT))

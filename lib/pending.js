@@ -2,12 +2,14 @@
 
 import { CHUNK_LEN } from './constants.js'
 
+const NOTHING = new Uint8Array(0)
+
 export class Pending {
-  #memory = new Uint8Array(0)
+  #memory = NOTHING
   len = 0
 
   /** A view of what waits, until the next change. */
-  get bytes () { return this.#memory.subarray(0, this.len) }
+  get bytes () { return this.len === 0 ? NOTHING : this.#memory.subarray(0, this.len) }
 
   /** @param {Uint8Array} bytes  copied @param {number} max  how many bytes there can be at most: no more memory than that is taken */
   push (bytes, max) {

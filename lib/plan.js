@@ -19,6 +19,8 @@ export class Plan {
   #windows
   #leafLen
 
+  /** Steps of the window. The lists below may go on behind them: they are not made anew for every window. */
+  count = 0
   /** Per step: what it is; its node number, or else its byte offset in the blob; its bytes of the blob; its bytes in the encoding. */
   kinds = /** @type {number[]} */ ([])
   places = /** @type {number[]} */ ([])
@@ -27,21 +29,23 @@ export class Plan {
   /** Bytes of all steps in the encoding. */
   len = 0
 
-  /** @param {Walk} walk  with subtrees @param {number} groupLog */
+  /** @param {Walk} walk @param {number} groupLog */
   constructor (walk, groupLog) {
     this.#windows = new Windows(walk, groupLog)
     this.#leafLen = CHUNK_LEN * 2 ** groupLog
-    this.fill()
   }
 
-  get count () { return this.kinds.length }
-
-  /** Makes it the next window. */
-  fill () {
-    this.kinds.length = this.places.length = this.spans.length = this.lens.length = 0
+  /**
+   * Makes it the next window; the first one, too.
+   *
+   * @param {number} [minChunks]  see `Windows.begin`
+   * @param {number} [inHand]
+   */
+  fill (minChunks, inHand) {
+    this.count = 0
     const windows = this.#windows
     const { step } = windows
-    windows.begin()
+    windows.begin(minChunks, inHand)
     while (windows.next()) {
       if (step.kind === ENTER) this.#add(IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), step.node, 0, PAIR_LEN)
       else this.#add(step.kind === LEAF ? IS_LEAF : IS_SUBTREE, step.start, step.len, windows.stepLen)
@@ -51,33 +55,31 @@ export class Plan {
 
   /** Forgets the first steps. @param {number} count @param {number} len  their bytes in the encoding */
   drop (count, len) {
-    for (const list of [this.kinds, this.places, this.spans, this.lens]) list.splice(0, count)
+    for (const list of [this.kinds, this.places, this.spans, this.lens]) list.copyWithin(0, count, this.count)
+    this.count -= count
     this.len -= len
   }
 
-  /** Takes subtrees apart into parents and leaves. @param {number} [from]  this step and those behind it */
-  expand (from = 0) {
-    if (!this.kinds.includes(IS_SUBTREE, from)) return
-    const [kinds, places, spans, lens] = [this.kinds, this.places, this.spans, this.lens].map(list => list.splice(from))
-    kinds.forEach((kind, i) => {
-      if (kind !== IS_SUBTREE) return this.#add(kind, places[i], spans[i], lens[i])
-      forEachStep(this.#subtree(places[i], spans[i]),
-        node => this.#add(IS_PARENT | HAS_LEFT | HAS_RIGHT, node, 0, PAIR_LEN),
-        (start, _at, len) => this.#add(IS_LEAF, start, len, len))
-    })
+  /** Takes a subtree apart into parents and leaves. @param {number} step */
+  expand (step) {
+    const behind = [this.kinds, this.places, this.spans, this.lens].map(list => list.slice(step + 1, this.count))
+    const subtree = this.subtreeAt(step)
+    this.count = step
+    forEachStep(subtree,
+      node => this.#add(IS_PARENT | HAS_LEFT | HAS_RIGHT, node, 0, PAIR_LEN),
+      (start, _at, len) => this.#add(IS_LEAF, start, len, len))
+    behind[0].forEach((kind, i) => this.#add(kind, behind[1][i], behind[2][i], behind[3][i]))
   }
 
   /** @param {number} step */
-  subtreeAt (step) { return this.#subtree(this.places[step], this.spans[step]) }
-
-  /** @param {number} start @param {number} len */
-  #subtree (start, len) { return { start, len, leafLen: this.#leafLen } }
+  subtreeAt (step) { return { start: this.places[step], len: this.spans[step], leafLen: this.#leafLen } }
 
   /** @param {number} kind @param {number} place @param {number} span @param {number} len */
   #add (kind, place, span, len) {
-    this.kinds.push(kind)
-    this.places.push(place)
-    this.spans.push(span)
-    this.lens.push(len)
+    const step = this.count++
+    this.kinds[step] = kind
+    this.places[step] = place
+    this.spans[step] = span
+    this.lens[step] = len
   }
 }

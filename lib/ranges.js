@@ -106,9 +106,9 @@ export class ChunkRanges {
     const chunks = chunkCount(size)
     /** @type {number[]} */
     const boundaries = []
-    for (const [from, to] of this) {
-      const start = Math.min(from, chunks - 1)
-      const end = Math.max(Math.min(to, chunks), start + 1)
+    for (let i = 0; i < this.boundaries.length; i += 2) {
+      const start = Math.min(this.boundaries[i], chunks - 1)
+      const end = Math.max(Math.min(this.boundaries[i + 1] ?? Infinity, chunks), start + 1)
       if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
       else boundaries[boundaries.length - 1] = end
     }

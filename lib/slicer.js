@@ -80,7 +80,7 @@ export function cutSync (source, outboard, what, { headerLen, into }, onWindow) 
  * @param {number} [most]  no more than that, so that a size that lies takes no time either
  */
 export function lenOf ({ size, groupLog, ranges }, most = Infinity) {
-  const windows = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+  const windows = new Windows(new Walk(size, groupLog, ranges), groupLog)
   let len = 0
   for (windows.begin(); len < most; windows.begin()) {
     while (windows.next());
@@ -114,7 +114,7 @@ class Slicer {
 
   /** @param {SliceOf} what @param {PairSource} pairs */
   constructor ({ size, groupLog, ranges, mode }, pairs) {
-    this.#ahead = new Windows(new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS }), groupLog)
+    this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS })
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size

@@ -21,8 +21,14 @@ export const SUBTREE = 'subtree'
 const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const MIN_SUBTREE_CHUNKS = 16
-const TO_ENTER = 0
+
+/** What is kept of a subtree that is still to be walked: so many numbers, the last of them flags. */
+const FIELDS = 5
 const TO_LEAVE = 1
+/** Is everything in it wanted? */
+const IS_WHOLE = 2
+/** Are its parents in an outboard of a group's own, and not in the blob's? */
+const IS_IN_GROUP = 4
 
 /**
  * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields tell what is there.
@@ -59,18 +65,12 @@ export class Walk {
   #comesBack
   #subtreeChunks
   #ranges
-  /** Subtrees still to be walked, the next on top. */
-  #depth = 0
-  #todo = /** @type {number[]} */ ([])
-  #startChunks = /** @type {number[]} */ ([])
-  #endChunks = /** @type {number[]} */ ([])
-  /** Pairs that stand before a subtree in post-order, and parents above it, in the outboard that its parents are in. */
-  #pairsBefore = /** @type {number[]} */ ([])
-  #parentsAbove = /** @type {number[]} */ ([])
-  /** Is that the blob's outboard, or one of a group's own? */
-  #isInGroup = /** @type {boolean[]} */ ([])
-  /** Is everything in the subtree wanted? */
-  #isWhole = /** @type {boolean[]} */ ([])
+  /**
+   * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand before it in post-order and
+   * the parents above it in the outboard that its parents are in, flags. One array: several would each have to grow.
+   */
+  #stack = /** @type {number[]} */ ([])
+  #top = 0
 
   /**
    * @param {number} size  bytes
@@ -89,17 +89,19 @@ export class Walk {
     this.#subtreeChunks = subtrees
     this.#ranges = ranges.canonical(size)
     this.#chunks = chunkCount(size)
-    if (!this.#ranges.isEmpty) this.#push(TO_ENTER, 0, this.#chunks, 0, 0, false, false)
+    if (!this.#ranges.isEmpty) this.#push(0, this.#chunks, 0, 0, 0)
   }
 
   /** Moves to the next step. @returns {boolean} false when there is none */
   next () {
-    if (this.#depth === 0) return false
-    const top = --this.#depth
-    const start = this.#startChunks[top]
-    const end = this.#endChunks[top]
+    if (this.#top === 0) return false
+    const stack = this.#stack
+    const top = this.#top -= FIELDS
+    const start = stack[top]
+    const end = stack[top + 1]
+    const flags = stack[top + 4]
     const chunks = end - start
-    const isWhole = this.#isWhole[top] || this.#ranges.contains(start, end)
+    const isWhole = (flags & IS_WHOLE) !== 0 || this.#ranges.contains(start, end)
     this.start = start * CHUNK_LEN
     this.len = Math.min(end * CHUNK_LEN, this.#size) - this.start
     this.isRoot = chunks === this.#chunks
@@ -108,8 +110,8 @@ export class Walk {
     if (isLeaf || (isWhole && chunks <= this.#subtreeChunks && this.#isWorthwhile(chunks))) {
       this.kind = isLeaf ? LEAF : SUBTREE
       this.level = this.node = -1
-      this.pre = this.#pairsBefore[top] + this.#parentsAbove[top]
-      this.post = isLeaf ? -1 : this.#pairsBefore[top] + chunks / this.#groupChunks - 2
+      this.pre = stack[top + 2] + stack[top + 3]
+      this.post = isLeaf ? -1 : stack[top + 2] + chunks / this.#groupChunks - 2
       this.isStored = this.hasLeft = this.hasRight = false
       return true
     }
@@ -119,10 +121,10 @@ export class Walk {
     const middle = start + onLeft
     const isStored = chunks > this.#groupChunks
     // A group that is wanted in part is walked as a tree of its own.
-    const isTopOfGroup = !isStored && !this.#isInGroup[top]
+    const isTopOfGroup = !isStored && (flags & IS_IN_GROUP) === 0
     const unit = isStored ? this.#groupChunks : 1
-    const before = isTopOfGroup ? 0 : this.#pairsBefore[top]
-    const above = isTopOfGroup ? 0 : this.#parentsAbove[top]
+    const before = isTopOfGroup ? 0 : stack[top + 2]
+    const above = isTopOfGroup ? 0 : stack[top + 3]
     this.node = middle - 1
     this.level = level
     this.isStored = isStored
@@ -131,15 +133,26 @@ export class Walk {
     this.hasLeft = isWhole || this.#ranges.intersects(start, middle)
     this.hasRight = isWhole || this.#ranges.intersects(middle, end)
 
-    if (this.#todo[top] === TO_LEAVE) {
+    if (flags & TO_LEAVE) {
       this.kind = LEAVE
       return true
     }
     this.kind = ENTER
-    if (this.#comesBack) this.#push(TO_LEAVE, start, end, this.#pairsBefore[top], this.#parentsAbove[top], this.#isInGroup[top], isWhole)
-    if (this.hasRight) this.#push(TO_ENTER, middle, end, before + onLeft / unit - 1, above + 1, !isStored, isWhole)
-    if (this.hasLeft) this.#push(TO_ENTER, start, middle, before, above + 1, !isStored, isWhole)
+    const below = (isWhole ? IS_WHOLE : 0) | (isStored ? 0 : IS_IN_GROUP)
+    if (this.#comesBack) this.#push(start, end, stack[top + 2], stack[top + 3], flags | (isWhole ? IS_WHOLE : 0) | TO_LEAVE)
+    if (this.hasRight) this.#push(middle, end, before + onLeft / unit - 1, above + 1, below)
+    if (this.hasLeft) this.#push(start, middle, before, above + 1, below)
     return true
+  }
+
+  /** From now on, subtrees of up to so many chunks are SUBTREE steps. @param {number} chunks */
+  setSubtrees (chunks) { this.#subtreeChunks = chunks }
+
+  /** Moves on from a SUBTREE step, but into the subtree and not behind it. */
+  lookInside () {
+    this.#top += FIELDS
+    this.#subtreeChunks = this.len / CHUNK_LEN / 2
+    this.next()
   }
 
   /** Smaller subtrees would leave lanes empty; others have no fixed shape; the root is not like other nodes. @param {number} chunks */
@@ -147,19 +160,16 @@ export class Walk {
     return chunks >= MIN_SUBTREE_CHUNKS && (chunks & (chunks - 1)) === 0 && this.len === chunks * CHUNK_LEN && !this.isRoot
   }
 
-  /**
-   * @param {number} todo @param {number} start @param {number} end @param {number} before @param {number} above
-   * @param {boolean} isInGroup @param {boolean} isWhole
-   */
-  #push (todo, start, end, before, above, isInGroup, isWhole) {
-    const top = this.#depth++
-    this.#todo[top] = todo
-    this.#startChunks[top] = start
-    this.#endChunks[top] = end
-    this.#pairsBefore[top] = before
-    this.#parentsAbove[top] = above
-    this.#isInGroup[top] = isInGroup
-    this.#isWhole[top] = isWhole
+  /** @param {number} start @param {number} end @param {number} before @param {number} above @param {number} flags */
+  #push (start, end, before, above, flags) {
+    const stack = this.#stack
+    const top = this.#top
+    this.#top += FIELDS
+    stack[top] = start
+    stack[top + 1] = end
+    stack[top + 2] = before
+    stack[top + 3] = above
+    stack[top + 4] = flags
   }
 }
 

@@ -2,7 +2,7 @@
 // what is sent a window at a time can be checked a window at a time.
 
 import { CHUNK_LEN, PAIR_LEN } from './constants.js'
-import { ENTER, LEAF } from './walk.js'
+import { ENTER, LEAF, SUBTREE } from './walk.js'
 import { INPUT_LEN, WINDOW_CHUNKS } from './arena.js'
 import { encodedLen } from './perfect.js'
 
@@ -17,34 +17,63 @@ export class Windows {
   count = 0
   len = 0
   #chunks = 0
+  #minChunks = WINDOW_CHUNKS
+  #inHand = Infinity
   #leafLen
   /** Has the walk come to a step that the window did not take? */
   #isHeld = false
 
-  /** @param {Walk} walk @param {number} groupLog */
+  /** @param {Walk} walk  whose SUBTREE steps are set here @param {number} groupLog */
   constructor (walk, groupLog) {
     this.step = walk
     this.#leafLen = CHUNK_LEN * 2 ** groupLog
   }
 
-  /** Begins the next window. */
-  begin () {
+  /**
+   * Begins the next window: as wide as can be, or no wider than what is in hand.
+   *
+   * @param {number} [minChunks]  fewer are not worth a window of their own: for these it waits
+   * @param {number} [inHand]  bytes of the encoding
+   */
+  begin (minChunks = WINDOW_CHUNKS, inHand = Infinity) {
     this.count = this.len = this.#chunks = 0
+    this.#minChunks = minChunks
+    this.#inHand = inHand
+    this.step.setSubtrees(WINDOW_CHUNKS)
   }
 
   /** Moves to the next step of the window. @returns {boolean} false when the window has no more */
   next () {
     const { step } = this
     if (this.#chunks >= WINDOW_CHUNKS || !(this.#isHeld || step.next())) return false
-    const len = step.kind === ENTER ? PAIR_LEN : step.kind === LEAF ? step.len : encodedLen(step.len, this.#leafLen)
+    this.#measure()
+    while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN)) {
+      step.lookInside()
+      this.#measure()
+    }
     const chunks = step.kind === ENTER ? 0 : Math.ceil(step.len / CHUNK_LEN)
-    this.#isHeld = this.count > 0 && (this.len + len > INPUT_LEN || this.#chunks + chunks > WINDOW_CHUNKS)
+    this.#isHeld = this.count > 0 && !this.#fits(chunks)
     if (this.#isHeld) return false
-    this.stepLen = len
     this.count++
-    this.len += len
+    this.len += this.stepLen
     this.#chunks += chunks
     return true
+  }
+
+  #measure () {
+    const { step } = this
+    this.stepLen = step.kind === ENTER ? PAIR_LEN : step.kind === LEAF ? step.len : encodedLen(step.len, this.#leafLen)
+  }
+
+  /** @param {number} chunks  of the step */
+  #fits (chunks) {
+    if (this.len + this.stepLen > INPUT_LEN) return false
+    return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks))
+  }
+
+  /** Is the step in hand, or among the first that are waited for? @param {number} chunks */
+  #isInReach (chunks) {
+    return this.len + this.stepLen <= this.#inHand || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
   }
 
   /** Leaves the step just taken to the next window. */

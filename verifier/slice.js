@@ -2,28 +2,38 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
 import { BaoError, truncated } from '../lib/errors.js'
-import { Checker } from '../lib/checker.js'
-import { HEADER_LEN, assertBytes, assertInteger, u64FromBytes } from '../lib/bytes.js'
+import { Checker, SOON_CHUNKS, WINDOW_CHUNKS } from '../lib/checker.js'
+import { HEADER_LEN, assertBytes, assertInteger, describe, u64FromBytes } from '../lib/bytes.js'
+import { Leaves } from './leaves.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BelievedSink } from '../lib/types.js' */
+/** @import { KeepOptions, Leaf } from './leaves.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
-/** @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes and where they stand in the blob; the caller's to keep */
-
 /**
- * @typedef {object} VerifyOptions  a slice does not say what it is a slice of: both sides must agree on all of these
+ * @typedef {object} SliceOptions  a slice does not say what it is a slice of: both sides must agree on all of these
  * @property {Uint8Array | CID | string} root  the hash of the blob: bytes, CID or 64 hexadecimal digits
  * @property {RangesLike} [ranges]  what was asked for; everything unless told
  * @property {number} [groupLog]  0 to 16, 4 unless told
  * @property {number} [size]  bytes of the blob, for slices without the length in front. As little believed as the length is
  * @property {Uint8Array} [key]  of a keyed tree
- * @property {'window' | 'leaf'} [release]  `window` (unless told) hashes up to 128 chunks side by side, `leaf` gives each leaf as soon as
- *   its last byte has come: slower, for playback over slow lines
  */
+
+/**
+ * @typedef {object} ReleaseOptions
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon` (unless told): whenever 16 KiB or more are in hand; `leaf`: each
+ *   leaf with its last byte, which below group log 4 is slower; `window`: 128 KiB at a time, for input in very small pieces
+ */
+
+/** @typedef {SliceOptions & ReleaseOptions & KeepOptions} VerifyOptions */
+
+const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
+
+const NOTHING = new Uint8Array(0)
 
 /**
  * Takes a slice in any pieces, and gives what it has verified. It never reads, and holds at most one window.
@@ -37,10 +47,10 @@ export class SliceVerifier {
   /** @type {Checker | undefined} */
   #checker
   #size = /** @type {number | undefined} */ (undefined)
-  #leaves = /** @type {Leaf[]} */ ([])
-  #bytesRead = 0
-  #flushes
+  #leaves
   #sink
+  #bytesRead = 0
+  #rest = /** @type {Uint8Array} */ (NOTHING)
 
   /** What ended the verification, if something did. @type {BaoError | Error | undefined} */
   error
@@ -49,13 +59,13 @@ export class SliceVerifier {
    * @param {VerifyOptions} options
    * @param {BelievedSink} [sink]  takes pairs and leaves the moment they are believed; then the calls below return no leaves
    */
-  constructor ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, size, key, release = 'window' }, sink) {
-    if (release !== 'window' && release !== 'leaf') throw new TypeError(`"release" expected 'window' or 'leaf', got '${release}'`)
-    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    this.#options = { root: parseRoot(root), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
-    this.#flushes = release === 'leaf'
-    this.#sink = sink ?? { leaf: (offset, memory, at, len) => this.#leaves.push({ offset, bytes: copyOf(memory, at, len) }) }
-    if (size !== undefined) this.#begin(size)
+  constructor (options, sink) {
+    const { release = 'soon', size } = options
+    if (!Object.hasOwn(MIN_CHUNKS, release)) throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${typeof release === 'string' ? `'${release}'` : describe(release)}`)
+    this.#options = { ...checked(options), minChunks: MIN_CHUNKS[release] }
+    this.#leaves = new Leaves(options)
+    this.#sink = sink ?? this.#leaves
+    if (size !== undefined) this.#begin(size, 0)
   }
 
   /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header is in. */
@@ -73,23 +83,28 @@ export class SliceVerifier {
   /** Bytes that are missing until something can be said again. */
   get bytesWanted () { return this.#checker === undefined ? HEADER_LEN - this.#headerLen : this.#checker.wanted }
 
+  /** What stands behind the end of the slice in the last piece that was written: a view of it. Empty until `done`. */
+  get rest () { return this.#rest }
+
   /**
-   * @param {Uint8Array} bytes  the next piece, of any length; read, not kept. Bytes behind the end of the slice are not looked at
+   * @param {Uint8Array} bytes  the next piece, of any length; read, not kept. Bytes behind the end of the slice are not looked at: `rest` has them
    * @returns {Leaf[]} what is verified now: also when a fault stands behind it, which `error` then tells
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_LEAF_MISMATCH { start, len }, BAO_SIZE_TOO_LARGE
    */
   write (bytes) {
     assertBytes('bytes', bytes)
     return this.#release(() => {
+      this.#rest = NOTHING
       const header = this.#takeHeader(bytes)
       if (this.#checker === undefined) return
-      this.#bytesRead += this.#checker.write(header === 0 ? bytes : bytes.subarray(header))
-      if (this.#flushes) this.#checker.flush()
+      const end = this.#checker.write(bytes, header)
+      this.#bytesRead += end - header
+      if (end < bytes.length) this.#rest = bytes.subarray(end)
     })
   }
 
   /**
-   * Looks at every leaf that is complete, without waiting for a window to fill.
+   * Looks at every leaf that is complete, without waiting for more.
    *
    * @returns {Leaf[]} what is verified now
    * @throws {BaoError} what `write` throws
@@ -124,11 +139,9 @@ export class SliceVerifier {
       work()
     } catch (error) {
       this.error = /** @type {Error} */ (error)
-      if (this.#leaves.length === 0 || !(error instanceof BaoError)) throw error
+      if (this.#leaves.count === 0 || !(error instanceof BaoError)) throw error
     }
-    const leaves = this.#leaves
-    this.#leaves = []
-    return leaves
+    return this.#leaves.take()
   }
 
   /** @param {Uint8Array} bytes @returns {number} how many of them belonged to the header */
@@ -138,34 +151,43 @@ export class SliceVerifier {
     this.#header.set(taken, this.#headerLen)
     this.#headerLen += taken.length
     this.#bytesRead += taken.length
-    if (this.#headerLen === HEADER_LEN) this.#begin(u64FromBytes(this.#header))
+    if (this.#headerLen === HEADER_LEN) this.#begin(u64FromBytes(this.#header), bytes.length - taken.length)
     return taken.length
   }
 
-  /** @param {number} size */
-  #begin (size) {
+  /** @param {number} size @param {number} inHand  bytes that come at once */
+  #begin (size, inHand) {
     assertInteger('size', size)
     this.#size = size
-    this.#checker = new Checker({ size, ...this.#options }, this.#sink)
+    this.#checker = new Checker({ ...this.#options, size, inHand }, this.#sink)
   }
 }
 
-/** @param {Uint8Array} memory @param {number} at @param {number} len @returns {Uint8Array<ArrayBuffer>} */
-const copyOf = (memory, at, len) => /** @type {Uint8Array<ArrayBuffer>} */ (memory.slice(at, at + len))
+/** What a checker wants to know, but for the size. @param {SliceOptions} options */
+function checked ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, key }) {
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  return { root: parseRoot(root), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
+}
 
 /**
- * Verifies a slice that is at hand.
+ * Verifies a slice that is at hand. Bytes behind its end are not looked at.
  *
  * @param {Uint8Array} slice
- * @param {VerifyOptions} options
+ * @param {SliceOptions & KeepOptions} options
  * @returns {Leaf[]} in increasing order
  * @throws {BaoError} as `SliceVerifier`
+ * @throws {RangeError} when `into` is too short
  */
 export function verifySlice (slice, options) {
   assertBytes('slice', slice)
-  const verifier = new SliceVerifier(options)
-  const leaves = verifier.write(slice)
-  return leaves.concat(verifier.end())
+  const { root, ranges, groupLog, mode } = checked(options)
+  const leaves = new Leaves(options)
+  const at = options.size === undefined ? HEADER_LEN : 0
+  const size = options.size ?? headerOf(slice)
+  const checker = new Checker({ root, ranges, groupLog, mode, size }, leaves)
+  checker.write(slice, at)
+  checker.end()
+  return leaves.take()
 }
 
 /**
@@ -173,21 +195,21 @@ export function verifySlice (slice, options) {
  *
  * @param {Uint8Array} combined
  * @param {Uint8Array | CID | string} root
- * @param {{ groupLog?: number, key?: Uint8Array }} [options]  group log 0 unless told, as for `encode`
- * @returns {Uint8Array<ArrayBuffer>} fresh
+ * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  group log 0 unless told, as for `encode`; `into` takes the blob
+ * @returns {Uint8Array} fresh, or a view of `into`
  * @throws {BaoError} as `SliceVerifier`
+ * @throws {RangeError} when `into` is too short
  */
-export function decode (combined, root, { groupLog = 0, key } = {}) {
+export function decode (combined, root, { groupLog = 0, key, into } = {}) {
   assertBytes('combined', combined)
   // The size is a claim, but there cannot be more bytes than came.
-  let blob = new Uint8Array(0)
-  const verifier = new SliceVerifier({ root, groupLog, key }, {
-    leaf (start, memory, at, len) {
-      if (blob.length === 0) blob = new Uint8Array(Math.min(/** @type {number} */ (verifier.size), combined.length))
-      blob.set(memory.subarray(at, at + len), start)
-    }
-  })
-  verifier.write(combined)
-  verifier.end()
-  return blob
+  const blob = into ?? new Uint8Array(Math.min(headerOf(combined), combined.length))
+  const leaves = verifySlice(combined, { root, groupLog, key, into: blob })
+  return blob.subarray(0, leaves.reduce((len, { bytes }) => len + bytes.length, 0))
+}
+
+/** The length in front, a claim. @param {Uint8Array} bytes */
+function headerOf (bytes) {
+  if (bytes.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: bytes.length })
+  return u64FromBytes(bytes)
 }

@@ -139,7 +139,7 @@ forEachKernel(kernel => describe('property: outboards and slices', () => {
   for (const [title, cases, runs] of [['small', smallCases, 200], ['large', largeCases, 20]]) {
     it(`${title}: name the same place, and give the same before it, however they are cut`, () => holds(`slices: cuts (${title}, ${kernel})`, fc.property(
       cases, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { maxLength: 2 }), fc.nat(), cuts,
-      fc.constantFrom('window', 'leaf'),
+      fc.constantFrom('soon', 'window', 'leaf'),
       ({ bytes, tree, groupLog, list, key, slice, options }, flips, cutOff, places, release) => {
         let response = slice.slice(8)
         for (const [at, xor] of response.length === 0 ? [] : flips) response = flipped(response, at % response.length, xor)
