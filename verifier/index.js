@@ -1,8 +1,10 @@
 // What `import 'baobox/verifier'` gives.
 
 export { SliceVerifier, decode, verifySlice } from './slice.js'
+export { SliceSource } from './slice-source.js'
 export { VerifiedReader } from './reader.js'
-export { verifyStream, verifyTransform } from './stream.js'
+export { verifyStream } from './stream.js'
+export { verifyTransform } from './transform.js'
 export { validOutboardRanges, validRanges } from './valid.js'
 export { Proof } from '../lib/proof.js'
 export { verifyProof } from './proof.js'

@@ -13,7 +13,7 @@ import { parseRoot } from '../lib/cid.js'
 import { readUpTo } from '../lib/reading.js'
 import { toRandomAccess } from '../lib/source.js'
 import { BaoError, truncated } from '../lib/errors.js'
-import { verifyPieces } from './stream.js'
+import { verifyPieces } from './pieces.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { RandomAccess, SliceOutboard } from '../lib/types.js' */

@@ -1,12 +1,14 @@
-// Readers, audits and proofs of files.
+// Readers, audits and proofs of files; transforms among streams of Node.js.
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { createOutboardSync, createProof, encode } from '../../encoder/index.js'
-import { VerifiedReader, validRanges, verifyProof } from '../../verifier/index.js'
+import { VerifiedReader, validRanges, verifyProof, verifyTransform } from '../../verifier/index.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 
@@ -74,5 +76,34 @@ describe('an audit of a file', () => {
     const proof = await createProof(path, outboard, { start: 2_000_000, end: 2_000_001 })
     const [[start, end]] = proof.spans
     expect(verifyProof(proof.toBytes(), long.subarray(start, end), { root: outboard.root })).to.have.length(1)
+  })
+})
+
+describe('a transform in a pipeline of Node.js', () => {
+  const piped = async (bytes, take = (_piece, _encoding, done) => done()) => {
+    let len = 0
+    const sink = new Writable({ write (piece, encoding, done) { len += piece.length; take(piece, encoding, done) } })
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 10_000) }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000))
+    const error = await errorOf(pipeline(Readable.from(pieces), verifyTransform({ root, groupLog: 0 }), sink))
+    return { len, error }
+  }
+
+  it('ends well where the slice ends', async () => {
+    expect(await piped(encoded)).to.deep.equal({ len: content.length, error: undefined })
+  })
+
+  it('fails as the slice does', async () => {
+    const flipped = encoded.slice()
+    flipped[200_000] ^= 1
+    for (const [spoilt, code] of [[flipped, 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 200_000), 'BAO_TRUNCATED']]) {
+      const { len, error } = await piped(spoilt, (_piece, _encoding, done) => setTimeout(done, 1))
+      expect(error).to.include({ code })
+      expect(len).to.be.within(150_000, 190_000)
+    }
+  })
+
+  it('fails as the next stage does', async () => {
+    const full = new Error('disk full')
+    expect((await piped(encoded, (_piece, _encoding, done) => done(full))).error).to.equal(full)
   })
 })
