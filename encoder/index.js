@@ -1,6 +1,7 @@
 // What `import 'baobox/encoder'` gives.
 
 export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
+export { appendOutboard } from './append.js'
 export { writeOutboard } from './write.js'
 export { openOutboard } from '../lib/paged.js'
 export { encode, encodeStream } from './combined.js'

@@ -1,15 +1,19 @@
 // Outboards that go to a file, or to anything else that can be written at any place, while the blob is read: memory holds no more of them than a write.
 
-import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { PairWriter } from '../lib/pair-writer.js'
-import { assertInteger, describe } from '../lib/bytes.js'
+import { assertPostOrder, grownFrom } from './append.js'
+import { HEADER_LEN, assertInteger, describe } from '../lib/bytes.js'
 import { assertOrder } from '../lib/pairs.js'
-import { createFile } from '#files'
+import { changeFile, createFile } from '#files'
 import { growTree } from '../lib/grow.js'
 import { modeOf } from '../lib/hasher.js'
+import { openOutboard } from '../lib/paged.js'
+import { outboardLen } from '../lib/tree.js'
 
 /** @import { Order } from '../lib/pairs.js' */
-/** @import { ProgressOptions, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
+/** @import { ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
+/** @import { AppendOptions } from './append.js' */
 /** @import { OutboardOptions } from './outboard.js' */
 
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */
@@ -24,18 +28,30 @@ import { modeOf } from '../lib/hasher.js'
  * outboard when the promise is kept, and until then no size in front. Pairs come in order, but for the few above 8 MiB; those of a source
  * whose size is not known are written in post-order, and for pre-order turned where they are.
  *
- * @param {Source} source
+ * Of a blob that has grown, the outboard from before can be brought up to date where it is, if it is in post-order:
+ *
+ *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
+ *
+ * This is `appendOutboard` for files. Until the last write, which is of the pairs on the right edge that change, the old outboard stands there with new
+ * pairs behind it: whoever is interrupted begins again from the old `info`.
+ *
+ * @param {Source} source  to append, one that can be read at any place
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or what is written from byte 0 on
- * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean }} [options]  `header`: with the size in front, as bao has it at
- *   group log 0; `onProgress` gets `baobox:outboard`
+ * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean, append?: WrittenOutboard }} [options]  `header`: with the size in
+ *   front, as bao has it at group log 0; `append`: what stands in the target, which says `groupLog`, `order` and `header` then; `onProgress` gets
+ *   `baobox:outboard`
  * @returns {Promise<WrittenOutboard>} what `openOutboard` wants to know
- * @throws {BaoError} as `createOutboard`; and what the target throws
+ * @throws {BaoError} as `createOutboard` and `appendOutboard`; and what the target throws
  */
-export async function writeOutboard (source, target, { groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false, key, threads, signal, onProgress } = {}) {
+export async function writeOutboard (source, target, { append, key, threads, signal, onProgress, ...options } = {}) {
+  assertTarget(target)
+  if (append !== undefined) {
+    return withTarget(target, changeFile, sink => appendTo(/** @type {RandomAccess} */ (source), sink, append, { key, signal, onProgress }))
+  }
+  const { groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)
   const mode = modeOf({ key })
-  assertTarget(target)
   signal?.throwIfAborted()
   return withTarget(target, createFile, async sink => {
     const writer = new PairWriter(sink, { groupLog, order, header })
@@ -43,6 +59,26 @@ export async function writeOutboard (source, target, { groupLog = DEFAULT_GROUP_
     await writer.finish(size)
     return { root, size, groupLog, order, header }
   })
+}
+
+/**
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {RandomAccessSink} sink @param {WrittenOutboard} info
+ * @param {AppendOptions} options
+ * @returns {Promise<WrittenOutboard>}
+ */
+async function appendTo (source, sink, info, options) {
+  const { root, size: oldSize, groupLog, order, header } = info
+  assertPostOrder('append', order)
+  if (sink.read === undefined) throw new TypeError('"target" expected to have "read": it has the outboard that is appended to')
+  const oldLen = outboardLen(oldSize, groupLog)
+  const old = await openOutboard({ size: oldLen + (header ? HEADER_LEN : 0), read: sink.read.bind(sink) }, info)
+  const writer = new PairWriter(sink, { groupLog, order, header, lateTo: oldLen / PAIR_LEN })
+  const grown = await grownFrom(source, old, size => {
+    writer.begin(size)
+    return writer
+  }, options)
+  if (grown.size > oldSize) await writer.finish(grown.size)
+  return { root: grown.size > oldSize ? grown.root : root, size: grown.size, groupLog, order, header }
 }
 
 /**

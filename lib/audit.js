@@ -9,12 +9,11 @@ import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, u32, u8 } from './arena.js
 import { Findings } from './findings.js'
 import { Promised } from './promised.js'
 import { TreeBuilder } from './builder.js'
-import { Walk } from './walk.js'
+import { Walk, endOf, parentStep, startOf } from './walk.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
 import { enter } from './mode.js'
 import { forEachStep } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
-import { levelOf, placeOf } from './tree.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { Mode, PairReader, Step } from './types.js' */
@@ -270,26 +269,6 @@ function planOf ({ size, groupLog, ranges }) {
   const plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
   plan.fill()
   return plan
-}
-
-/** Where the bytes below a parent begin. @param {number} node */
-const startOf = node => (node + 1 - 2 ** levelOf(node)) * CHUNK_LEN
-
-/** Where they end. @param {number} node @param {number} size */
-const endOf = (node, size) => Math.min(size, (node + 1 + 2 ** levelOf(node)) * CHUNK_LEN)
-
-/**
- * A parent as a walk would come to it.
- *
- * @param {number} node @param {number} size @param {number} groupLog @param {boolean} hasLeft @param {boolean} hasRight
- * @returns {Step}
- */
-function parentStep (node, size, groupLog, hasLeft, hasRight) {
-  const place = placeOf(node, size, groupLog)
-  if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${size} bytes at group log ${groupLog}`)
-  const start = startOf(node)
-  const len = endOf(node, size) - start
-  return { kind: 'enter', node, level: levelOf(node), start, len, isRoot: len === size, isStored: true, ...place, hasLeft, hasRight }
 }
 
 /**

@@ -165,6 +165,9 @@ class WrittenFile {
     return bytes
   }
 
+  /** @param {number} len */
+  async truncate (len) { await this.#handle.truncate(len) }
+
   async sync () { await this.#handle.sync() }
 
   /** Gives it its name, when all of it is on the disk. */

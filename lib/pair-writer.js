@@ -4,6 +4,7 @@ import { PAIR_LEN } from './constants.js'
 import { HEADER_LEN, u64ToBytes } from './bytes.js'
 import { Places, pairsBelow } from './pairs.js'
 import { copyPair, copyPairs } from './window.js'
+import { outboardLen } from './tree.js'
 import { turnInSink } from './turn.js'
 
 /** @import { Order } from './pairs.js' */
@@ -86,6 +87,7 @@ export class PairWriter {
   async finish (size) {
     await this.#write()
     if (this.#size === undefined && this.#order === 'pre') await turnInSink(this.#sink, this.#start, size, this.groupLog)
+    if (this.#lateTo > 0) await this.#sink.truncate?.(this.#start + outboardLen(size, this.groupLog))
     if (this.#late.length + this.#start > 0) await this.#sink.sync?.()
     for (const run of this.#late) await this.#writeRun(run)
     // Last, since it is what makes the whole look like one.

@@ -98,6 +98,8 @@ export interface RandomAccessSink {
   write (offset: number, bytes: Uint8Array): Promise<unknown> | void
   /** The bytes from `start` up to `end`, all of them, as they were written. Needed where pairs must be turned. */
   read? (start: number, end: number): Uint8Array | Promise<Uint8Array>
+  /** Cuts off what stands behind so many bytes. Asked for when an outboard has been appended to. */
+  truncate? (len: number): Promise<unknown> | void
   /** Ends when what was written will stay, whatever happens. */
   sync? (): Promise<unknown> | void
 }

@@ -3,7 +3,7 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from './constants.js'
 import { assertInteger, describe } from './bytes.js'
-import { chunkCount, levelOver } from './tree.js'
+import { chunkCount, levelOf, levelOver, placeOf } from './tree.js'
 import { ChunkRanges } from './ranges.js'
 
 /** @import { Step } from './types.js' */
@@ -184,4 +184,24 @@ export class Walk {
 export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
   const steps = new Walk(size, groupLog, ranges, { comesBack: true })
   while (steps.next()) yield { ...steps }
+}
+
+/** Where the bytes below a parent begin. @param {number} node */
+export const startOf = node => (node + 1 - 2 ** levelOf(node)) * CHUNK_LEN
+
+/** Where they end. @param {number} node @param {number} size */
+export const endOf = (node, size) => Math.min(size, (node + 1 + 2 ** levelOf(node)) * CHUNK_LEN)
+
+/**
+ * A parent as a walk would come to it.
+ *
+ * @param {number} node @param {number} size @param {number} groupLog @param {boolean} hasLeft @param {boolean} hasRight
+ * @returns {Step}
+ */
+export function parentStep (node, size, groupLog, hasLeft, hasRight) {
+  const place = placeOf(node, size, groupLog)
+  if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${size} bytes at group log ${groupLog}`)
+  const start = startOf(node)
+  const len = endOf(node, size) - start
+  return { kind: 'enter', node, level: levelOf(node), start, len, isRoot: len === size, isStored: true, ...place, hasLeft, hasRight }
 }

@@ -1,7 +1,7 @@
 // A file gives what its bytes give, by path, by URL, and as a stream of Node.js; and outboards are files too.
 import { spawn } from 'node:child_process'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -60,6 +60,24 @@ describe('outboards in files', () => {
         await Promise.all([reader.close(), outboard.close()])
       }
     }
+    expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
+  })
+
+  it('are appended to where they are', async () => {
+    for (const options of [{ order: 'post' }, { order: 'post', groupLog: 0, header: true }]) {
+      await writeFile(blob, BYTES.subarray(0, 100_000))
+      let info = await writeOutboard(blob, target, options)
+      for (const size of [100_000, 100_001, 200_000, BYTES.length]) {
+        await writeFile(blob, BYTES.subarray(0, size))
+        await appendFile(target, 'left by one that was interrupted')
+        info = await writeOutboard(blob, size % 2 === 0 ? target : pathToFileURL(target), { append: info })
+      }
+      const expected = join(folder, 'expected')
+      expect(await writeOutboard(blob, expected, options)).to.deep.equal(info)
+      expect(same(await readFile(target), await readFile(expected))).to.equal(true)
+      await rm(expected)
+    }
+    expect(await errorOf(writeOutboard(blob, join(folder, 'nothing'), { append: { root: new Uint8Array(32), size: 1, groupLog: 4, order: 'post' } }))).to.include({ code: 'ENOENT' })
     expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
   })
 

@@ -1,0 +1,201 @@
+// Outboards of blobs that have grown. In post-order the pairs of what stands to the left come first, and stay as they are: only the right edge of the
+// tree changes, and what is new comes behind it. So neither the old bytes nor the old pairs are needed, but for that edge and the chunk group at its end.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/constants.js'
+import { Outboard } from './outboard.js'
+import { PairTable } from '../lib/pairs.js'
+import { TreeBuilder } from '../lib/builder.js'
+import { WINDOW_CHUNKS } from '../lib/arena.js'
+import { ahead, givingWay, inTurn, readUpTo, untilAborted } from '../lib/reading.js'
+import { groupCount, leftChunks } from '../lib/tree.js'
+import { parentStep } from '../lib/walk.js'
+import { leafMismatch, parentMismatch, truncated } from '../lib/errors.js'
+import { modeOf } from '../lib/hasher.js'
+import { pairsOf } from '../lib/paged.js'
+import { parentCv, rootHash } from '../lib/subtree.js'
+import { toRandomAccess } from '../lib/source.js'
+
+/** @import { Mode, PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+
+/** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that stays as it is */
+/**
+ * @typedef {object} Edge  the right edge of a tree, found right
+ * @property {Finished[]} subtrees  to its left, from the start of the blob on
+ * @property {number} start  bytes: where they end, and the last chunk group begins
+ * @property {Uint8Array} last  the chaining value of that group; of a blob that has no other, the root
+ */
+/** @typedef {ProgressOptions & { key?: Uint8Array }} AppendOptions  `onProgress` gets `baobox:outboard`, in bytes that are read */
+
+/**
+ * The outboard of a blob that has grown since, from the one before. What was the last chunk group is read again, and what has come since.
+ *
+ *     let outboard = await createOutboard('log.txt', { order: 'post' })
+ *     outboard = await appendOutboard('log.txt', outboard)    // later
+ *
+ * The outboard is not believed: the right edge of its tree, and with it its size, is checked against its root. That the rest of the source is
+ * still what it was is not: nothing of it is read.
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  all of the blob, as it is now
+ * @param {Outboard} outboard  of its beginning, in post-order; left as it is
+ * @param {AppendOptions} [options]
+ * @returns {Promise<Outboard>} with bytes of its own
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: the outboard lies, or the source no longer begins as it did; BAO_TRUNCATED: it is shorter
+ *   than it was; BAO_SOURCE_CHANGED when a file changes meanwhile
+ */
+export async function appendOutboard (source, outboard, options) {
+  if (!(outboard instanceof Outboard)) throw new TypeError('"outboard" expected an Outboard')
+  const { groupLog, order } = outboard
+  assertPostOrder('outboard', order)
+  const { root, size, sink } = await grownFrom(source, outboard, (size, kept) => {
+    const table = new PairTable(size, groupLog, order)
+    table.bytes.set(outboard.bytes.subarray(0, kept * PAIR_LEN))
+    return table
+  }, options)
+  return new Outboard({ root, size, groupLog, order, bytes: sink.bytes })
+}
+
+/**
+ * Grows a tree from where it ended.
+ *
+ * @template {PairSink & { flush?: () => Promise<void> }} T
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source
+ * @param {SliceOutboard} outboard  of its beginning
+ * @param {(size: number, kept: number) => T} sinkFor  bytes of the blob now, and how many pairs in front stay
+ * @param {AppendOptions} [options]
+ * @returns {Promise<{ root: Uint8Array, size: number, sink: T }>}
+ */
+export async function grownFrom (source, outboard, sinkFor, { key, signal, onProgress } = {}) {
+  const mode = modeOf({ key })
+  signal?.throwIfAborted()
+  const edge = await edgeOf(outboard, key, signal)
+  const blob = await toRandomAccess(source)
+  try {
+    const group = await lastGroup(blob, outboard, edge, mode, signal)
+    const { size } = blob
+    const sink = sinkFor(size, edge.subtrees.reduce((sum, { groups }) => sum + groups - 1, 0))
+    const tree = new Tail(mode, edge, outboard.groupLog, sink)
+    tree.update(group)
+    let done = group.length
+    const overlaps = typeof source === 'string' || source instanceof URL || source instanceof Blob
+    for await (const piece of givingWay((overlaps ? ahead : inTurn)(blob, outboard.size, size, signal), signal)) {
+      tree.update(piece)
+      await untilAborted(sink.flush?.(), signal)
+      done += piece.length
+      onProgress?.({ type: 'baobox:outboard', detail: { done, total: size - edge.start } })
+    }
+    if ('check' in blob) await /** @type {{ check: () => Promise<void> }} */ (blob).check()
+    return { root: tree.hash(), size, sink }
+  } finally {
+    if (signal?.aborted) Promise.resolve(blob.close()).catch(() => {})
+    else await blob.close()
+  }
+}
+
+/** @param {string} name @param {string} order */
+export function assertPostOrder (name, order) {
+  if (order !== 'post') throw new RangeError(`"${name}" expected an outboard in post-order: in pre-order everything would move`)
+}
+
+/**
+ * Goes down the right edge of a tree, and believes each pair only when it is what the one above says.
+ *
+ * @param {SliceOutboard} outboard @param {Uint8Array} [key] @param {AbortSignal} [signal]
+ * @returns {Promise<Edge>}
+ */
+async function edgeOf (outboard, key, signal) {
+  const { size, groupLog } = outboard
+  const pairs = pairsOf(outboard)
+  const steps = edgeSteps(size, groupLog)
+  await untilAborted(pairs.prepare?.(steps.map(({ node }) => node)), signal)
+  const subtrees = []
+  let last = outboard.root
+  for (const step of steps) {
+    const pair = new Uint8Array(PAIR_LEN)
+    if (!pairs.copyPair(step, pair, 0)) throw truncated({ node: step.node, wanted: PAIR_LEN, got: 0 })
+    const [left, right] = [pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)]
+    const cv = step.isRoot ? rootHash(left, right, { key }) : parentCv(left, right, { key })
+    if (!isEqual(cv, last)) throw parentMismatch(step.node)
+    subtrees.push({ cv: left, groups: leftChunks(step.groups) })
+    last = right
+  }
+  return { subtrees, start: subtrees.reduce((sum, { groups }) => sum + groups, 0) * 2 ** groupLog * CHUNK_LEN, last }
+}
+
+/** The parents on the right edge, from the root down, and the groups below each. @param {number} size @param {number} groupLog */
+function edgeSteps (size, groupLog) {
+  const steps = []
+  const groupChunks = 2 ** groupLog
+  let start = 0
+  for (let groups = groupCount(size, groupLog); groups > 1;) {
+    const left = leftChunks(groups)
+    const node = (start + left) * groupChunks - 1
+    steps.push({ ...parentStep(node, size, groupLog, true, true), groups })
+    start += left
+    groups -= left
+  }
+  return steps
+}
+
+/**
+ * What was the last chunk group, read again. Its end proves the size that the outboard claims.
+ *
+ * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {Edge} edge @param {Mode} mode @param {AbortSignal} [signal]
+ * @returns {Promise<Uint8Array>}
+ */
+async function lastGroup (blob, { size }, { subtrees, start, last }, mode, signal) {
+  const len = size - start
+  const bytes = blob.size < size ? new Uint8Array(0) : new Uint8Array(await readUpTo(blob, start, size, signal))
+  if (bytes.length < len) throw truncated({ start, wanted: len, got: Math.max(bytes.length, Math.min(len, blob.size - start)) })
+  const tree = new TreeBuilder(mode, { startChunk: start / CHUNK_LEN })
+  tree.update(bytes)
+  if (!isEqual(subtrees.length === 0 ? tree.hash() : tree.cv(), last)) throw leafMismatch(start, len)
+  return bytes
+}
+
+/** A tree that has finished subtrees in front. Behind them come perfect ones as large as their place allows, until whole windows fit. */
+class Tail {
+  #mode
+  #sink
+  #tree
+  /** Where what is still to come begins. */
+  #chunk
+  #part = /** @type {TreeBuilder | undefined} */ (undefined)
+
+  /** @param {Mode} mode @param {Edge} edge @param {number} groupLog @param {PairSink} sink */
+  constructor (mode, { subtrees, start }, groupLog, sink) {
+    this.#mode = mode
+    this.#sink = sink
+    this.#tree = new TreeBuilder(mode, { sink })
+    for (const { cv, groups } of subtrees) this.#tree.addSubtree(cv, groups * 2 ** groupLog)
+    this.#chunk = start / CHUNK_LEN
+  }
+
+  /** @param {Uint8Array} bytes */
+  update (bytes) {
+    while (bytes.length > 0 && this.#chunk % WINDOW_CHUNKS !== 0) {
+      const len = CHUNK_LEN * (this.#chunk % WINDOW_CHUNKS & -(this.#chunk % WINDOW_CHUNKS))
+      this.#part ??= new TreeBuilder(this.#mode, { startChunk: this.#chunk, sink: this.#sink })
+      const taken = bytes.subarray(0, len - this.#part.size)
+      this.#part.update(taken)
+      bytes = bytes.subarray(taken.length)
+      if (this.#part.size === len) this.#endPart(this.#part)
+    }
+    if (bytes.length > 0) this.#tree.update(bytes)
+  }
+
+  hash () {
+    if (this.#part) this.#endPart(this.#part)
+    return this.#tree.hash()
+  }
+
+  /** @param {TreeBuilder} part */
+  #endPart (part) {
+    const chunks = Math.ceil(part.size / CHUNK_LEN)
+    this.#tree.addSubtree(part.cv(), chunks)
+    this.#chunk += chunks
+    this.#part = undefined
+  }
+}
+
+/** @param {Uint8Array} a @param {Uint8Array} b */
+const isEqual = (a, b) => a.every((byte, i) => byte === b[i])
