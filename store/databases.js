@@ -22,6 +22,13 @@ export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 /** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
 const ID_BLOCK = 1024
 
+/** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
+export const levelsAt = location => ({
+  index: /** @type {Database} */ (new Level(`${location}/index`, VIEWS)),
+  // Content is mostly compressed already, and is hashed anyway: time is better spent on writing it.
+  data: /** @type {Database} */ (new Level(`${location}/data`, { ...VIEWS, compression: false }))
+})
+
 export class Databases {
   index
   data
@@ -54,14 +61,7 @@ export class Databases {
    */
   static async open (where, { sync }) {
     const location = typeof where === 'string' ? where : 'the given databases'
-    const pair = typeof where === 'string'
-      ? {
-          index: /** @type {Database} */ (new Level(`${where}/index`, VIEWS)),
-          // Content is mostly compressed already, and is hashed anyway: time is better spent on writing it.
-          data: /** @type {Database} */ (new Level(`${where}/data`, { ...VIEWS, compression: false }))
-        }
-      : where
-    const databases = new Databases(pair, location, sync, typeof where === 'string')
+    const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
     databases.#letGo = letGo

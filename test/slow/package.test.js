@@ -1,7 +1,7 @@
 // The package as it is published: it installs, runs, and its types hold for who uses them.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,11 @@ const CONSUMER = `
 import { ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
 import { SliceVerifier, verifyStream } from 'baobox/verifier'
-import { BlobStore } from 'baobox/store'
+import { BlobStore, asBlockstore } from 'baobox/store'
+import { testStore } from 'baobox/store/test'
+import { sha256 } from 'multiformats/hashes/sha2'
+import type { Blockstore } from 'interface-blockstore'
+import { describe, it } from 'node:test'
 
 const bytes: Uint8Array<ArrayBuffer> = hash(new Uint8Array(3))
 const outboard = await createOutboard(new Blob([bytes]))
@@ -23,10 +27,21 @@ for await (const { offset, bytes: leaf } of verifyStream(encodeSlice(bytes, outb
 for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.node)
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries, new SliceVerifier({ root: bytes }).done)
+const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
+testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 // @ts-expect-error a number is no source
 await hashStream(12345)
 // @ts-expect-error there is no such option
 await createOutboard(bytes, { nonsense: true })
+`
+
+/** The store's own tests, as a user of the package has them run. */
+const TESTS = `
+import { mkdtemp, rm } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { testStore } from 'baobox/store/test'
+
+testStore({ describe, it, newPlace: () => mkdtemp('place-'), removePlace: location => rm(location, { recursive: true }) })
 `
 
 describe('the package', () => {
@@ -38,10 +53,15 @@ describe('the package', () => {
       const { filename } = Array.isArray(packed) ? packed[0] : Object.values(packed)[0]
       await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
-      await run('npm', ['install', '--no-audit', '--no-fund', join(directory, filename)], { cwd: directory })
+      await writeFile(join(directory, 'store.test.js'), TESTS)
+      const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+      const wanted = [join(directory, filename), `interface-blockstore@${devDependencies['interface-blockstore']}`]
+      await run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: directory })
       const compiled = await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2022',
         '--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types'), 'consumer.ts'], { cwd: directory }).catch(error => error)
       expect(compiled.stdout).to.equal('')
+      const { stdout: tests } = await run(process.execPath, ['--test', '--test-reporter', 'tap', 'store.test.js'], { cwd: directory }).catch(error => error)
+      expect(tests).to.match(/^# pass 1[4-9]$/m).and.match(/^# fail 0$/m)
       const { stdout: version } = await run(process.execPath, ['node_modules/baobox/bin/baobox.js', '--version'], { cwd: directory })
       expect(version.trim()).to.match(/\d+\.\d+\.\d+/)
     } finally {
