@@ -4,7 +4,8 @@ import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.j
 import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/bytes.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { copyPair, cvsOf } from '../lib/window.js'
-import { u8 } from '../lib/arena.js'
+import { STAGE, u8 } from '../lib/arena.js'
+import { encodedLen, putTogether } from '../lib/perfect.js'
 import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -55,8 +56,16 @@ class Encoding {
   }
 
   /** @type {PairSink['subtree']} */
-  subtree (level, index, startChunk, chunks) {
-    this.#put(level, index, startChunk, this.#placeOf(startChunk, chunks))
+  subtree (level, index, startChunk, chunks, bytesAt) {
+    const at = this.#placeOf(startChunk, chunks)
+    const len = chunks * CHUNK_LEN
+    const leafLen = CHUNK_LEN * 2 ** this.groupLog
+    if (level <= this.groupLog || chunks !== 2 ** level || startChunk * CHUNK_LEN + len > this.#blob.length) {
+      this.#put(level, index, startChunk, at)
+    } else {
+      putTogether({ start: startChunk * CHUNK_LEN, len, leafLen }, bytesAt, level, index, STAGE)
+      this.bytes.set(u8.subarray(STAGE, STAGE + encodedLen(len, leafLen)), at)
+    }
   }
 
   /** Where a subtree begins in the encoding: its first leaf stands behind all parents over it. @param {number} startChunk @param {number} chunks */

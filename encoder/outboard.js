@@ -1,7 +1,7 @@
 // Outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob. Source: Bao spec, "Outboard Encoding Format";
 // orders and group levels as in bao-tree.
 
-import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { BaoError } from '../lib/errors.js'
 import { PairTable, assertOrder } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
@@ -93,6 +93,14 @@ export class Outboard {
     const from = step[this.order] * PAIR_LEN
     out.set(this.bytes.subarray(from, from + PAIR_LEN), at)
     return true
+  }
+
+  /** Copies all pairs of a subtree, which stand together. @param {Step} step @param {Uint8Array} out @param {number} at @returns {Order} theirs */
+  copySubtree ({ pre, post, len }, out, at) {
+    const pairs = len / (CHUNK_LEN * 2 ** this.groupLog) - 1
+    const first = this.order === 'pre' ? pre : post + 1 - pairs
+    out.set(this.bytes.subarray(first * PAIR_LEN, (first + pairs) * PAIR_LEN), at)
+    return this.order
   }
 
   /** The same outboard in the other order. Its `bytes` are fresh, and all the memory that is taken: they are turned in place. */

@@ -51,6 +51,8 @@ export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))
 export const LEAF_CVS = region(HASH_LEN * (MAX_CHUNKS + LANES))
 /** The input window. */
 export const INPUT = region(INPUT_LEN)
+/** What is put together or taken apart, beside the input. */
+export const STAGE = region(INPUT_LEN)
 /** Two buffers that files are read into (buffers.js): their bytes are hashed where they were read. */
 export const READ_LEN = 1 << 20
 export const READS = region(2 * READ_LEN)

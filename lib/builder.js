@@ -178,7 +178,7 @@ export class TreeBuilder {
     const cvs = cvsOf(level)
     for (let i = 0; i < cvs.count; i++) {
       const before = i * 2 ** level
-      this.#sink?.subtree(level, i, start + before, Math.min(chunks - before, 2 ** level))
+      this.#sink?.subtree(level, i, start + before, Math.min(chunks - before, 2 ** level), at + before * CHUNK_LEN)
       this.#push(cvs.at + i * HASH_LEN, start + before, level)
     }
     this.#chunks += chunks

@@ -3,8 +3,9 @@
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
 import { TABLE, u32 } from './arena.js'
-import { PAIRS_BEFORE } from './tree.js'
+import { PAIRS_BEFORE, firstOfHeight } from './tree.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
+import { kernel } from './kernel/index.js'
 
 /** @import { Step } from './types.js' */
 
@@ -95,6 +96,55 @@ export function hashEncoded ({ start, len, leafLen }, at, flags) {
     }
   }
   return cvsOf(top).at
+}
+
+/**
+ * Puts the encoding together of a subtree whose chaining values have just been reduced.
+ *
+ * @param {Subtree} subtree
+ * @param {number} bytesAt  where in the arena its bytes stand
+ * @param {number} level  of its chaining value in the last reduction
+ * @param {number} index  of that in its level
+ * @param {number} out  where in the arena the encoding goes
+ */
+export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
+  const depth = Math.log2(len / leafLen)
+  putLeaves(len, leafLen, bytesAt, out)
+  for (let height = 1; height <= depth; height++) {
+    const count = 1 << (depth - height)
+    for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = out + leafAt(i << height, depth, leafLen) - height * PAIR_LEN
+    kernel.scatter(cvsOf(level - depth + height - 1).at + index * count * PAIR_LEN, count, PAIR_LEN, TABLE)
+  }
+}
+
+/**
+ * Puts the encoding together of a subtree whose pairs are at hand.
+ *
+ * @param {Subtree} subtree
+ * @param {number} bytesAt  where in the arena its bytes stand
+ * @param {number} pairsAt  and its pairs
+ * @param {'pre' | 'post'} order  in this order
+ * @param {number} out  where in the arena the encoding goes
+ */
+export function interleave ({ len, leafLen }, bytesAt, pairsAt, order, out) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  putLeaves(len, leafLen, bytesAt, out)
+  for (let height = 1; height <= depth; height++) {
+    const first = TABLE / 4 + firstOfHeight(height, depth, order)
+    for (let leaf = 0; leaf < leaves; leaf += 1 << height) {
+      u32[first + PAIRS_BEFORE[leaf]] = out + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
+    }
+  }
+  kernel.scatter(pairsAt, leaves - 1, PAIR_LEN, TABLE)
+}
+
+/** @param {number} len  of the subtree @param {number} leafLen @param {number} bytesAt @param {number} out */
+function putLeaves (len, leafLen, bytesAt, out) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  for (let leaf = 0; leaf < leaves; leaf++) u32[TABLE / 4 + leaf] = out + leafAt(leaf, depth, leafLen)
+  kernel.scatter(bytesAt, leaves, leafLen, TABLE)
 }
 
 /** In front of a leaf stand all leaves and pairs to its left, and the parents above it. @param {number} leaf @param {number} depth @param {number} leafLen */

@@ -7,20 +7,23 @@ import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairTable } from './pairs.js'
 import { pairsOf } from './paged.js'
-import { WINDOW_CHUNKS } from './arena.js'
+import { INPUT, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
 import { chunkCount } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
-import { walkInto } from './perfect.js'
+import { encodedLen, interleave, walkInto } from './perfect.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
-/** @import { Mode, PairSource, RandomAccess, SliceOutboard, Step } from './types.js' */
+/** @import { Mode, PairReader, RandomAccess, SliceOutboard, Step } from './types.js' */
 
 /** Bytes of groups that are read for one window, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
+
+/** Where the pairs of a subtree are put beside its bytes. */
+const PAIRS = STAGE + WINDOW_LEN
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
@@ -50,7 +53,7 @@ export async function * cut (source, outboard, what, signal) {
  * The same from bytes that are at hand, into one piece of memory.
  *
  * @param {Uint8Array} source
- * @param {PairSource} outboard
+ * @param {PairReader} outboard
  * @param {SliceOf} what
  * @param {object} options
  * @param {number} options.headerLen  bytes that are left free in front
@@ -106,13 +109,13 @@ class Slicer {
   /** The group that was last looked at, when it is wanted in part: where it starts, its bytes, its pairs in post-order. */
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
-  /** What the next `emit` needs: bytes of the blob, increasing and apart; and the parents whose pairs are in the outboard. */
+  /** What the next `emit` needs: bytes of the blob, increasing and apart; and, if they must be fetched, the parents whose pairs are in the outboard. */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /** Bytes or a pair were not there: the last window ends where they should be. @type {BaoError | undefined} */
   fault
 
-  /** @param {SliceOf} what @param {PairSource} pairs */
+  /** @param {SliceOf} what @param {PairReader} pairs */
   constructor ({ size, groupLog, ranges, mode }, pairs) {
     this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS })
@@ -138,7 +141,7 @@ class Slicer {
         this.nodes.push(step.node)
         continue
       }
-      if (step.kind === SUBTREE) walkInto(step, this.#groupLen, parent => this.nodes.push(parent.node) > 0, () => true)
+      if (step.kind === SUBTREE && this.#pairs.prepare) walkInto(step, this.#groupLen, parent => this.nodes.push(parent.node) > 0, () => true)
       const group = this.#groupsOf(step)
       const extra = this.#extra(group)
       // Who wants a little of many groups gets them in many windows: memory does not follow what was asked for.
@@ -180,6 +183,15 @@ class Slicer {
     const putSubtree = () => {
       const { start, len } = step
       const whole = this.#bytesOf(bytes, start, len)
+      const order = whole.length === len ? this.#pairs.copySubtree?.(step, u8, PAIRS) : undefined
+      if (order !== undefined) {
+        u8.set(whole, STAGE)
+        interleave({ start, len, leafLen: this.#groupLen }, STAGE, PAIRS, order, INPUT)
+        const encoded = u8.subarray(INPUT, INPUT + encodedLen(len, this.#groupLen))
+        out.set(encoded, at)
+        at += encoded.length
+        return true
+      }
       return walkInto(step, this.#groupLen, putPair,
         (leafStart, leafLen) => putLeaf(whole.subarray(leafStart - start, leafStart - start + leafLen), leafStart, leafLen))
     }

@@ -149,3 +149,13 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
 /** For every leaf that a window can have. */
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
+
+/**
+ * Among the pairs of a perfect subtree, where that stands of the parent over its first 2^height leaves. Of the others at that height as many
+ * stand before as `PAIRS_BEFORE` says: in pre-order only those above, in post-order all of the parent's own subtree, stand in front besides.
+ *
+ * @param {number} height  at least 1
+ * @param {number} depth  levels of parents
+ * @param {'pre' | 'post'} order
+ */
+export const firstOfHeight = (height, depth, order) => order === 'pre' ? depth - height : (1 << height) - 2

@@ -21,6 +21,8 @@ export interface Kernel {
    * Brings `count` inputs of `len` bytes together, whole blocks, from the places that the table names. None may stand where one before it goes.
    */
   gather (table: number, count: number, len: number, out: number): void
+  /** The other way round: inputs that stand together go to the places that the table names. None of these may be among the inputs. */
+  scatter (input: number, count: number, len: number, table: number): void
   /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */
   compressChunk (input: number, len: number, flags: number, endFlags: number, counterLo: number, counterHi: number, out: number): void
   /** All 64 bytes that one compression gives. Bytes of the block from `len` on count as zero. */
@@ -53,8 +55,11 @@ export interface PairSink {
   readonly groupLog: number
   /** One pair: the parent's in-order number, and where its 64 bytes stand. */
   pair (node: number, at: number): void
-  /** All pairs below a chaining value of the last reduction (window.js), which has so many chunks below it. */
-  subtree (level: number, index: number, startChunk: number, chunks: number): void
+  /**
+   * All pairs below a chaining value of the last reduction (window.js), which has so many chunks below it. Their bytes stand in the arena from
+   * `at` on.
+   */
+  subtree (level: number, index: number, startChunk: number, chunks: number, at: number): void
 }
 
 /**
@@ -198,6 +203,8 @@ export interface OpenSource {
 export interface PairSource {
   /** Copies the 64 bytes of a stored parent to `out`; false when they are not there. */
   copyPair (step: Step, out: Uint8Array, at: number): boolean
+  /** Copies all pairs of a perfect subtree at once, and says in which order. For those who have them all. */
+  copySubtree? (step: Step, out: Uint8Array, at: number): 'pre' | 'post'
 }
 
 /** The same where they must be fetched first: `prepare` is awaited with the parents whose pairs are copied next. */

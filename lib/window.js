@@ -2,8 +2,8 @@
 // After a reduction every pair of the window stands in the arena and can be copied out.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
-import { CHUNK_TABLE, CVS, INPUT, PAIR_TABLE, u32 } from './arena.js'
-import { PAIRS_BEFORE } from './tree.js'
+import { CHUNK_TABLE, CVS, PAIR_TABLE, STAGE, u32 } from './arena.js'
+import { PAIRS_BEFORE, firstOfHeight } from './tree.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { PairSink } from './types.js' */
@@ -76,7 +76,7 @@ export function reduce (count, flags, downTo = 2) {
 export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
 
 /**
- * Copies all pairs below one chaining value of the last reduction. In both orders they stand side by side. What was at INPUT is lost.
+ * Copies all pairs below one chaining value of the last reduction. In both orders they stand side by side. What was at STAGE is lost.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level
@@ -105,13 +105,12 @@ function copyPerfect (level, index, groupLog, order, words, at) {
   const pairs = (1 << depth) - 1
   for (let height = 1; height <= depth; height++) {
     const count = 1 << (depth - height)
-    // Of all pairs only those above it stand before its own subtree in pre-order, and all others of that before it in post-order.
-    const first = PAIR_TABLE / 4 + (order === 'pre' ? depth - height : (1 << height) - 2)
+    const first = PAIR_TABLE / 4 + firstOfHeight(height, depth, order)
     const from = levelAt[groupLog + height - 1] + index * count * PAIR_LEN
     for (let i = 0; i < count; i++) u32[first + PAIRS_BEFORE[i << height]] = from + i * PAIR_LEN
   }
-  kernel.gather(PAIR_TABLE, pairs, PAIR_LEN, INPUT)
-  words.set(u32.subarray(INPUT / 4, INPUT / 4 + pairs * PAIR_WORDS), at)
+  kernel.gather(PAIR_TABLE, pairs, PAIR_LEN, STAGE)
+  words.set(u32.subarray(STAGE / 4, STAGE / 4 + pairs * PAIR_WORDS), at)
   return at + pairs * PAIR_WORDS
 }
 

@@ -17,7 +17,8 @@ const undecided = {
   compressChunk: (...args) => forFew().compressChunk(...args),
   compressBlock: (...args) => forFew().compressBlock(...args),
   reduce: (...args) => choose().reduce(...args),
-  gather: (...args) => choose().gather(...args)
+  gather: (...args) => choose().gather(...args),
+  scatter: (...args) => choose().scatter(...args)
 }
 
 /** The kernel of this thread. */

@@ -249,5 +249,10 @@ function gather (table, count, len, out) {
   }
 }
 
+/** @type {Kernel['scatter']} */
+function scatter (input, count, len, table) {
+  for (let i = 0; i < count; i++, input += len) u8.copyWithin(words[(table >> 2) + i], input, input + len)
+}
+
 /** @type {Kernel} */
-export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather }
+export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather, scatter }

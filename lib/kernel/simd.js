@@ -1,6 +1,6 @@
 // The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
 // `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window,
-// and `gather` copies.
+// `gather` and `scatter` copy.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
@@ -328,19 +328,39 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   return [at.set(i32.const(CVS)), when(isMore, loopWhile(joinLevel, isMore))]
 })
 
-const gather = () => func('gather', 4, ([table, count, len, out], local) => {
-  const at = local('i32')
+/** Copies of one block after the other, from where one local points to where another does. @param {(type: 'i32' | 'v128') => Local} local */
+const copying = local => {
   const end = local('i32')
   const words = [0, 1, 2, 3].map(() => local('v128'))
+  /** @param {Local} from @param {Local} to @param {Code} len @returns {Code} both go on by that */
+  return (from, to, len) => [
+    end.set(i32.add(from.get, len)),
+    loopWhile([
+      words.map((word, i) => word.set(v128.load(from.get, 16 * i))),
+      words.map((word, i) => v128.store(to.get, word.get, 16 * i)),
+      to.set(i32.add(to.get, i32.const(BLOCK_LEN))),
+      from.set(i32.add(from.get, i32.const(BLOCK_LEN)))
+    ], i32.ltS(from.get, end.get))
+  ]
+}
+
+const gather = () => func('gather', 4, ([table, count, len, out], local) => {
+  const at = local('i32')
+  const copy = copying(local)
   return loopWhile([
     at.set(i32.load(table.get)),
-    end.set(i32.add(at.get, len.get)),
-    loopWhile([
-      words.map((word, i) => word.set(v128.load(at.get, 16 * i))),
-      words.map((word, i) => v128.store(out.get, word.get, 16 * i)),
-      out.set(i32.add(out.get, i32.const(BLOCK_LEN))),
-      at.set(i32.add(at.get, i32.const(BLOCK_LEN)))
-    ], i32.ltS(at.get, end.get)),
+    copy(at, out, len.get),
+    table.set(i32.add(table.get, i32.const(4))),
+    count.set(i32.sub(count.get, i32.const(1)))
+  ], i32.gtS(count.get, i32.const(0)))
+})
+
+const scatter = () => func('scatter', 4, ([input, count, len, table], local) => {
+  const at = local('i32')
+  const copy = copying(local)
+  return loopWhile([
+    at.set(i32.load(table.get)),
+    copy(input, at, len.get),
     table.set(i32.add(table.get, i32.const(4))),
     count.set(i32.sub(count.get, i32.const(1)))
   ], i32.gtS(count.get, i32.const(0)))
@@ -355,7 +375,7 @@ const gather = () => func('gather', 4, ([table, count, len, out], local) => {
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather()])
+  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather(), scatter()])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }

@@ -1,7 +1,7 @@
 // The two kernels against each other, call by call, on an arena full of rubbish.
 import { expect } from 'chai'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../lib/constants.js'
-import { CVS, INPUT, INPUT_LEN, TABLE, u32, u8 } from '../../lib/arena.js'
+import { CVS, INPUT, INPUT_LEN, STAGE, TABLE, u32, u8 } from '../../lib/arena.js'
 import { enter, keyedMode } from '../../lib/mode.js'
 import { kernel } from '../../lib/kernel/index.js'
 import { hex } from '../support/bytes.js'
@@ -39,6 +39,32 @@ describe('compressMany', () => {
       pointTo(count, PAIR_LEN)
       const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
       expect(simd).to.equal(js)
+    })
+  }
+})
+
+describe('gather and scatter', () => {
+  /** What stands in the stage afterwards, and what should. */
+  const moved = (count, len, call, expected) => onEachKernel(() => {
+    const bytes = noise(INPUT_LEN, 7)
+    u8.set(bytes, INPUT)
+    u8.fill(0xee, STAGE, STAGE + INPUT_LEN)
+    call()
+    const wanted = new Uint8Array(INPUT_LEN).fill(0xee)
+    for (let i = 0; i < count; i++) expected(i, bytes, wanted)
+    return hex(u8.subarray(STAGE, STAGE + INPUT_LEN)) === hex(wanted)
+  })
+
+  for (const [count, len] of [[1, 64], [9, 64], [127, 64], [1, 1024], [128, 1024], [3, 16384]]) {
+    const placeOf = i => (i * 37 + 5) % Math.floor(INPUT_LEN / len) * len
+
+    it(`copy ${count} times ${len} bytes, and touch nothing else`, () => {
+      pointTo(count, len)
+      expect(moved(count, len, () => kernel.gather(TABLE, count, len, STAGE),
+        (i, bytes, wanted) => wanted.set(bytes.subarray(placeOf(i), placeOf(i) + len), i * len))).not.to.include(false)
+      for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = STAGE + placeOf(i)
+      expect(moved(count, len, () => kernel.scatter(INPUT, count, len, TABLE),
+        (i, bytes, wanted) => wanted.set(bytes.subarray(i * len, (i + 1) * len), placeOf(i)))).not.to.include(false)
     })
   }
 })
