@@ -87,10 +87,11 @@ export function walkShape ({ size, groupLog, spans }, visit) {
  * @param {object} [what.mode]
  * @param {(len: number, item: Item) => Uint8Array} what.take  the bytes of the next item; fewer where there are no more
  * @param {Map<string, object>} [what.known]  subtrees whose bytes and pairs need not be hashed once more, by `start-end`
- * @returns {{ leaves: { offset: number, bytes: Uint8Array }[], fault?: object, isSizeProven: boolean, len: number }} `len`: bytes that verified
+ * @returns {{ leaves: { offset: number, bytes: Uint8Array }[], pairs: { offset: number, bytes: Uint8Array }[], fault?: object, isSizeProven: boolean, len: number }} `pairs` by node; `len`: bytes
+ *   that verified
  */
 export function decodeBy ({ root, size, groupLog, spans, mode = HASH, take, known }) {
-  const result = { leaves: [], isSizeProven: false, len: 0 }
+  const result = { leaves: [], pairs: [], isSizeProven: false, len: 0 }
   const promised = [root]
   let isRoot = true
   let fault
@@ -115,6 +116,7 @@ export function decodeBy ({ root, size, groupLog, spans, mode = HASH, take, know
       if (end === size) result.isSizeProven = true
       return
     }
+    result.pairs.push({ offset: node, bytes })
     const split = start + leftLen(end - start)
     if (wantedOf(spans, split, end) !== 'none') promised.push(bytes.subarray(32))
     if (wantedOf(spans, start, split) !== 'none') promised.push(bytes.subarray(0, 32))
@@ -122,8 +124,8 @@ export function decodeBy ({ root, size, groupLog, spans, mode = HASH, take, know
   return { ...result, fault }
 }
 
-/** The last compression of an item. */
-function lastOf (kind, bytes, start, mode, known) {
+/** The last compression of an item. @param {object} [known]  the subtree that a good blob has there */
+export function lastOf (kind, bytes, start, mode, known) {
   if (kind === 'leaf') return known && same(known.bytes, bytes) ? known.last : subtree(bytes, start / 1024, mode)
   const [left, right] = [bytes.subarray(0, 32), bytes.subarray(32)]
   return known?.left && same(known.left.cv, left) && same(known.right.cv, right) ? known.last : parent(left, right, mode)

@@ -3,12 +3,12 @@ import { ChunkRanges } from '../../../lib/index.js'
 import { validOutboardRanges, validRanges } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
-import { cvBytes, parent, rootBytes, subtree } from '../../support/twin/index.js'
+import { cvBytes, rootBytes } from '../../support/twin/index.js'
 import { withinBudget } from '../budget.js'
 import { someBoundaries } from '../cases.js'
 import { expectThat } from '../finding.js'
 import { leftLen } from '../../support/twin/blake3.js'
-import { selectedSpans, toGroups, walkShape } from '../oracle.js'
+import { lastOf, placesOf, selectedSpans, toGroups, walkShape } from '../oracle.js'
 import { isOfSource, unruly } from './readers.js'
 import { holdings } from './senders.js'
 
@@ -19,21 +19,26 @@ import { holdings } from './senders.js'
  *
  * @param {any} held @param {number[][]} spans  whole groups @param {boolean} looksAtBytes
  */
-function rightOf ({ blob: { root, mode }, size, groupLog, bytes, pairOf }, spans, looksAtBytes) {
+function rightOf ({ blob, size, groupLog, bytes, pairOf }, spans, looksAtBytes) {
+  const { root, mode } = blob
+  const known = placesOf(blob)
   const promised = new Map([[`0-${size}`, root]])
   const right = []
   walkShape({ size, groupLog, spans }, item => {
     const { kind, start, end } = item
     const isRoot = start === 0 && end === size
-    const is = last => same(isRoot ? rootBytes(last) : cvBytes(last), promised.get(`${start}-${end}`))
+    const is = bytes => {
+      const last = lastOf(kind, bytes, start, mode, known.get(`${start}-${end}`))
+      return same(isRoot ? rootBytes(last) : cvBytes(last), promised.get(`${start}-${end}`))
+    }
     if (kind === 'leaf') {
       const part = bytes.subarray(start, end)
-      if (looksAtBytes && (part.length < end - start || !is(subtree(part, start / 1024, mode)))) return
+      if (looksAtBytes && (part.length < end - start || !is(part))) return
       right.push([start / 1024, Math.ceil(end / 1024)])
       return
     }
     const pair = pairOf(item)
-    if (pair.length < 64 || !is(parent(pair.subarray(0, 32), pair.subarray(32), mode))) return false
+    if (pair.length < 64 || !is(pair)) return false
     const split = start + leftLen(end - start)
     promised.set(`${start}-${split}`, pair.subarray(0, 32))
     promised.set(`${split}-${end}`, pair.subarray(32))

@@ -1,5 +1,6 @@
 // Encodings and slices that lie, to everything that verifies them.
 import { ChunkRanges } from '../../../lib/index.js'
+import { u8 } from '../../../lib/arena.js'
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf, joined, stream } from '../../support/feeding.js'
@@ -23,8 +24,8 @@ const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
  * @param {Case} truth @param {Lie} lie @param {Uint8Array} bytes  what is sent @param {boolean} hasHeader  does it begin with the size?
  */
 export function dueFor ({ blob }, { root, size, groupLog, boundaries, key }, bytes, hasHeader) {
-  if (hasHeader && bytes.length < 8) return { leaves: [], isSizeProven: false, len: 0, fault: { code: 'BAO_TRUNCATED', wanted: 8, got: bytes.length } }
-  if (size > LARGEST) return { leaves: [], isSizeProven: false, len: 0, fault: { code: 'BAO_SIZE_TOO_LARGE' } }
+  if (hasHeader && bytes.length < 8) return { leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_TRUNCATED', wanted: 8, got: bytes.length } }
+  if (size > LARGEST) return { leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_SIZE_TOO_LARGE' } }
   const response = hasHeader ? bytes.subarray(8) : bytes
   const known = key === blob.key ? placesOf(blob) : undefined
   const spans = selectedSpans(Number(size), boundaries)
@@ -104,11 +105,16 @@ const RECEIVERS = {
   },
   sink (random, bytes, options, due) {
     const leaves = []
-    const pairs = random.chance(0.5) ? { pair () {} } : {}
-    const verifier = new SliceVerifier(options, { leaf: (offset, memory, at, len) => leaves.push({ offset, bytes: memory.slice(at, at + len) }), ...pairs })
+    const pairs = []
+    const takesPairs = random.chance(0.5)
+    const verifier = new SliceVerifier(options, {
+      leaf: (offset, memory, at, len) => leaves.push({ offset, bytes: memory.slice(at, at + len) }),
+      ...takesPairs ? { pair: (node, at) => pairs.push({ offset: node, bytes: u8.slice(at, at + 64) }) } : {}
+    })
     const { error } = feedAndForget(random, verifier, bytes)
     expectFault(error, due.fault)
     expectLeaves(joined(leaves), due.leaves)
+    if (takesPairs) expectLeaves(pairs, due.pairs, 'pairs')
   },
   async atOnce (random, bytes, options, due) {
     const leaves = []
@@ -229,6 +235,9 @@ const sweeps = {
         expectFault(error, due.fault)
         expectLeaves(leaves, due.leaves)
         expectThat(verifier.sizeProven === due.isSizeProven, () => `sizeProven is ${verifier.sizeProven}`)
+        // As soon as its last byte has come.
+        const prompt = new SliceVerifier({ ...options, release: 'leaf' })
+        if (isCut) expectLeaves(joined(prompt.write(bytes)), due.leaves, 'leaves without a flush')
       } catch (error) {
         throw told(error, isCut ? `cut at ${at}` : `byte ${at} changed by ${xor}`, truth, lie)
       }
