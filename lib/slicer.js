@@ -10,7 +10,7 @@ import { pairsOf } from './paged.js'
 import { INPUT, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
 import { Windows } from './windows.js'
 import { readUpTo, untilAborted } from './reading.js'
-import { chunkCount } from './tree.js'
+import { chunkCount, leftChunks } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
 import { encodedLen, interleave, walkInto } from './perfect.js'
@@ -65,7 +65,7 @@ export function cutSync (source, outboard, what, { headerLen, into }, onWindow) 
   const slicer = new Slicer(what, outboard)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = roomIn(into, headerLen + lenOf(what, most))
+  const out = roomIn(into, headerLen + Math.min(lenOf(what), most))
   let at = headerLen
   while (slicer.plan()) {
     const end = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -76,21 +76,20 @@ export function cutSync (source, outboard, what, { headerLen, into }, onWindow) 
   return out
 }
 
-/**
- * Bytes of a slice without its header.
- *
- * @param {Omit<SliceOf, 'mode'>} what
- * @param {number} [most]  no more than that, so that a size that lies takes no time either
- */
-export function lenOf ({ size, groupLog, ranges }, most = Infinity) {
-  const windows = new Windows(new Walk(size, groupLog, ranges), groupLog)
-  let len = 0
-  for (windows.begin(); len < most; windows.begin()) {
-    while (windows.next());
-    if (windows.count === 0) return len
-    len += windows.len
+/** Bytes of a slice, without a step of the walk: a size that lies takes no time. @param {{ size: number, groupLog: number, ranges: ChunkRanges }} what */
+export function lenOf ({ size, groupLog, ranges }) {
+  const wanted = ranges.canonical(size)
+  /** @param {number} start  chunk @param {number} end @returns {number} */
+  const visit = (start, end) => {
+    if (!wanted.intersects(start, end)) return 0
+    const chunks = end - start
+    if (chunks === 1 || wanted.contains(start, end)) {
+      return Math.min(end * CHUNK_LEN, size) - start * CHUNK_LEN + PAIR_LEN * (Math.ceil(chunks / 2 ** groupLog) - 1)
+    }
+    const middle = start + leftChunks(chunks)
+    return PAIR_LEN + visit(start, middle) + visit(middle, end)
   }
-  return most
+  return visit(0, chunkCount(size))
 }
 
 /**
