@@ -51,8 +51,8 @@ const BUDGET = { times: 3, steps: 1 << 21 }
 
 /** @param {Random} random */
 async function run (random) {
-  const held = holdings(random)
-  const { blob, groupLog, bytes, outboard, size } = held
+  const held = await holdings(random)
+  const { blob, groupLog, bytes, outboard, paged, size } = held
   const boundaries = someBoundaries(random, blob.bytes.length)
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const spans = size === 0 ? [] : toGroups(selectedSpans(size, boundaries), size, groupLog)
@@ -60,14 +60,14 @@ async function run (random) {
   let asked = 0
   const counting = { root: outboard.root, size, groupLog, copyPair: (...args) => ++asked > 0 && outboard.copyPair(...args) }
 
-  const pairs = await withinBudget(held.len, () => validOutboardRanges(random.chance(0.5) ? outboard : counting, ranges, { key: blob.key }), BUDGET)
+  const pairs = await withinBudget(held.len, () => validOutboardRanges(random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET)
   const due = rightOf(held, spans, false)
   expectThat(`${pairs.boundaries}` === `${due}`, () => `${what}: pairs of [${pairs.boundaries}] are right, must be [${due}]`)
 
   const { manner, source } = unruly(random, bytes)
   const got = []
   const error = await errorOf(async () => {
-    got.push(await withinBudget(held.len, () => validRanges(source, random.chance(0.5) ? outboard : counting, ranges, { key: blob.key }), BUDGET))
+    got.push(await withinBudget(held.len, () => validRanges(source, random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET))
   })
   if (error) return expectThat(isOfSource(error), () => `${what}, ${manner}: ${error.stack}`)
   const valid = rightOf(held, spans, true)

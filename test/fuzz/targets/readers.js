@@ -1,6 +1,6 @@
 // VerifiedReader over sources that lie: combined encodings, and blobs with outboards. Both are random access, so they may also give too little,
 // too much, or something else each time.
-import { Outboard } from '../../../encoder/index.js'
+import { Outboard, openOutboard } from '../../../encoder/index.js'
 import { VerifiedReader } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -78,7 +78,7 @@ function combinedOrigin (random) {
 }
 
 /** @param {Random} random */
-function outboardOrigin (random) {
+async function outboardOrigin (random) {
   const blob = someBlob(random)
   const groupLog = someGroupLog(random)
   const order = random.pick(['pre', 'post'])
@@ -106,6 +106,7 @@ function outboardOrigin (random) {
         },
         ...random.chance(0.5) ? { prepare: async () => {} } : {}
       }
+  const reads = random.chance(0.4) && missing < 0 ? await openOutboard(pairs, { root: blob.root, size, groupLog, order }) : outboard
   const isThere = outboard instanceof Outboard ? () => true : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
   return {
     blob,
@@ -113,7 +114,7 @@ function outboardOrigin (random) {
     manner,
     claim: BigInt(size),
     len: bytes.length + pairs.length,
-    open: () => new VerifiedReader({ root: blob.root, source, outboard, key: blob.key }),
+    open: () => new VerifiedReader({ root: blob.root, source, outboard: reads, key: blob.key }),
     take: (count, item) => item.kind === 'leaf'
       ? bytes.subarray(item.start, item.end)
       : isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0)
@@ -122,7 +123,7 @@ function outboardOrigin (random) {
 
 /** @param {Random} random */
 async function run (random) {
-  const origin = random.chance(0.5) ? combinedOrigin(random) : outboardOrigin(random)
+  const origin = random.chance(0.5) ? combinedOrigin(random) : await outboardOrigin(random)
   const { blob, groupLog, manner, claim } = origin
   const { length } = blob.bytes
   const isFixed = manner === 'bytes' || manner === 'rules'

@@ -1,6 +1,6 @@
 // encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify, and the fault is named.
 import { ChunkRanges } from '../../../lib/index.js'
-import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync } from '../../../encoder/index.js'
+import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openOutboard, sliceLen } from '../../../encoder/index.js'
 import { verifyProof } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -14,7 +14,7 @@ import { isOfSource, spoilt, unruly } from './readers.js'
 /** @import { Random } from '../random.js' */
 
 /** A blob and its outboard, as somebody has them who may have lost or changed either. @param {Random} random */
-export function holdings (random) {
+export async function holdings (random) {
   const blob = someBlob(random)
   const groupLog = someGroupLog(random)
   const order = random.pick(['pre', 'post'])
@@ -40,7 +40,14 @@ export function holdings (random) {
           return true
         }
       }
-  return { blob, groupLog, size, bytes, outboard, pairOf: item => isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
+  // The same pairs where they are read as they are needed.
+  const withHeader = random.chance(0.3)
+  const file = withHeader ? concat([header(size), pairs]) : pairs
+  const told = withHeader && random.chance(0.5) ? {} : { size }
+  const paged = missing < 0 && random.chance(0.4)
+    ? await openOutboard(random.chance(0.5) ? file : { size: file.length, read: async (start, end) => file.slice(start, end) }, { root: blob.root, groupLog, order, header: withHeader, ...told })
+    : outboard
+  return { blob, groupLog, size, bytes, outboard, paged, pairOf: item => isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
 }
 
 /** What must be sent, and why it ends. Pairs inside a group follow from its bytes: if they are wrong, the group is. */
@@ -97,25 +104,28 @@ function pairsIn (group, start, mode) {
 
 /** @param {Random} random */
 async function slices (random) {
-  const held = holdings(random)
-  const { blob, groupLog, bytes, outboard, size } = held
+  const held = await holdings(random)
+  const { blob, groupLog, bytes, outboard, paged, size } = held
   const boundaries = someBoundaries(random, blob.bytes.length)
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
   const { fault, good } = dueOf(held, boundaries)
 
   const atOnce = []
-  const error = await errorOf(() => withinBudget(held.len, () => atOnce.push(encodeSliceSync(bytes, outboard, ranges, { key: blob.key })), { times: 3 }))
+  const into = !fault && random.chance(0.3) ? random.bytes(good.length + random.below(3)) : undefined
+  const error = await errorOf(() => withinBudget(held.len, () => atOnce.push(encodeSliceSync(bytes, outboard, ranges, { key: blob.key, ...into ? { into } : {} })), { times: 3 }))
   expectFault(error, fault, `${what}, at once`)
-  if (!error) expectThat(same(atOnce[0], good), () => `${what}, at once: other bytes`)
+  if (!error) expectThat(same(atOnce[0], good) && (!into || atOnce[0].buffer === into.buffer), () => `${what}, at once: other bytes`)
+  const len = withinBudget(held.len, () => sliceLen({ size, groupLog }, ranges))
+  if (!fault) expectThat(len === good.length, () => `${what}: a length of ${len}, it is ${good.length}`)
 
   const { manner, source } = unruly(random, bytes)
   const sent = []
   const fault2 = await errorOf(() => withinBudget(held.len, async () => {
-    for await (const piece of encodeSlice(source, outboard, ranges, { key: blob.key })) sent.push(piece)
+    for await (const piece of encodeSlice(source, paged, ranges, { key: blob.key })) sent.push(piece)
   }, { times: 3 }))
   const out = concat(sent)
-  if (manner === 'bytes' || manner === 'rules' || manner === 'size') {
+  if (manner === 'bytes' || manner === 'rules') {
     expectFault(fault2, fault, `${what}, ${manner}`)
     expectThat(same(out, good), () => `${what}, ${manner}: ${out.length} of ${good.length} good bytes were sent, or others`)
   } else {
@@ -137,15 +147,15 @@ function believed (response, { blob, groupLog, size }, boundaries) {
 
 /** @param {Random} random */
 async function proofs (random) {
-  const held = holdings(random)
-  const { blob, groupLog, bytes, outboard, size } = held
+  const held = await holdings(random)
+  const { blob, groupLog, bytes, outboard, paged, size } = held
   const boundaries = someBoundaries(random, blob.bytes.length)
   if (boundaries.length === 0) return
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
   const { fault } = dueOf(held, boundaries)
   const made = []
-  for (const make of [() => createProofSync(bytes, outboard, ranges, { key: blob.key }), () => createProof(bytes, outboard, ranges, { key: blob.key })]) {
+  for (const make of [() => createProofSync(bytes, outboard, ranges, { key: blob.key }), () => createProof(bytes, paged, ranges, { key: blob.key })]) {
     const error = await errorOf(async () => { made.push(await make()) })
     expectFault(error, fault, what)
   }
