@@ -40,6 +40,7 @@ const WEIGHTS = {
   claimSize: 5,
   forge: 8,
   claimGroupLog: 2,
+  claimLeaf: 2,
   claimRanges: 3,
   claimKey: 1,
   claimRoot: 2
@@ -142,6 +143,12 @@ const LIES = {
     lie.parts = forged(random, blob, { size: Number(lie.size), groupLog, spans: selectedSpans(Number(lie.size), boundaries) })
   },
   claimGroupLog: (random, lie) => { lie.groupLog = someGroupLog(random) },
+  /** A blob of one leaf, or a few, each of which would fill memory. */
+  claimLeaf (random, lie) {
+    lie.groupLog = random.pick([14, 15, 16])
+    lie.size = 1024n * 2n ** BigInt(lie.groupLog) * random.pick([1n, 1n, 3n, 2n ** 20n]) + random.pick([-1n, 0n, 5n])
+    lie.boundaries = [0]
+  },
   claimRanges: (random, lie, { blob }) => { lie.boundaries = someBoundaries(random, blob.bytes.length) },
   claimKey: (random, lie) => { lie.key = otherKey(random, lie.key) },
   claimRoot (random, lie, { blob }) {

@@ -1,5 +1,6 @@
 // All targets, in the order in which they are run.
 import audits from './audits.js'
+import far from './far.js'
 import hashers from './hashers.js'
 import parsers from './parsers.js'
 import proofs from './proofs.js'
@@ -9,4 +10,4 @@ import slices from './slices.js'
 import store from './store.js'
 
 /** @type {import('../engine.js').Target[]} */
-export const targets = [...slices, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store]
+export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store]
