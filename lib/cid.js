@@ -60,6 +60,12 @@ export function parseRoot (name) {
   return fromCid(name)
 }
 
+/** What a name says of the content: the codec of a CID; undefined for a mere hash. @param {CID | string | Uint8Array} name  that `parseRoot` takes */
+export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
+
+/** @param {unknown} name */
+const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
+
 /** @param {unknown} cid @returns {CID} */
 function parseCid (cid) {
   const known = CID.asCID(cid)

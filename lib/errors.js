@@ -11,6 +11,7 @@
  * @property {unknown} [cid]
  * @property {unknown} [ranges]
  * @property {string} [location]
+ * @property {string} [tag]       a tag's name
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -24,7 +25,7 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, ranges, location } = place
+    const { node, start, len, wanted, got, cid, ranges, location, tag } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
@@ -33,6 +34,7 @@ export class BaoError extends Error {
     /** @type {unknown} */ if (cid !== undefined) this.cid = cid
     /** @type {unknown} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
+    /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
   }
 }
 

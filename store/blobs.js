@@ -1,20 +1,27 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
-import { concat } from '../lib/bytes.js'
+import { assertInteger, concat } from '../lib/bytes.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 import { BlobReader } from './reader.js'
 import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
+import { Collector } from './collector.js'
 import { Databases } from './databases.js'
+import { Evictor } from './evictor.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Presence } from './presence.js'
-import { notFound } from './faults.js'
+import { Protection, TempTag } from './protection.js'
+import { Quota } from './quota.js'
+import { TagIndex } from './tag-index.js'
+import { Tags } from './tags.js'
+import { notFound, tagged } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from './keys.js' */
+/** @import { BlobRecord, TagFormat } from './keys.js' */
 /** @import { Database, DatabasePair } from './databases.js' */
+/** @import { GcOptions } from './collector.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
@@ -24,6 +31,16 @@ import { notFound } from './faults.js'
  * @typedef {object} StoreOptions
  * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` (unless told) a power cut, `process` the end of the process
  * @property {boolean} [verify]  check what is read against the hash; true unless told
+ * @property {number} [quota]  bytes of blobs that there may be. When more come, blobs that nothing protects make room, those that were not used
+ *   for the longest time first
+ */
+
+/**
+ * @typedef {object} PutOptions
+ * @property {string | TempTag} [tag]  protects the blob from the moment on in which it can be seen: a name, as for `tags.set`, or a temporary tag
+ * @property {TagFormat} [format]  of the tag: `raw` unless told
+ * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
 /**
@@ -48,6 +65,9 @@ import { notFound } from './faults.js'
  * @property {Locks} locks
  * @property {Presence} presence
  * @property {Lifetime} life
+ * @property {Protection} protection
+ * @property {TagIndex} tags
+ * @property {Quota} quota
  * @property {boolean} verifies
  */
 
@@ -66,17 +86,30 @@ export class BlobStore {
   #presence
   #reader
   #writer
+  #tagIndex
+  #protection = new Protection()
+  #quota
+  #evictor
+  #collector
   #life = new Lifetime()
+  /** Names under which blobs are protected from garbage collection. @type {Tags} */
+  tags
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
 
-  /** @param {Databases} databases @param {boolean} verifies */
-  constructor (databases, verifies) {
+  /** @param {Databases} databases @param {{ verify: boolean, quota?: number }} options */
+  constructor (databases, { verify, quota }) {
     this.#databases = databases
-    this.#catalog = new Catalog(databases)
+    this.#quota = new Quota(quota)
     this.#presence = new Presence(databases.data)
-    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, verifies }
-    this.#reader = new BlobReader(this.#parts)
-    this.#writer = new BlobWriter(this.#parts)
+    this.#catalog = new Catalog(databases, this.#presence, this.#quota)
+    const protection = this.#protection
+    const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
+    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, protection, tags, quota: this.#quota, verifies: verify }
+    const reader = this.#reader = new BlobReader(this.#parts)
+    const collector = this.#collector = new Collector({ ...this.#parts, reader })
+    const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
+    this.#writer = new BlobWriter({ ...this.#parts, evictor })
+    this.tags = new Tags(tags, this.#life)
   }
 
   /**
@@ -86,17 +119,26 @@ export class BlobStore {
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_VERSION, STORE_OPEN_FAILED
    */
-  static async open (where, { durability = 'sync', verify = true } = {}) {
+  static async open (where, { durability = 'sync', verify = true, quota } = {}) {
     if (durability !== 'sync' && durability !== 'process') throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
-    return new BlobStore(await Databases.open(where, { sync: durability === 'sync' }), verify)
+    if (quota !== undefined) assertInteger('quota', quota)
+    const store = new BlobStore(await Databases.open(where, { sync: durability === 'sync' }), { verify, quota })
+    try {
+      await store.#evictor.start()
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    return store
   }
 
   /**
    * Keeps a blob. Memory stays bounded however long it is; until it is whole nobody sees it, and a failure leaves nothing.
    *
    * @param {Source} source
-   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:put`
+   * @param {PutOptions} [options]
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: it was not here before
+   * @throws {BaoError} STORE_FULL { wanted, got } when the quota leaves no room; then nothing else had to go
    */
   put (source, options = {}) {
     return this.#whileOpen(() => this.#writer.put(source, options))
@@ -168,30 +210,71 @@ export class BlobStore {
     })
   }
 
-  /** All blobs, whole or in part, in the order of their hashes. @returns {AsyncGenerator<BlobStat>} */
-  list () {
-    return this.#life.each(() => this.#list())
+  /**
+   * All blobs, whole or in part, in the order of their hashes.
+   *
+   * @param {{ prefix?: string }} [options]  `prefix`: of the hash, in hexadecimal digits
+   * @returns {AsyncGenerator<BlobStat>}
+   */
+  list ({ prefix = '' } = {}) {
+    return this.#life.each(() => this.#list(prefix))
   }
 
-  async * #list () {
-    for await (const { root, record } of this.#catalog.records()) yield await this.#describe(root, record)
+  /** @param {string} prefix */
+  async * #list (prefix) {
+    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
+    for await (const { root, record } of this.#catalog.records(prefix.toLowerCase())) yield await this.#describe(root, record)
   }
 
   /**
    * Forgets a blob, whole or in part. Who is reading it gets the rest, or STORE_NOT_FOUND.
    *
    * @param {BlobName} cid
+   * @param {{ force?: boolean }} [options]  `force`: also when it has tags. They stay, and name a blob that is not here
    * @returns {Promise<boolean>} was it here?
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. (That a tagged sequence has it among its members is not looked at.)
    */
-  async delete (cid) {
+  async delete (cid, { force = false } = {}) {
     const root = parseRoot(cid)
     return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
       const { isThere, record } = await this.#catalog.look(root)
       if (!isThere || record?.size === 0) return false
+      const { isTagged, name } = await this.#tagIndex.tagOf(root)
+      if (isTagged && !force) throw tagged(root, name)
       this.#presence.forget(root)
       await this.#catalog.remove(root, record)
       return true
     }))
+  }
+
+  /**
+   * A tag that lives as long as the process, for what is to be tagged later or only used for a while. Release it, or say `await using`.
+   *
+   * @param {BlobName} [cid]  `add` takes more of them, and `put` takes the tag
+   * @param {{ format?: TagFormat }} [options]  as for `tags.set`
+   */
+  tempTag (cid, options) {
+    this.#life.assertOpen()
+    const tag = new TempTag(this.#protection)
+    if (cid !== undefined) tag.add(cid, options)
+    return tag
+  }
+
+  /**
+   * Forgets every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of hashes that it is a member
+   * of, and it is not being put, received or read. The store may be used meanwhile. Interrupted, it has forgotten some of them.
+   *
+   * @param {GcOptions} [options]
+   * @returns {Promise<{ blobs: number, bytes: number }>} what is gone
+   * @throws {BaoError} STORE_CORRUPT when tags, or a sequence of hashes that is tagged, cannot be read: then it cannot be told what is protected
+   */
+  gc (options) {
+    return this.#whileOpen(() => this.#collector.gc(options))
+  }
+
+  /** Gives back to the disk what deleted blobs have taken there, at once. (The database does so by and by.) Does nothing where that is unknown. */
+  compact () {
+    return this.#whileOpen(() => this.#databases.compact())
   }
 
   /**

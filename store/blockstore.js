@@ -120,14 +120,15 @@ class Blockstore {
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, locks, presence, life } = this.#parts
+    const { catalog, locks, presence, life, tags } = this.#parts
     if (name.isContent) return
     await life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
       if (root === undefined) return
       await locks.run(nameOf(root), async () => {
         presence.forget(root)
-        await (name.isOwn ? catalog.removeOwnName(root) : catalog.removeAlias(root, name.multihash))
+        const tag = await tags.tagOf(root)
+        await (name.isOwn ? catalog.removeOwnName(root, tag) : catalog.removeAlias(root, name.multihash, tag))
       })
     })
   }

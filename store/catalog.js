@@ -5,12 +5,15 @@ import { parseRoot } from '../lib/cid.js'
 import { equals } from 'uint8arrays/equals'
 import { toString } from 'uint8arrays/to-string'
 import { Aliases } from './aliases.js'
+import { Beside } from './beside.js'
 import { VIEWS } from './databases.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
-import { allBlobs, blobKey, doomedKey, hashOfKey, packDoomed, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
+import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
+/** @import { Presence } from './presence.js' */
+/** @import { Quota } from './quota.js' */
 
 /** Uses of blobs that are remembered before they are written. */
 const USED_BATCH = 1000
@@ -27,16 +30,21 @@ const EMPTY_NAME = nameOf(hash(new Uint8Array(0)))
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+/** @typedef {{ root: Uint8Array, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
   #databases
+  #presence
+  #quota
   aliases
   /** Uses that are not written yet: names to milliseconds since 1970. */
   #used = /** @type {Map<string, number>} */ (new Map())
 
-  /** @param {Databases} databases */
-  constructor (databases) {
+  /** @param {Databases} databases @param {Presence} presence @param {Quota} quota */
+  constructor (databases, presence, quota) {
     this.#databases = databases
+    this.#presence = presence
+    this.#quota = quota
     this.aliases = new Aliases(databases.index)
   }
 
@@ -58,25 +66,42 @@ export class Catalog {
     return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
   }
 
+  /** Which of these blobs may be here, in whole, in part or damaged? @param {Uint8Array[]} roots */
+  async those (roots) {
+    const stored = await readable(this.#databases.index.getMany(roots.map(blobKey), VIEWS))
+    return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
+  }
+
   /**
    * All records, in the order of their hashes.
    *
+   * @param {string} [prefix]  of the hash, in hexadecimal digits
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
    * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is known, when all others have been given
    */
-  async * records () {
+  async * records (prefix = '') {
     /** @type {Uint8Array | undefined} */
     let firstDamaged
     let isDamaged = false
-    const entries = eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }), () => { isDamaged = true })
-    for await (const [key, value] of entries) {
-      const root = hashOfKey(key)
-      const record = root && unpackRecord(root, value)
-      if (record !== undefined) yield { root: /** @type {Uint8Array} */ (root), record }
+    for await (const { root, record } of this.entries(prefix, () => { isDamaged = true })) {
+      if (root !== undefined && record !== undefined) yield { root, record }
       else firstDamaged ??= root
       isDamaged ||= record === undefined
     }
     if (isDamaged) throw damagedRecord(firstDamaged)
+  }
+
+  /**
+   * The same, without a record where it is damaged, and without a hash where not even that is known.
+   *
+   * @param {string} [prefix]
+   * @param {() => void} [onDamage]  called when some cannot be read
+   */
+  async * entries (prefix = '', onDamage = () => {}) {
+    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...blobsWith(prefix), ...VIEWS }), onDamage)) {
+      const root = hashOfKey(key)
+      yield { root, record: root && unpackRecord(root, value) }
+    }
   }
 
   /**
@@ -85,11 +110,12 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
-   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array }} options  `alias`: a multihash that is to lead here, too
+   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array, also?: Operation[] }} options  `alias`: a multihash that is to
+   *   lead here, too; `also`: what else counts from the same moment on
    */
-  async write (root, record, { sync, replaces, alias }) {
+  async write (root, record, { sync, replaces, alias, also = [] }) {
     const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...doom(replaces)])
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...doom(replaces), ...also])
     await this.#deleteData(replaces)
   }
 
@@ -107,22 +133,26 @@ export class Catalog {
     if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
   }
 
-  /** Forgets that a blob was kept under its own name, and the blob when it has no other. Under the blob's lock. @param {Uint8Array} root */
-  async removeOwnName (root) {
+  /**
+   * Forgets that a blob was kept under its own name, and the blob when it has no other. Under the blob's lock.
+   *
+   * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps it anyway
+   */
+  async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.look(root)
-    if (!isThere || record?.size === 0) return
-    if (record?.complete && await this.#hasAliases(root)) await this.write(root, { ...record, isNameless: true }, { sync: true })
+    if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
+    if (record?.complete && (isTagged || await this.#hasAliases(root))) await this.write(root, { ...record, isNameless: true }, { sync: true })
     else await this.remove(root, record)
   }
 
   /**
    * Forgets an alias, and the blob when that was its last name. Under the blob's lock.
    *
-   * @param {Uint8Array} root @param {Uint8Array} alias
+   * @param {Uint8Array} root @param {Uint8Array} alias @param {{ isTagged: boolean }} options  as above
    */
-  async removeAlias (root, alias) {
+  async removeAlias (root, alias, { isTagged }) {
     const { record } = await this.look(root)
-    if (record?.isNameless && !await this.#hasAliases(root, alias)) await this.remove(root, record)
+    if (record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)) await this.remove(root, record)
     else await this.#batch(true, this.aliases.dels(alias, root))
   }
 
@@ -134,10 +164,34 @@ export class Catalog {
 
   /** Forgets a blob and all its names, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
   async remove (root, record) {
-    this.#used.delete(nameOf(root))
-    const aliases = (await this.aliases.of(root)).flatMap(alias => this.aliases.dels(alias, root))
-    await this.#batch(true, [{ type: 'del', key: blobKey(root) }, { type: 'del', key: usedKey(root) }, ...aliases, ...doom(record)])
+    await this.forget(await this.removal(root, record), { sync: true })
     await this.#deleteData(record)
+  }
+
+  /** What has to be done to forget a blob and all its names. @param {Uint8Array} root @param {BlobRecord} [record] @returns {Promise<Removal>} */
+  async removal (root, record) {
+    const aliases = (await this.aliases.of(root)).flatMap(alias => this.aliases.dels(alias, root))
+    const operations = [{ type: /** @type {const} */ ('del'), key: blobKey(root) }, { type: /** @type {const} */ ('del'), key: usedKey(root) }, ...aliases, ...doom(record)]
+    return { root, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
+  }
+
+  /** Forgets a blob as `remove` does, but leaves its data to `deleteForgotten`. Under the blob's lock. @param {Removal} removal @param {{ sync: boolean }} options */
+  async forget ({ root, operations, bytes }, { sync }) {
+    this.#used.delete(nameOf(root))
+    this.#presence.forget(root)
+    await this.#batch(sync, operations)
+    this.#quota.add(-bytes)
+  }
+
+  /**
+   * First the disk has to know that nothing refers to the data any more: a power cut must not bring back a record without its data.
+   *
+   * @param {BlobRecord[]} records
+   */
+  async deleteForgotten (records) {
+    if (records.length === 0) return
+    await this.#batch(true, records.flatMap(doom))
+    for (const record of records) await this.#deleteData(record)
   }
 
   /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
@@ -165,6 +219,12 @@ export class Catalog {
     const used = [...this.#used]
     this.#used.clear()
     await this.#batch(false, used.map(([name, time]) => ({ type: 'put', key: usedKey(parseRoot(name)), value: packTime(time) })))
+  }
+
+  /** Times of use beside their blobs. What is not written yet is written first. */
+  async usedTimes () {
+    await this.flush()
+    return new Beside(this.#databases.index.iterator({ ...allUsed, ...VIEWS }))
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */

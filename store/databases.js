@@ -106,6 +106,13 @@ export class Databases {
     await this.files?.remove(id)
   }
 
+  /** Has everything rewritten without what was deleted, where a database can do that (LevelDB). */
+  async compact () {
+    for (const database of /** @type {any[]} */ ([this.index, this.data])) {
+      if (typeof database.compactRange === 'function') await database.compactRange(new Uint8Array(0), new Uint8Array(17).fill(0xff), VIEWS)
+    }
+  }
+
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */
   async close (isClean) {
     try {

@@ -35,6 +35,22 @@ export const damagedRecord = root => root === undefined
   ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged')
   : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
 
+/** @param {string} tag */
+export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged`, { tag })
+
+/** Nothing may be swept then: what is protected cannot be told. */
+export const damagedTags = () => new BaoError('STORE_CORRUPT', 'tags are damaged: under their names others are kept than beside their blobs')
+
+/** @param {string} tag */
+export const tagNotFound = tag => new BaoError('STORE_TAG_NOT_FOUND', `there is no tag '${tag}'`, { tag })
+
+/** @param {Uint8Array} root @param {string} [tag]  unless it is a temporary one */
+export const tagged = (root, tag) =>
+  new BaoError('STORE_TAGGED', `${toCid(root)} is kept by ${tag === undefined ? 'a temporary tag' : `the tag '${tag}'`}`, { cid: toCid(root), tag })
+
+/** @param {number} wanted  bytes @param {number} got  bytes */
+export const full = (wanted, got) => new BaoError('STORE_FULL', `the quota leaves no room: of ${wanted} bytes ${got} could be had`, { wanted, got })
+
 /** Stored bytes did not verify, or were not there. @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)

@@ -4,6 +4,8 @@
 //         01 | hash (32)             a blob: its record
 //         02 | hash (32)             when the blob was last used
 //         03 | id (8)                an id whose data is being deleted
+//         04 | name (UTF-8)          a tag: what it names
+//         05 | hash (32) | name      the same tag beside the blob that it names: these keys lie in the order of the blobs
 //         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
 //         09 | hash (32) | multihash  the same by blob
 //         0a | id (8)                the path of a file that the blob's bytes are in, elsewhere
@@ -14,13 +16,13 @@
 
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
+import { fromString } from 'uint8arrays/from-string'
 import { hash } from '../lib/hasher.js'
 
 /** How everything below is laid out. A store with a higher number was written by a later release. */
 export const LAYOUT_VERSION = 1
 
-const [STATE, BLOB, USED, DOOMED] = [0, 1, 2, 3]
-const [ALIAS, ALIAS_OF, PATH] = [8, 9, 10]
+const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
@@ -80,11 +82,21 @@ export const packDoomed = id => checkOf(doomedKey(id), NOTHING)
 export const unpackDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** @param {number} id */
 export const pathKey = id => pack(PATH, { u64: id })
-/** All blobs, and all ids that are being deleted. */
+/** All blobs, when they were used, and all ids that are being deleted. */
 export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
+export const allUsed = { gte: pack(USED), lt: pack(USED + 1) }
 export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
 /** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
+/** By what keys that lie in the order of the blobs are ordered: a view of 32 bytes, unless the key is damaged. @param {Uint8Array} key */
+export const orderOfKey = key => key.subarray(1, 1 + HASH_LEN)
+/** Blobs whose hash begins so. @param {string} prefix  up to 64 hexadecimal digits */
+export const blobsWith = prefix => prefix === ''
+  ? allBlobs
+  : {
+      gte: blobKey(fromString(prefix.padEnd(2 * HASH_LEN, '0'), 'base16')),
+      lte: blobKey(fromString(prefix.padEnd(2 * HASH_LEN, 'f'), 'base16'))
+    }
 
 /** @param {Uint8Array} multihash */
 export const aliasKey = multihash => pack(ALIAS, multihash)
@@ -97,6 +109,17 @@ export const allAliasesOf = hash => ({ gte: pack(ALIAS_OF, hash), lt: pack(ALIAS
 export const multihashOfAlias = key => new Uint8Array(key.subarray(1))
 /** @param {Uint8Array} key  of an alias, by blob */
 export const multihashOfAliasOf = key => new Uint8Array(key.subarray(1 + HASH_LEN))
+
+/** @param {string} name */
+export const tagKey = name => pack(TAG, utf8(name))
+/** @param {Uint8Array} hash @param {string} name */
+export const taggedKey = (hash, name) => pack(TAGGED, hash, utf8(name))
+/** Tags whose names begin so, in the order of their UTF-8 bytes. No byte of UTF-8 is ff. @param {string} prefix */
+export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: pack(TAG, utf8(prefix), 0xff) })
+/** The same tags, in the order of the blobs; all of them, or those of one blob. */
+export const allTagged = { gte: pack(TAGGED), lt: pack(TAGGED + 1) }
+/** @param {Uint8Array} hash */
+export const tagsOf = hash => ({ gte: pack(TAGGED, hash), lt: pack(TAGGED, hash, 0xff) })
 
 /** @param {number} id @param {number} offset  bytes, whole chunks */
 export const extentKey = (id, offset) => pack({ u64: id }, { u64: offset / CHUNK_LEN }, EXTENT)
@@ -192,6 +215,48 @@ export function unpackPath (id, bytes) {
   if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), path))) return undefined
   return new TextDecoder().decode(path)
 }
+
+/** @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it is made of */
+/** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} Tag */
+
+/** @type {TagFormat[]} */
+export const TAG_FORMATS = ['raw', 'hashseq']
+
+/**
+ * Both places of a tag hold all of it, with the same checksum.
+ *
+ * @param {Tag} tag
+ * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }}
+ */
+export function packTag ({ name, root, format }) {
+  const what = pack(root, TAG_FORMATS.indexOf(format))
+  const check = checkOf(tagKey(name), what)
+  return { named: [tagKey(name), pack(what, check)], beside: [taggedKey(root, name), pack(what.subarray(HASH_LEN), check)] }
+}
+
+/** A tag from under its name. @param {Uint8Array} key @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
+export const unpackTag = (key, value) => tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
+
+/** A tag from beside its blob. @param {Uint8Array} key @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
+export const unpackTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
+
+/** @param {Uint8Array} nameBytes @param {Uint8Array} root @param {Uint8Array} rest  the format and the checksum @returns {Tag | undefined} */
+function tagOf (nameBytes, root, rest) {
+  const what = pack(root, rest.subarray(0, 1))
+  if (what.length !== HASH_LEN + 1 || TAG_FORMATS[rest[0]] === undefined || !equals(rest.subarray(1), checkOf(pack(TAG, nameBytes), what))) return undefined
+  return { name: UTF8.decode(nameBytes), root: new Uint8Array(root), format: TAG_FORMATS[rest[0]] }
+}
+
+/** By which both places of a tag can be told to be the same, as one number. @param {Uint8Array} value  of either */
+export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
+
+/** The name in a key, for messages: the tag is damaged, and maybe its name is too. @param {Uint8Array} key */
+export const nameOfTag = key => UTF8.decode(key.subarray(1))
+
+/** @param {string} text */
+const utf8 = text => new TextEncoder().encode(text)
+/** A name may begin with a byte order mark. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const TIME_LEN = 8
 /** Where a Date ends. */

@@ -27,6 +27,12 @@ export class Presence {
     return this.#known.get(nameOf(root)) ?? presentChunks(this.#data, record)
   }
 
+  /** Bytes that the store keeps of a blob: none of those in somebody else's file. @param {Uint8Array} root @param {BlobRecord} record */
+  async len (root, record) {
+    if (record.home === 'reference') return 0
+    return record.complete ? record.size : lenOf(await this.of(root, record), record.size)
+  }
+
   /**
    * What is wanted and not here: whole groups, since none can be proven in part.
    *
@@ -49,3 +55,6 @@ export class Presence {
   /** @param {Uint8Array} root */
   forget (root) { this.#known.delete(nameOf(root)) }
 }
+
+/** @param {ChunkRanges} ranges @param {number} size  bytes */
+export const lenOf = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)

@@ -17,6 +17,7 @@ import { unverified, verified } from './verified.js'
 /** @import { Databases } from './databases.js' */
 /** @import { Lifetime } from './lifetime.js' */
 /** @import { Presence } from './presence.js' */
+/** @import { Protection } from './protection.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
 export class BlobReader {
@@ -24,15 +25,17 @@ export class BlobReader {
   #catalog
   #presence
   #life
+  #protection
   #verifies
   #trees = new TrustedTrees()
 
-  /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, verifies: boolean }} store */
-  constructor ({ databases, catalog, presence, life, verifies }) {
+  /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, protection: Protection, verifies: boolean }} store */
+  constructor ({ databases, catalog, presence, life, protection, verifies }) {
     this.#databases = databases
     this.#catalog = catalog
     this.#presence = presence
     this.#life = life
+    this.#protection = protection
     this.#verifies = verifies
   }
 
@@ -65,6 +68,18 @@ export class BlobReader {
   }
 
   /**
+   * Everything that is here of a blob, verified in any case. That is no use of it.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * here (root, record, signal) {
+    for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
+      yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, signal))
+    }
+  }
+
+  /**
    * A blob that is about to be read.
    *
    * @param {BlobName} cid
@@ -94,12 +109,14 @@ export class BlobReader {
    * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
    */
   async * #reading (root, record, span, use) {
+    const release = this.#protection.use(root)
     const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
       throw await this.#explain(error, root, record)
     } finally {
+      release()
       await view.close()
     }
   }

@@ -72,6 +72,11 @@ export class Received {
     this.#fileId = id
   }
 
+  /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
+  lenBeyond (present) {
+    return this.#groups.reduce((sum, { start, len }) => present.has(start / CHUNK_LEN) ? sum : sum + len, 0)
+  }
+
   /** Gives up what has been proven, and remembers the path from the root to what comes next. */
   drop () {
     const groups = this.#groups

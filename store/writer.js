@@ -9,17 +9,25 @@ import { toRanges } from '../lib/ranges.js'
 import { SliceVerifier } from '../verifier/slice.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
 import { Received } from './received.js'
+import { TempTag } from './protection.js'
 import { VIEWS } from './databases.js'
-import { mismatch } from './faults.js'
+import { assertFormat, assertName } from './tag-index.js'
+import { full, mismatch } from './faults.js'
+import { lenOf } from './presence.js'
 import { nameOf } from './catalog.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Catalog } from './catalog.js' */
+/** @import { Catalog, Operation } from './catalog.js' */
 /** @import { Databases } from './databases.js' */
+/** @import { Evictor } from './evictor.js' */
 /** @import { FileWriter } from './disk.node.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
-/** @import { BlobRecord, Home } from './keys.js' */
+/** @import { Protection } from './protection.js' */
+/** @import { PutOptions } from './blobs.js' */
+/** @import { Quota, Room } from './quota.js' */
+/** @import { TagIndex } from './tag-index.js' */
+/** @import { BlobRecord, Home, Tag } from './keys.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
@@ -33,37 +41,65 @@ export class BlobWriter {
   #catalog
   #locks
   #presence
+  #protection
+  #evictor
+  #tags
+  #quota
   #active = 0
   #hasLeftovers = false
 
-  /** @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence }} store */
-  constructor ({ databases, catalog, locks, presence }) {
+  /**
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor, quota: Quota,
+   *   tags: TagIndex }} store
+   */
+  constructor ({ databases, catalog, locks, presence, protection, evictor, quota, tags }) {
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
     this.#presence = presence
+    this.#protection = protection
+    this.#evictor = evictor
+    this.#quota = quota
+    this.#tags = tags
   }
 
   /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
   get isClean () { return this.#active === 0 && !this.#hasLeftovers }
 
   /**
-   * @param {Source} source @param {ProgressOptions} options  see `BlobStore.put`
+   * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
    * @param {{ cid?: CID, alias?: Uint8Array }} [name]  what names it: a BLAKE3 CID, which is compared; or the multihash of
    *   another function, which was
    */
-  put (source, { signal, onProgress }, { cid, alias } = {}) {
+  put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias } = {}) {
     return this.#whileActive(async () => {
+      assertFormat(format)
+      if (tag instanceof TempTag) tag.assertOf(this.#protection)
+      else if (tag !== undefined) assertName('tag', tag)
       const id = await this.#databases.newId()
       const blob = new IncomingBlob(this.#databases, id)
+      let release = () => {}
       try {
-        for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
+        for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) {
+          await blob.write(piece)
+          if (blob.size > this.#quota.limit) throw full(blob.size, this.#quota.limit)
+        }
         const root = blob.root()
         if (cid !== undefined && !equals(cid.multihash.digest, root)) throw mismatch(cid)
-        return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { signal, alias }))
+        release = this.#protection.use(root)
+        if (tag instanceof TempTag) tag.add(root, { format })
+        const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
+        const room = await this.#evictor.reserve(root, present => blob.size - lenOf(present, blob.size))
+        try {
+          return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, signal }))
+        } finally {
+          room.release()
+        }
       } catch (error) {
         await this.#discard(id, blob)
         throw error
+      } finally {
+        release()
       }
     })
   }
@@ -85,8 +121,19 @@ export class BlobWriter {
       let result = { received: 0, complete: false }
       /** @param {boolean} isLast */
       const keep = async isLast => {
-        const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, isLast))
-        result = { received: result.received + len, complete }
+        const room = await this.#evictor.reserve(root, present => received.lenBeyond(present))
+        try {
+          const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, isLast))
+          room.fill(len)
+          result = { received: result.received + len, complete }
+        } finally {
+          room.release()
+        }
+      }
+      const release = this.#protection.use(root)
+      const end = () => {
+        release()
+        return incoming.close()
       }
       try {
         for await (const piece of toPieces(source, { signal })) {
@@ -99,10 +146,10 @@ export class BlobWriter {
       } catch (error) {
         // What failed says nothing against what came before: that is kept, and then the failure is told.
         if (verifier.error === undefined) flush(verifier)
-        await keep(true).finally(() => incoming.close())
+        await keep(true).finally(end)
         throw error
       }
-      await keep(true).finally(() => incoming.close())
+      await keep(true).finally(end)
       return result
     })
   }
@@ -110,12 +157,15 @@ export class BlobWriter {
   /**
    * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob @param {{ signal?: AbortSignal, alias?: Uint8Array }} options
+   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
+   * @param {{ room: Room, tagging?: Tag, alias?: Uint8Array, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
    */
-  async #adopt (id, root, blob, { signal, alias }) {
+  async #adopt (id, root, blob, { room, tagging, alias, signal }) {
     const { isThere, record: before } = await this.#catalog.look(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
     if (before?.complete) {
+      if (tagging !== undefined) await this.#tags.set(tagging)
+      this.#protection.arrived(root)
       await this.#discard(id, blob)
       await this.#catalog.addName(root, before, alias)
       this.#catalog.touch(root)
@@ -127,7 +177,12 @@ export class BlobWriter {
     // What was being received, or had been damaged, may have been wanted under its own name.
     const isNameless = alias !== undefined && !isThere
     const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
-    await this.#catalog.write(root, record, { sync: true, replaces: before, alias })
+    const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
+    /** @param {Operation[]} [also] */
+    const write = also => this.#catalog.write(root, record, { sync: true, replaces: before, alias, also })
+    await (tagging === undefined ? write() : this.#tags.set(tagging, write))
+    room.fill(record.size - lenBefore)
+    this.#protection.arrived(root)
     this.#catalog.touch(root)
     this.#presence.forget(root)
     return result
@@ -169,6 +224,7 @@ export class BlobWriter {
     const after = { ...record, ...believedSize(record, verifier, present, fresh) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     await this.#catalog.write(root, after, { sync: isLast })
+    this.#protection.arrived(root)
     this.#catalog.touch(root)
     if (after.complete) this.#presence.forget(root)
     else this.#presence.remember(root, now)

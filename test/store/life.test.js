@@ -198,7 +198,15 @@ describe('store: life', () => {
         delete: () => store.delete(root),
         slice: () => collect(store.slice(root)),
         receive: () => store.receive(root, sliceOf(bytes)),
-        missing: () => store.missing(root)
+        missing: () => store.missing(root),
+        'tags.set': () => store.tags.set('a', root),
+        'tags.get': () => store.tags.get('a'),
+        'tags.delete': () => store.tags.delete('a'),
+        'tags.rename': () => store.tags.rename('a', 'b'),
+        'tags.list': () => collect(store.tags.list()),
+        tempTag: () => store.tempTag(),
+        gc: () => store.gc(),
+        compact: () => store.compact()
       }
       for (const [name, call] of Object.entries(calls)) expect(await errorOf(call), name).to.include({ code: 'STORE_CLOSED' })
       await store.close() // may be said twice

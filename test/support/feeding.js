@@ -79,6 +79,13 @@ export async function collect (parts) {
   return concat(out)
 }
 
+/** What an async iterable gives, as an array. */
+export async function listed (items) {
+  const out = []
+  for await (const item of items) out.push(item)
+  return out
+}
+
 /** What a function or promise throws, or undefined. */
 export async function errorOf (action) {
   try {

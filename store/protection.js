@@ -1,0 +1,103 @@
+// What must not be swept although no tag names it: what is being read or written, and what a temporary tag names.
+
+import { parseRoot } from '../lib/cid.js'
+import { nameOf } from './catalog.js'
+import { target } from './tag-index.js'
+
+/** @import { BlobName } from './blobs.js' */
+/** @import { Marks } from './marks.js' */
+/** @import { TagFormat } from './keys.js' */
+
+export class Protection {
+  /** How often each blob is held, by its hash as hexadecimal digits. */
+  #uses = /** @type {Map<string, number>} */ (new Map())
+  #tags = { raw: /** @type {Map<string, number>} */ (new Map()), hashseq: /** @type {Map<string, number>} */ (new Map()) }
+  #marks = /** @type {Set<Marks>} */ (new Set())
+
+  /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} lets it go */
+  use (root) { return count(this.#uses, nameOf(root)) }
+
+  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
+  tag (root, format) {
+    this.keep(root, format)
+    return count(this.#tags[format], nameOf(root))
+  }
+
+  /** Is there a temporary tag? @param {string} name  of a blob, in memory */
+  isTagged (name) { return this.#tags.raw.has(name) || this.#tags.hashseq.has(name) }
+
+  /** @param {string} name  of a blob, in memory */
+  isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
+
+  /** What temporary tags name as sequences of hashes. */
+  get sequences () { return [...this.#tags.hashseq.keys()].map(parseRoot) }
+
+  /**
+   * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been protected since then must
+   * not be swept by them either.
+   *
+   * @param {Marks} marks @returns {() => void} ends it
+   */
+  watch (marks) {
+    this.#marks.add(marks)
+    return () => { this.#marks.delete(marks) }
+  }
+
+  /** A blob is about to be tagged. @param {Uint8Array} root @param {TagFormat} format */
+  keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
+
+  /** A blob has been put, or more of it received. @param {Uint8Array} root */
+  arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
+}
+
+/** Protects blobs as long as the process lives and it is not released. */
+export class TempTag {
+  #protection
+  #releases = /** @type {(() => void)[]} */ ([])
+  #isReleased = false
+
+  /** @param {Protection} protection */
+  constructor (protection) {
+    this.#protection = protection
+  }
+
+  /**
+   * Protects one more blob, whether it is here already or not.
+   *
+   * @param {BlobName} cid
+   * @param {{ format?: TagFormat }} [options]  as for `tags.set`
+   */
+  add (cid, options) {
+    const { root, format } = target(cid, options)
+    this.assertOf(this.#protection)
+    this.#releases.push(this.#protection.tag(root, format))
+  }
+
+  /** Can it protect blobs of this store? @param {Protection} protection */
+  assertOf (protection) {
+    if (this.#protection !== protection) throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
+    if (this.#isReleased) throw new TypeError('"tag" expected a temporary tag, got one that was released')
+  }
+
+  /** Ends the protection. May be said twice. */
+  release () {
+    this.#isReleased = true
+    for (const release of this.#releases.splice(0)) release()
+  }
+
+  [Symbol.dispose] () { this.release() }
+  async [Symbol.asyncDispose] () { this.release() }
+}
+
+/** @param {Map<string, number>} counts @param {string} name @returns {() => void} takes it back, once */
+function count (counts, name) {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+  let isCounted = true
+  return () => {
+    if (!isCounted) return
+    isCounted = false
+    const left = /** @type {number} */ (counts.get(name)) - 1
+    if (left > 0) counts.set(name, left)
+    else counts.delete(name)
+  }
+}
