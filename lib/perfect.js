@@ -1,15 +1,13 @@
 // Perfect subtrees that are wanted whole: their encoding has the same shape wherever it stands, so it can be hashed as a blob is,
 // all chunks first and then level by level, and compared with the pairs that were sent. No walk: the places follow from the leaf's index.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from './constants.js'
-import { TABLE, u32 } from './arena.js'
+import { CHUNK_LEN, PAIR_LEN } from './constants.js'
+import { OUT, PAIR_TABLE, TABLE, u32 } from './arena.js'
 import { PAIRS_BEFORE, firstOfHeight } from './tree.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { Step } from './types.js' */
-
-const PAIR_WORDS = PAIR_LEN / 4
 
 /** @typedef {{ start: number, len: number, leafLen: number }} Subtree  where in the blob, its bytes, the bytes of each leaf; all powers of two */
 
@@ -88,13 +86,12 @@ export function hashEncoded ({ start, len, leafLen }, at, flags) {
   }
   hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   const top = reduce(chunks, flags, 1)
-  for (let level = 0; level < depth; level++) {
-    const { at: cvs } = cvsOf(top - depth + level)
-    for (let leaf = 0; leaf < leaves; leaf += 2 ** (level + 1)) {
-      const sent = at + leafAt(leaf, depth, leafLen) - (level + 1) * PAIR_LEN
-      if (!isEqual((cvs + HASH_LEN * (leaf >> level)) / 4, sent / 4)) return undefined
-    }
+  // The pairs of all levels stand one behind the other, those of a level as its leaves do.
+  entry = PAIR_TABLE / 4
+  for (let height = 1; height <= depth; height++) {
+    for (let leaf = 0; leaf < leaves; leaf += 1 << height) u32[entry++] = at + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
   }
+  if (leaves > 1 && !areSame(PAIR_TABLE, leaves - 1, cvsOf(top - depth).at)) return undefined
   return cvsOf(top).at
 }
 
@@ -153,8 +150,8 @@ const leafAt = (leaf, depth, leafLen) => leaf * leafLen + PAIR_LEN * (PAIRS_BEFO
 /** Parents whose first leaf this is. @param {number} leaf @param {number} depth */
 const levelsStartingAt = (leaf, depth) => leaf === 0 ? depth : Math.min(depth, 31 - Math.clz32(leaf & -leaf))
 
-/** Two pairs in the arena. @param {number} a words @param {number} b words */
-function isEqual (a, b) {
-  for (let i = 0; i < PAIR_WORDS; i++) if (u32[a + i] !== u32[b + i]) return false
-  return true
+/** Are pairs those that the table names? @param {number} table @param {number} count @param {number} at */
+function areSame (table, count, at) {
+  kernel.compare(table, count, PAIR_LEN, at)
+  return (u32[OUT / 4] | u32[OUT / 4 + 1] | u32[OUT / 4 + 2] | u32[OUT / 4 + 3]) === 0
 }

@@ -18,7 +18,8 @@ const undecided = {
   compressBlock: (...args) => forFew().compressBlock(...args),
   reduce: (...args) => choose().reduce(...args),
   gather: (...args) => choose().gather(...args),
-  scatter: (...args) => choose().scatter(...args)
+  scatter: (...args) => choose().scatter(...args),
+  compare: (...args) => choose().compare(...args)
 }
 
 /** The kernel of this thread. */

@@ -2,7 +2,7 @@
 // The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../constants.js'
-import { BLOCK, CVS, CVS_TABLE, KEY, u8 } from '../arena.js'
+import { BLOCK, CVS, CVS_TABLE, KEY, OUT, u8 } from '../arena.js'
 
 /** @import { Kernel } from '../types.js' */
 
@@ -254,5 +254,15 @@ function scatter (input, count, len, table) {
   for (let i = 0; i < count; i++, input += len) u8.copyWithin(words[(table >> 2) + i], input, input + len)
 }
 
+/** @type {Kernel['compare']} */
+function compare (table, count, len, at) {
+  let difference = 0
+  for (let i = 0, word = at >> 2; i < count; i++) {
+    const other = words[(table >> 2) + i] >> 2
+    for (let n = 0; n < len >> 2; n++) difference |= words[word++] ^ words[other + n]
+  }
+  words.fill(difference, OUT >> 2, (OUT >> 2) + 4)
+}
+
 /** @type {Kernel} */
-export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather, scatter }
+export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather, scatter, compare }

@@ -1,6 +1,6 @@
 // The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
 // `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window,
-// `gather` and `scatter` copy.
+// `gather` and `scatter` copy, and `compare` compares.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE } from '../constants.js'
@@ -366,6 +366,26 @@ const scatter = () => func('scatter', 4, ([input, count, len, table], local) => 
   ], i32.gtS(count.get, i32.const(0)))
 })
 
+const compare = () => func('compare', 4, ([table, count, len, at], local) => {
+  const other = local('i32')
+  const end = local('i32')
+  const difference = local('v128')
+  return [
+    loopWhile([
+      other.set(i32.load(table.get)),
+      end.set(i32.add(at.get, len.get)),
+      loopWhile([
+        [0, 16, 32, 48].map(part => difference.set(v128.or(difference.get, v128.xor(v128.load(at.get, part), v128.load(other.get, part))))),
+        other.set(i32.add(other.get, i32.const(BLOCK_LEN))),
+        at.set(i32.add(at.get, i32.const(BLOCK_LEN)))
+      ], i32.ltS(at.get, end.get)),
+      table.set(i32.add(table.get, i32.const(4))),
+      count.set(i32.sub(count.get, i32.const(1)))
+    ], i32.gtS(count.get, i32.const(0))),
+    v128.store(i32.const(OUT), difference.get)
+  ]
+})
+
 /**
  * Assembles and compiles the kernel.
  *
@@ -375,7 +395,7 @@ const scatter = () => func('scatter', 4, ([input, count, len, table], local) => 
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather(), scatter()])
+  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather(), scatter(), compare()])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }

@@ -1,7 +1,7 @@
 // The two kernels against each other, call by call, on an arena full of rubbish.
 import { expect } from 'chai'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../lib/constants.js'
-import { CVS, INPUT, INPUT_LEN, STAGE, TABLE, u32, u8 } from '../../lib/arena.js'
+import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, u32, u8 } from '../../lib/arena.js'
 import { enter, keyedMode } from '../../lib/mode.js'
 import { kernel } from '../../lib/kernel/index.js'
 import { hex } from '../support/bytes.js'
@@ -65,6 +65,32 @@ describe('gather and scatter', () => {
       for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = STAGE + placeOf(i)
       expect(moved(count, len, () => kernel.scatter(INPUT, count, len, TABLE),
         (i, bytes, wanted) => wanted.set(bytes.subarray(i * len, (i + 1) * len), placeOf(i)))).not.to.include(false)
+    })
+  }
+})
+
+describe('compare', () => {
+  for (const [count, len] of [[1, 64], [2, 64], [127, 64], [3, 1024]]) {
+    it(`finds any difference among ${count} times ${len} bytes, and none where there is none`, () => {
+      const found = onEachKernel(() => {
+        pointTo(count, len)
+        const bytes = noise(INPUT_LEN, 7)
+        u8.set(bytes, INPUT)
+        kernel.gather(TABLE, count, len, STAGE)
+        const isSame = () => {
+          kernel.compare(TABLE, count, len, STAGE)
+          return u8.subarray(OUT, OUT + 16).every(byte => byte === 0)
+        }
+        const before = isSame()
+        const missed = []
+        for (let bit = 0; bit < 8 * count * len; bit += 509) {
+          u8[STAGE + (bit >> 3)] ^= 1 << (bit & 7)
+          if (isSame()) missed.push(bit)
+          u8[STAGE + (bit >> 3)] ^= 1 << (bit & 7)
+        }
+        return { before, missed, after: isSame() }
+      })
+      for (const result of found) expect(result).to.deep.equal({ before: true, missed: [], after: true })
     })
   }
 })
