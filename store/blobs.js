@@ -1,6 +1,6 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
-import { assertInteger, concat } from '../lib/bytes.js'
+import { assertInteger } from '../lib/bytes.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 import { BlobReader } from './reader.js'
@@ -16,10 +16,12 @@ import { Protection, TempTag } from './protection.js'
 import { Quota } from './quota.js'
 import { TagIndex } from './tag-index.js'
 import { Tags } from './tags.js'
+import { getMany, putMany } from './many.js'
 import { notFound, tagged } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './keys.js' */
+/** @import { GetResult } from './many.js' */
 /** @import { Database, DatabasePair } from './databases.js' */
 /** @import { GcOptions } from './collector.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
@@ -145,6 +147,29 @@ export class BlobStore {
   }
 
   /**
+   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones as by `put`.
+   *
+   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; copied
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<{ cid: CID, size: number, isNew: boolean }>} one for each, in the same order, when it is kept. When something
+   *   fails, what came before has been kept
+   */
+  putMany (blobs, options = {}) {
+    return putMany({ ...this.#parts, writer: this.#writer }, blobs, options)
+  }
+
+  /**
+   * Many blobs, each in one piece of memory and verified. Small ones are read in batches.
+   *
+   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what `bytes` would throw
+   */
+  getMany (cids, options = {}) {
+    return getMany({ ...this.#parts, reader: this.#reader }, cids, options)
+  }
+
+  /**
    * The bytes of a blob, piece by piece, each verified before it is given.
    *
    * @param {BlobName} cid
@@ -163,10 +188,8 @@ export class BlobStore {
    * @param {GetOptions} [range]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    */
-  async bytes (cid, range) {
-    const pieces = []
-    for await (const piece of this.get(cid, range)) pieces.push(piece)
-    return concat(pieces)
+  bytes (cid, range) {
+    return this.#reader.bytes(cid, range)
   }
 
   /**

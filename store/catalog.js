@@ -25,7 +25,7 @@ const DAMAGED = new Uint8Array(0)
 export const nameOf = root => toString(root, 'base16')
 
 /** The empty blob is always here, and never stored. */
-const EMPTY_NAME = nameOf(hash(new Uint8Array(0)))
+const EMPTY_ROOT = hash(new Uint8Array(0))
 /** @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
@@ -61,9 +61,15 @@ export class Catalog {
 
   /** For who writes: a damaged record may be replaced. @param {Uint8Array} root @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} */
   async look (root) {
-    if (nameOf(root) === EMPTY_NAME) return { isThere: true, record: EMPTY_RECORD }
-    const stored = await readable(this.#databases.index.get(blobKey(root), VIEWS), DAMAGED)
-    return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
+    return found(root, await readable(this.#databases.indexed(blobKey(root)), DAMAGED))
+  }
+
+  /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
+  async lookMany (roots) {
+    const keys = roots.map(blobKey)
+    const stored = await readable(this.#databases.index.getMany(keys, VIEWS))
+    if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
+    return roots.map((root, i) => found(root, stored[i]))
   }
 
   /** Which of these blobs may be here, in whole, in part or damaged? @param {Uint8Array[]} roots */
@@ -117,6 +123,13 @@ export class Catalog {
     const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...doom(replaces), ...also])
     await this.#deleteData(replaces)
+  }
+
+  /** The same for several, with `sync`. @param {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord }[]} blobs */
+  async writeMany (blobs) {
+    await this.#batch(true, blobs.flatMap(({ root, record, replaces }) =>
+      [{ type: /** @type {const} */ ('put'), key: blobKey(root), value: packRecord(root, record) }, ...doom(replaces)]))
+    for (const { replaces } of blobs) await this.#deleteData(replaces)
   }
 
   /**
@@ -201,7 +214,7 @@ export class Catalog {
 
   /** Notes that a blob is used now. @param {Uint8Array} root */
   touch (root) {
-    if (nameOf(root) === EMPTY_NAME) return
+    if (isEmpty(root)) return
     this.#used.set(nameOf(root), Date.now())
     if (this.#used.size >= USED_BATCH) this.flush().catch(() => {}) // a time lost: the blob is used again some day
   }
@@ -235,3 +248,12 @@ export class Catalog {
 
 /** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
 const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: packDoomed(record.id) }]
+
+/** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
+function found (root, stored) {
+  if (isEmpty(root)) return { isThere: true, record: EMPTY_RECORD }
+  return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
+}
+
+/** @param {Uint8Array} root */
+const isEmpty = root => equals(root, EMPTY_ROOT)

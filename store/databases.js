@@ -80,11 +80,27 @@ export class Databases {
   /** Does a resolved write survive a power cut? */
   get isSync () { return this.#sync }
 
+  /**
+   * A value of the index. Small and mostly in memory, it is read without going through a thread where the database can do that: a thread takes
+   * longer to answer than a small read takes.
+   *
+   * @param {Uint8Array} key
+   * @returns {Promise<Uint8Array | undefined>}
+   */
+  async indexed (key) {
+    const { getSync } = /** @type {any} */ (this.index.supports)
+    return getSync ? this.index.getSync(key, VIEWS) : this.index.get(key, VIEWS)
+  }
+
   /** An id that no blob has or had. */
-  async newId () {
-    const id = this.#nextId++
-    if (id >= this.#promisedId) {
-      this.#promisedId = id + ID_BLOCK
+  newId () { return this.newIds(1) }
+
+  /** As many as that, one after the other. @param {number} count @returns {Promise<number>} the first */
+  async newIds (count) {
+    const id = this.#nextId
+    this.#nextId += count
+    if (this.#nextId > this.#promisedId) {
+      this.#promisedId = this.#nextId + ID_BLOCK
       this.#promise = this.#writeState(false).catch(error => {
         this.#promisedId = id // the next one tries again
         throw error

@@ -83,10 +83,17 @@ export class IncomingBlob {
     const { data, files, isSync, syncOptions } = this.#databases
     await this.#file?.end()
     await Promise.all([
-      data.batch([...this.#puts, ...this.#pages.take()], syncOptions),
+      data.batch(this.takePuts(), syncOptions),
       ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
     ])
     await this.#closeFile()
+  }
+
+  /** Batch operations for what is left; the blob forgets them. @returns {Put[]} */
+  takePuts () {
+    const puts = [...this.#puts, ...this.#pages.take()]
+    this.#puts = []
+    return puts
   }
 
   /** Waits until nothing is being written any more, whether it worked or not. */

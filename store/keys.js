@@ -55,19 +55,24 @@ const MAX_BAND = 6
 
 /** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
 function pack (...parts) {
-  const bytes = new Uint8Array(parts.reduce((/** @type {number} */ len, part) => len + (typeof part === 'number' ? 1 : 'u64' in part ? 8 : part.length), 0))
-  const view = new DataView(bytes.buffer)
+  let len = 0
+  for (const part of parts) len += typeof part === 'number' ? 1 : part instanceof Uint8Array ? part.length : 8
+  const bytes = new Uint8Array(len)
   let at = 0
   for (const part of parts) {
     if (typeof part === 'number') bytes[at++] = part
-    else if ('u64' in part) at = (view.setBigUint64(at, BigInt(part.u64)), at + 8)
-    else at = (bytes.set(part, at), at + part.length)
+    else if (part instanceof Uint8Array) at = (bytes.set(part, at), at + part.length)
+    else for (let by = 2 ** 56; by >= 1; by /= 256) bytes[at++] = Math.floor(part.u64 / by) % 256
   }
   return bytes
 }
 
-/** @param {Uint8Array} bytes @param {number} at */
-const u64At = (bytes, at) => Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at))
+/** Beyond 2^53 about: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
+function u64At (bytes, at) {
+  let value = 0
+  for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]
+  return value
+}
 
 export const stateKey = pack(STATE)
 /** @param {Uint8Array} hash */
@@ -184,7 +189,7 @@ export function unpackRecord (root, bytes) {
 }
 
 /** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */
-const checkOf = (name, bytes) => hash(pack(name, bytes), CHECK_LEN)
+const checkOf = (name, bytes) => hash(pack(name, bytes)).subarray(0, CHECK_LEN)
 
 /**
  * The state of the store begins with its layout and ends with a checksum, in this and every later layout.

@@ -11,14 +11,24 @@ export class Locks {
    * @param {() => Promise<T>} work
    * @returns {Promise<T>}
    */
-  async run (name, work) {
-    const before = this.#tails.get(name)
-    const mine = (before ?? Promise.resolve()).then(work, work)
-    this.#tails.set(name, mine)
+  run (name, work) { return this.runAll([name], work) }
+
+  /**
+   * The same for several names at once. All are asked for at the same moment, so nobody waits for somebody who waits for him.
+   *
+   * @template T
+   * @param {string[]} names
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async runAll (names, work) {
+    const before = names.map(name => this.#tails.get(name)).filter(tail => tail !== undefined)
+    const mine = Promise.allSettled(before).then(work)
+    for (const name of names) this.#tails.set(name, mine)
     try {
       return await mine
     } finally {
-      if (this.#tails.get(name) === mine) this.#tails.delete(name)
+      for (const name of names) if (this.#tails.get(name) === mine) this.#tails.delete(name)
     }
   }
 }

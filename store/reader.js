@@ -3,7 +3,7 @@
 import { BaoError } from '../lib/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { assertInteger } from '../lib/bytes.js'
+import { assertInteger, concat } from '../lib/bytes.js'
 import { parseRoot } from '../lib/cid.js'
 import { encodeSlice } from '../encoder/slice.js'
 import { StoredView } from './view.js'
@@ -52,6 +52,14 @@ export class BlobReader {
     const range = { start, end: Math.min(stop, record.size) }
     if (range.start >= range.end) return
     yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify ? verified(view, range, signal) : unverified(view, range, signal))
+  }
+
+  /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
+  async bytes (cid, range) {
+    const pieces = []
+    for await (const piece of this.get(cid, range)) pieces.push(piece)
+    // A little of a piece would keep all of its memory.
+    return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
   }
 
   /**

@@ -72,7 +72,7 @@ export class BlobWriter {
    *   another function, which was
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias } = {}) {
-    return this.#whileActive(async () => {
+    return this.whileActive(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
@@ -109,7 +109,7 @@ export class BlobWriter {
    * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress } = {}) {
-    return this.#whileActive(async () => {
+    return this.whileActive(async () => {
       const root = parseRoot(cid)
       const received = new Received()
       /** @type {SliceVerifier} */
@@ -183,7 +183,6 @@ export class BlobWriter {
     await (tagging === undefined ? write() : this.#tags.set(tagging, write))
     room.fill(record.size - lenBefore)
     this.#protection.arrived(root)
-    this.#catalog.touch(root)
     this.#presence.forget(root)
     return result
   }
@@ -191,7 +190,11 @@ export class BlobWriter {
   /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
-    if (!blob.isWritten) return
+    if (blob.isWritten) await this.discard(id)
+  }
+
+  /** Deletes what was written under an id that has no record. @param {number} id */
+  async discard (id) {
     try {
       await this.#databases.deleteData(id)
     } catch {
@@ -241,8 +244,8 @@ export class BlobWriter {
     return record
   }
 
-  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async #whileActive (work) {
+  /** For what must not be taken for leftovers. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  async whileActive (work) {
     this.#active++
     try {
       return await work()

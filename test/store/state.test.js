@@ -189,7 +189,7 @@ describe('store: its state', () => {
 
     it('a record, it is one that is damaged', async () => {
       const key = blobKey(hash(first))
-      const { store } = await spoilt('index', 'get', ([asked]) => same(asked, key))
+      const { store } = await spoilt('index', 'getSync', ([asked]) => same(asked, key))
       expect(await errorOf(store.bytes(hash(first)))).to.include({ code: 'STORE_CORRUPT' })
       await store.put(first)
       await store.close()

@@ -1,0 +1,237 @@
+// Many small blobs in few batches: two writes to the disk keep a thousand of them, and two reads give them back.
+
+import { BaoError } from '../lib/errors.js'
+import { describe } from '../lib/bytes.js'
+import { hash } from '../lib/hasher.js'
+import { parseRoot, toCid } from '../lib/cid.js'
+import { FILE_FROM, IncomingBlob } from './incoming.js'
+import { CELL_LEN } from './extents.js'
+import { GROUP_LEN } from './pages.js'
+import { areEqual } from './trusted.js'
+import { extentKey } from './keys.js'
+import { nameOf } from './catalog.js'
+import { readable } from './faults.js'
+import { VIEWS } from './databases.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, StoreParts } from './blobs.js' */
+/** @import { BlobReader } from './reader.js' */
+/** @import { BlobRecord } from './keys.js' */
+/** @import { BlobWriter } from './writer.js' */
+/** @import { Operation } from './catalog.js' */
+/** @import { Source } from '../lib/types.js' */
+
+/** What one batch has at most. */
+const BATCH_COUNT = 1024
+const BATCH_LEN = 1 << 22
+/** Blobs that are looked up together: all of them may be as long as a cell. */
+const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
+
+/** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
+/** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
+/** @typedef {{ cid: CID, bytes: Uint8Array<ArrayBuffer>, error?: undefined } | { cid: CID, bytes?: undefined, error: BaoError }} GetResult */
+
+/**
+ * See `BlobStore.putMany`. While one batch is being written the next is gathered.
+ *
+ * @param {StoreParts & { writer: BlobWriter }} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<PutResult>}
+ */
+export async function * putMany (store, blobs, { signal }) {
+  let writing = /** @type {Promise<PutResult[]>} */ (Promise.resolve([]))
+  /** @param {() => Promise<PutResult[]>} next */
+  const after = next => {
+    const before = writing
+    writing = next()
+    writing.catch(() => {}) // whoever awaits it is told
+    return before
+  }
+  for await (const batch of batchesOf(blobs, signal)) {
+    if ('failure' in batch) {
+      yield * await writing // what came before has been kept
+      throw batch.failure
+    }
+    yield * await after(() => store.life.run(() => 'source' in batch ? putOne(store, batch, signal) : keep(store, batch.small)))
+  }
+  yield * await writing
+}
+
+/** @param {StoreParts & { writer: BlobWriter }} store @param {{ source: Source }} blob @param {AbortSignal} [signal] */
+const putOne = async ({ writer }, { source }, signal) => [await writer.put(source, { signal })]
+
+/**
+ * Small blobs by the batch, copied; others as they are; and at last what ended it, if it was a failure.
+ *
+ * @param {Many<Source>} blobs @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<{ small: Uint8Array[] } | { source: Source } | { failure: unknown }>}
+ */
+async function * batchesOf (blobs, signal) {
+  if (typeof blobs !== 'object' || blobs === null || !(Symbol.asyncIterator in blobs || Symbol.iterator in blobs) || blobs instanceof Uint8Array) {
+    throw new TypeError(`"blobs" expected an iterable of sources, got ${describe(blobs)}`)
+  }
+  let batch = /** @type {Uint8Array[]} */ ([])
+  let len = 0
+  const taken = () => {
+    const small = batch
+    batch = []
+    len = 0
+    return { small }
+  }
+  try {
+    for await (const source of blobs) {
+      signal?.throwIfAborted()
+      if (source instanceof Uint8Array && source.length <= FILE_FROM) {
+        batch.push(new Uint8Array(source))
+        len += source.length
+        if (batch.length === BATCH_COUNT || len >= BATCH_LEN) yield taken()
+      } else {
+        if (batch.length > 0) yield taken()
+        yield { source }
+      }
+    }
+  } catch (failure) {
+    if (batch.length > 0) yield taken()
+    yield { failure }
+    return
+  }
+  if (batch.length > 0) yield taken()
+}
+
+/** @typedef {{ id: number, root: Uint8Array, name: string, size: number, puts: Operation[] }} SmallBlob */
+
+/** @param {StoreParts & { writer: BlobWriter }} store @param {Uint8Array[]} batch @returns {Promise<PutResult[]>} */
+async function keep (store, batch) {
+  const { databases, locks, protection, quota, writer } = store
+  // Under a quota each blob may be the one that there is no room for.
+  if (quota.isLimited) return (await Promise.all(batch.map(source => putOne(store, { source })))).flat()
+  return writer.whileActive(async () => {
+    const id = await databases.newIds(batch.length)
+    const blobs = /** @type {SmallBlob[]} */ ([])
+    for (const [i, bytes] of batch.entries()) blobs.push(await smallBlob(databases, id + i, bytes))
+    const releases = blobs.map(({ root }) => protection.use(root))
+    try {
+      return await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
+    } finally {
+      for (const release of releases) release()
+    }
+  })
+}
+
+/** Under the locks of all of them. @param {StoreParts & { writer: BlobWriter }} store @param {SmallBlob[]} blobs @returns {Promise<PutResult[]>} */
+async function keepBlobs (store, blobs) {
+  const { catalog, presence, protection } = store
+  const before = (await catalog.lookMany(blobs.map(({ root }) => root))).map(({ record }) => record)
+  const first = new Map(blobs.map(({ name }, i) => /** @type {const} */ ([name, i])).reverse())
+  const isNew = blobs.map(({ name }, i) => !before[i]?.complete && first.get(name) === i)
+  await write(store, blobs.map((blob, i) => ({ ...blob, replaces: before[i] })).filter((_, i) => isNew[i]))
+  for (const [i, { root }] of blobs.entries()) {
+    protection.arrived(root)
+    if (isNew[i]) presence.forget(root)
+    else await noteUse(catalog, root, before[i])
+  }
+  return blobs.map(({ root, size }, i) => ({ cid: toCid(root), size, isNew: isNew[i] }))
+}
+
+/**
+ * The data, and then the records that name it.
+ *
+ * @param {StoreParts & { writer: BlobWriter }} store @param {(SmallBlob & { replaces?: BlobRecord })[]} blobs
+ */
+async function write ({ databases, catalog, writer }, blobs) {
+  if (blobs.length === 0) return
+  const created = Date.now()
+  try {
+    await databases.data.batch(blobs.flatMap(({ puts }) => puts), databases.syncOptions)
+    await catalog.writeMany(blobs.map(({ id, root, size, replaces }) =>
+      ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created }, replaces })))
+  } catch (error) {
+    for (const { id } of blobs) await writer.discard(id)
+    throw error
+  }
+}
+
+/** It was here already, if not under its own name. @param {StoreParts['catalog']} catalog @param {Uint8Array} root @param {BlobRecord} [record] */
+async function noteUse (catalog, root, record) {
+  catalog.touch(root)
+  if (record?.complete) await catalog.addName(root, record)
+}
+
+/** @param {StoreParts['databases']} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
+async function smallBlob (databases, id, bytes) {
+  if (bytes.length <= GROUP_LEN) {
+    const root = hash(bytes)
+    return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0), value: bytes }] }
+  }
+  const blob = new IncomingBlob(databases, id)
+  await blob.write(bytes)
+  const root = blob.root()
+  return { id, root, name: nameOf(root), size: bytes.length, puts: blob.takePuts() }
+}
+
+/**
+ * See `BlobStore.getMany`. While the blobs of one lookup are in the caller's hands the next are being read.
+ *
+ * @param {StoreParts & { reader: BlobReader }} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<GetResult>}
+ */
+export async function * getMany (store, cids, { signal }) {
+  let reading = /** @type {Promise<Found[]>} */ (Promise.resolve([]))
+  /** @param {() => Promise<Found[]>} next */
+  const after = next => {
+    const before = reading
+    reading = next()
+    reading.catch(() => {}) // whoever awaits it is told
+    return before
+  }
+  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await after(() => store.life.run(() => look(store, roots))), signal)
+  yield * results(store, await reading, signal)
+}
+
+/** @typedef {{ root: Uint8Array, bytes?: Uint8Array }} Found */
+
+/** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} */
+async function * lookupsOf (cids, signal) {
+  let roots = []
+  for await (const cid of cids) {
+    signal?.throwIfAborted()
+    roots.push(parseRoot(cid))
+    if (roots.length < LOOKUP_COUNT) continue
+    yield roots
+    roots = []
+  }
+  if (roots.length > 0) yield roots
+}
+
+/** What stands in one extent. @param {StoreParts} store @param {Uint8Array[]} roots @returns {Promise<Found[]>} */
+async function look ({ databases: { data }, catalog }, roots) {
+  const looked = await catalog.lookMany(roots)
+  const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= CELL_LEN ? record : undefined)
+  const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0)])
+  const values = keys.length === 0 ? [] : await readable(data.getMany(keys, VIEWS)) ?? []
+  let next = 0
+  return roots.map((root, i) => ({ root, bytes: small[i] && values[next++] }))
+}
+
+/**
+ * What hashes to its name; of the rest, what a reader makes of it.
+ *
+ * @param {StoreParts & { reader: BlobReader }} store @param {Found[]} found @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<GetResult>}
+ */
+async function * results ({ catalog, reader }, found, signal) {
+  for (const { root, bytes } of found) {
+    signal?.throwIfAborted()
+    const cid = toCid(root)
+    if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
+      catalog.touch(root)
+      yield { cid, bytes: new Uint8Array(bytes) }
+      continue
+    }
+    try {
+      yield { cid, bytes: await reader.bytes(root, { signal }) }
+    } catch (error) {
+      if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
+      yield { cid, error }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+// Many blobs at once: in batches, in order, and none mixed up with another.
+import { expect } from 'chai'
+import { hash, toCid } from '../../lib/index.js'
+import { flipped, same } from '../support/bytes.js'
+import { collect, errorOf, stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { expectSlip } from '../support/slips.js'
+import { entriesOf, expectNoOrphans, forEachPlace, newStores, sliceOf } from '../support/stores.js'
+
+const MIB = 1 << 20
+const SIZES = [0, 1, 1024, 4096, 16_384, 16_385, 65_536, 65_537, 300_000, MIB, MIB + 1, 2 * MIB + 5]
+
+describe('store: many blobs', () => {
+  forEachPlace(newPlace => {
+    it('are put and got in their order, of any size', async () => {
+      const place = await newPlace()
+      let store = await place.open()
+      const blobs = [...SIZES, ...SIZES.slice(2)].map((size, i) => noise(size, 300 + i))
+      const put = await all(store.putMany(blobs))
+      expect(put.map(({ cid }) => cid.toString())).to.deep.equal(blobs.map(bytes => toCid(hash(bytes)).toString()))
+      expect(put.map(({ size }) => size)).to.deep.equal(blobs.map(({ length }) => length))
+      expect(put.map(({ isNew }) => isNew)).to.deep.equal(blobs.map(({ length }) => length > 0))
+      for (let life = 0; life < 2; life++) {
+        const got = await all(store.getMany(put.map(({ cid }) => cid).reverse()))
+        for (const [i, { cid, bytes }] of got.reverse().entries()) {
+          expect(cid.toString()).to.equal(put[i].cid.toString())
+          expect(same(bytes, blobs[i]), `blob ${i}`).to.equal(true)
+          expect(same(await collect(store.slice(cid)), sliceOf(blobs[i])), `slice of blob ${i}`).to.equal(true)
+        }
+        await store.close()
+        store = await place.open()
+      }
+      await store.close()
+      await expectNoOrphans(place)
+    })
+
+    it('may be any sources, as for one', async () => {
+      const store = await newPlace().then(place => place.open())
+      const blobs = [1, 2, 3, 4].map(i => noise(50_000 * i, 330 + i))
+      const sources = [blobs[0], new Blob([blobs[1]]), stream([blobs[2].subarray(0, 7), blobs[2].subarray(7)]), blobs[3]]
+      const put = await all(store.putMany(stream(sources)))
+      for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), blobs[i]), `source ${i}`).to.equal(true)
+    })
+
+    it('more than a batch, and each kind of twin', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const one = noise(20, 340)
+      const { cid: first } = await store.put(one)
+      const twin = noise(3000, 341)
+      const blobs = [one, twin, ...Array.from({ length: 3000 }, (_, i) => noise(10 + i % 50, 1000 + i)), twin, one]
+      const isNew = (await all(store.putMany(blobs))).map(({ isNew }) => isNew)
+      const names = blobs.map(bytes => toCid(hash(bytes)).toString())
+      expect(isNew).to.deep.equal(names.map((name, i) => name !== first.toString() && names.indexOf(name) === i))
+      const got = await all(store.getMany(names))
+      expect(got.every(({ bytes }, i) => same(bytes, blobs[i]))).to.equal(true)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  })
+
+  const newStore = newStores()
+
+  it('replace parts that were received', async () => {
+    const { store, place } = await newStore()
+    const bytes = noise(100_000, 350)
+    const range = { start: 0, end: 16_384 }
+    await store.receive(hash(bytes), sliceOf(bytes, range), range)
+    expect((await all(store.putMany([bytes])))[0].isNew).to.equal(true)
+    expect(await store.stat(hash(bytes))).to.include({ complete: true })
+    expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('copies what it is given, and gives what is the caller\'s to keep', async () => {
+    const { store } = await newStore()
+    const buffer = new Uint8Array(500)
+    const put = await all(store.putMany((function * () {
+      for (let i = 0; i < 10; i++) yield buffer.fill(i)
+      buffer.fill(99)
+    })()))
+    for await (const { bytes } of store.getMany(put.map(({ cid }) => cid))) bytes.fill(0xff)
+    for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), new Uint8Array(500).fill(i))).to.equal(true)
+  })
+
+  it('tells of each that is not here, or damaged, in its place', async () => {
+    const { store, data } = await newStore()
+    const [good, damaged, part, gone] = [200, 20_000, 100_000, 300].map((size, i) => noise(size, 360 + i))
+    await all(store.putMany([good, damaged]))
+    await store.receive(hash(part), sliceOf(part, { start: 0, end: 16_384 }), { start: 0, end: 16_384 })
+    const entry = (await entriesOf(data)).find(({ value }) => value.length === damaged.length)
+    await entry.put(flipped(entry.value, 5))
+    const got = await all(store.getMany([hash(gone), hash(good), hash(part), hash(damaged), hash(good)]))
+    expect(got.map(({ error }) => error?.code)).to.deep.equal(['STORE_NOT_FOUND', undefined, 'STORE_MISSING', 'STORE_CORRUPT', undefined])
+    expect(got[3].error).to.include({ start: 0, len: 16_384 })
+    expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
+  })
+
+  it('that came before their source failed are kept and told', async () => {
+    const { store, place } = await newStore()
+    const reason = new Error('no more')
+    const results = []
+    const error = await errorOf(async () => {
+      for await (const result of store.putMany((async function * () {
+        for (let i = 0; i < 1500; i++) yield noise(10, 400 + i)
+        throw reason
+      })())) results.push(result)
+    })
+    expect(error).to.equal(reason)
+    expect(results).to.have.length(1500)
+    for (const { cid } of results) expect(await store.has(cid)).to.equal(true)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('that cannot be written leave nothing', async () => {
+    for (const database of ['index', 'data']) {
+      const made = await newStore()
+      const { batch } = made[database]
+      const reason = new Error('the disk is full')
+      made[database].batch = () => Promise.reject(reason)
+      expect(await errorOf(all(made.store.putMany([noise(10), noise(20_000)])))).to.equal(reason)
+      made[database].batch = batch
+      expect(await entriesOf(made.data)).to.deep.equal([])
+      expect(await all(made.store.list())).to.deep.equal([])
+    }
+  })
+
+  it('ends when it is called off, and lets its source go', async () => {
+    const { store } = await newStore()
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    let isClosed = false
+    const source = (async function * () {
+      try {
+        for (let i = 0; ; i++) {
+          if (i === 1200) controller.abort(reason)
+          yield noise(10, 400 + i)
+        }
+      } finally {
+        isClosed = true
+      }
+    })()
+    expect(await errorOf(all(store.putMany(source, { signal: controller.signal })))).to.equal(reason)
+    expect(isClosed).to.equal(true)
+    expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
+  })
+
+  it('refuses what is no list, and closed stores', async () => {
+    const { store } = await newStore()
+    for (const bad of [undefined, 5, noise(10)]) await expectSlip('blobs', () => all(store.putMany(bad)))
+    await expectSlip('source', () => all(store.putMany([5])))
+    await store.close()
+    expect(await errorOf(all(store.putMany([noise(10)])))).to.include({ code: 'STORE_CLOSED' })
+    expect(await errorOf(all(store.getMany([hash(noise(10))])))).to.include({ code: 'STORE_CLOSED' })
+  })
+})
+
+/** @param {AsyncIterable<any>} items */
+async function all (items) {
+  const out = []
+  for await (const item of items) out.push(item)
+  return out
+}
