@@ -9,6 +9,8 @@ const SMALL = [0, 1, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 30
 const MIDDLE = [15_360, 16_383, 16_384, 16_385, 17_409, 20_000, 24_576, 31_744, 32_768, 32_769, 33_793, 40_000, 49_153, 65_536, 65_537]
 /** More than one window of 128 chunks, or nearly. */
 const LARGE = [130_048, 131_071, 131_072, 131_073, 140_000, 148_480, 196_609, 262_144, 263_169, 300_000, 400_001]
+/** More than a store keeps in its databases. */
+const HUGE = [1_048_577, 1_150_000, 1_500_000]
 const KEYS = [undefined, KEY, noise(32, 5)]
 const KEPT = 300
 
@@ -38,8 +40,9 @@ function blobOf (size, seed, keyIndex) {
   return blob
 }
 
-/** @param {Random} random @param {'small' | 'any'} [which] @returns {Blob} */
+/** @param {Random} random @param {'small' | 'any' | 'huge'} [which] @returns {Blob} */
 export function someBlob (random, which = 'any') {
+  if (which === 'huge') return blobOf(random.pick(HUGE), 1, 0)
   const sizes = which === 'small' || random.chance(0.6) ? SMALL : random.chance(0.8) ? MIDDLE : LARGE
   return blobOf(random.pick(sizes), random.between(1, 3), random.chance(0.75) ? 0 : random.between(1, 2))
 }

@@ -1,5 +1,8 @@
 // The store: what it makes of slices that lie, and of databases in which bits have flipped.
+import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
+import { newLocation, removeLocation } from '#runtime'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { packDoomed, packRecord, packState, packTime, doomedKey, hashOfKey, placeOfKey, unpackDoomed, unpackRecord, unpackState, unpackTime } from '../../../store/keys.js'
@@ -39,7 +42,33 @@ function newDatabases () {
     }
     return level
   }
-  return { count, where: { index: limited(new MemoryLevel(VIEWS)), data: limited(new MemoryLevel(VIEWS)) } }
+  const where = { index: limited(new MemoryLevel(VIEWS)), data: limited(new MemoryLevel(VIEWS)) }
+  return { count, where, levels: () => where, async spoilFile () {}, async remove () {} }
+}
+
+/** The same on a disk: there, large blobs are in files of their own. */
+async function newDirectory () {
+  const where = await newLocation()
+  return {
+    count: { steps: 0 },
+    where,
+    levels: () => ({ index: new Level(`${where}/index`, VIEWS), data: new Level(`${where}/data`, VIEWS) }),
+    /** @param {Random} random */
+    async spoilFile (random) {
+      const names = await readdir(`${where}/blobs`).catch(() => [])
+      if (names.length === 0) return
+      const path = `${where}/blobs/${random.pick(names)}`
+      const bytes = new Uint8Array(await readFile(path))
+      await random.pick([
+        () => writeFile(path, oneFlipped(random, bytes)),
+        () => truncate(path, random.below(bytes.length + 1)),
+        () => writeFile(path, concat([bytes, random.bytes(100)])),
+        () => rm(path),
+        () => writeFile(`${where}/blobs/${random.below(10)}`, random.bytes(50))
+      ])()
+    },
+    remove: () => removeLocation(where)
+  }
 }
 
 /** Plain blobs of up to some groups: the store keeps no others. @param {Random} random */
@@ -155,8 +184,17 @@ const CODES = ['STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSI
 
 /** @param {Random} random */
 async function damage (random) {
-  const { where, count } = newDatabases()
-  const blobs = [someStored(random), someStored(random)]
+  const isOnDisk = random.chance(0.08)
+  const place = isOnDisk ? await newDirectory() : newDatabases()
+  try {
+    await damaged(random, place, [isOnDisk ? someBlob(random, 'huge') : someStored(random), someStored(random)])
+  } finally {
+    await place.remove()
+  }
+}
+
+/** @param {Random} random @param {Awaited<ReturnType<newDirectory>>} place @param {import('../cases.js').Blob[]} blobs */
+async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   let store = await BlobStore.open(where)
   for (const { bytes, root, tree } of blobs) {
     const boundaries = random.chance(0.5) ? [0] : someBoundaries(random, bytes.length)
@@ -167,16 +205,18 @@ async function damage (random) {
   await store.close()
 
   const done = []
-  for (const level of Object.values(where)) await level.open()
+  const databases = levels()
+  for (const level of Object.values(databases)) await level.open()
   for (let times = random.between(1, 3); times > 0; times--) {
     const name = random.chance(0.5) ? 'index' : 'data'
-    const entries = (await where[name].iterator(VIEWS).all()).map(([key, value]) => ({ key: new Uint8Array(key), value: new Uint8Array(value) }))
+    const entries = (await databases[name].iterator(VIEWS).all()).map(([key, value]) => ({ key: new Uint8Array(key), value: new Uint8Array(value) }))
     if (entries.length === 0) continue
     const how = random.pick(Object.keys(DAMAGE))
-    await DAMAGE[how](random, where[name], random.pick(entries), random.pick(entries))
+    await DAMAGE[how](random, databases[name], random.pick(entries), random.pick(entries))
     done.push(`${name} ${how}`)
   }
-  for (const level of Object.values(where)) await level.close()
+  for (const level of Object.values(databases)) await level.close()
+  if (random.chance(0.8)) await spoilFile(random)
 
   const what = `${blobs.map(({ bytes }) => bytes.length)} bytes, ${done}`
   const tolerated = async (act, run) => {
