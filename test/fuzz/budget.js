@@ -44,8 +44,8 @@ export async function counted (name, run) {
   }
 }
 
-/** What hashing may cost: so often each byte that came, and something for a window. */
-const TIMES_HASHED = 3
+/** What hashing may cost: so often each byte that came (the second time to name a fault), and something for a window. */
+const TIMES_HASHED = 2
 const WINDOW_BLOCKS = 3 * 2304 + 256
 /** Steps of a window, looked at by two walks; and of a way down to it. */
 const WINDOW_STEPS = 2 * 2400
