@@ -121,6 +121,9 @@ export const PEERS = {
   }
 }
 
+/** What stores are compared with: stores.js knows how. */
+const STORES = ['blockstore-level', 'blockstore-fs', 'cacache']
+
 /** Peers that are JavaScript or WebAssembly, and BLAKE3: the quickest of them is the one to beat. */
 export const RIVALS = Object.keys(PEERS).filter(name => !PEERS[name].isNative)
 
@@ -147,7 +150,7 @@ export async function loadPeers (names = Object.keys(PEERS)) {
 
 /** Runs npm where a peer is missing, once: where that fails, benches go on with what there is. */
 export function installPeers () {
-  const missing = Object.values(PEERS).map(({ specifier }) => packageOf(specifier)).filter(name => !isInstalled(name))
+  const missing = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES].filter(name => !isInstalled(name))
   if (missing.length === 0 || process.env[TRIED]) return
   process.env[TRIED] = 'yes'
   console.error(`peers missing: ${missing.join(', ')}; running npm install in bench/`)

@@ -30,7 +30,10 @@ const UNITS = {
     show: ns => ns < 1e4 ? `${ns.toFixed(0)} ns` : ns < 1e6 ? `${(ns / 1e3).toFixed(1)} us` : `${(ns / 1e6).toFixed(1)} ms`
   },
   speed: { from: (ns, bytes) => bytes / ns * 1000, show: speed => `${speed.toFixed(0)} MB/s` },
-  memory: { from: bytes => bytes, show: bytes => `${bytes} B` }
+  memory: { from: bytes => bytes, show: bytes => `${bytes} B` },
+  megabytes: { from: bytes => bytes / 1e6, show: megabytes => `${megabytes.toFixed(0)} MB` },
+  times: { from: factor => factor, show: factor => factor.toFixed(2) },
+  rate: { from: ns => 1e9 / ns, show: rate => `${rate.toFixed(0)}/s` }
 }
 
 /**

@@ -1,0 +1,62 @@
+// What does it cost to keep a long blob, and to read it back?
+//
+// A row is a store. The pieces come as streams bring them, 1 MiB each; whoever needs a name for the contents makes it with our hash, so that
+// is part of everybody's work. Only `baobox` and `plain files, fsync` promise that the blob outlasts a power cut. blockstore-* keep it in
+// blocks of 1 MiB, as Helia does by default. Reading: ours verifies what it gives against the hash, cacache against its own, nobody else
+// does. `hash` is our hash of the same pieces in memory: the limit of whoever verifies with it.
+
+import { Hasher } from '../lib/index.js'
+import { GiB, MiB, randomBytes, sized } from './support/inputs.js'
+import { flags, report } from './support/run.js'
+import { contestants, costRows, measureStores } from './support/stores.js'
+
+/** @import { OpenStore } from './support/stores.js' */
+
+const SIZE = flags.quick ? 8 * MiB : GiB
+const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)
+
+const piece = randomBytes(MiB)
+const view = new DataView(piece.buffer)
+
+/** No two pieces are the same, and none is the same in another round. */
+let salt = 0
+async function * pieces () {
+  salt++
+  for (let i = 0; i < SIZE / MiB; i++) {
+    view.setUint32(0, salt)
+    view.setUint32(4, i)
+    yield piece
+  }
+}
+
+const all = await contestants()
+const put = await measureStores(all, ROUNDS, store => store.put(pieces))
+report('store-large', `a blob of ${sized(SIZE)}: put`, costRows('put', SIZE, put), { form: 'ranking' })
+
+const names = /** @type {WeakMap<OpenStore, any>} */ (new WeakMap())
+let seen = 0
+const read = (/** @type {Uint8Array} */ bytes) => { seen += bytes.length }
+const get = await measureStores(
+  { ...all, hash: async () => hashing() },
+  ROUNDS,
+  store => store.get(names.get(store), read),
+  async store => { names.set(store, await store.put(pieces)) }
+)
+if (seen < SIZE) throw new Error('something was not read')
+report('store-large', `a blob of ${sized(SIZE)}: get, in the page cache`, costRows('get', SIZE, get, { disk: false }), { form: 'ranking' })
+
+/** Not a store, but what one that verifies cannot be quicker than. @returns {OpenStore} */
+function hashing () {
+  return {
+    putMany: async () => {},
+    put: async () => {},
+    async get () {
+      const hasher = new Hasher()
+      for (let i = 0; i < SIZE / MiB; i++) hasher.update(piece)
+      hasher.digest()
+    },
+    getSmall: async () => piece,
+    getMany: async () => {},
+    close: async () => {}
+  }
+}

@@ -1,0 +1,258 @@
+// Stores side by side: ours, and those that others use for the same. Each is opened in a folder of its own and closed again, and what that
+// cost beside time is taken down: bytes that went to the disk, and memory.
+
+import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Hasher, hash, toCid } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { installPeers } from './peers.js'
+import { shuffled } from './measure.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Result } from './tables.js' */
+
+/** Blocks that a long blob is cut into where values cannot be long: what Helia does by default. */
+const BLOCK_LEN = 1 << 20
+
+/**
+ * A store that can be measured: blobs are named by our hash, whatever the store makes of that.
+ *
+ * @typedef {object} Contestant
+ * @property {(folder: string) => Promise<OpenStore>} open
+ */
+/**
+ * @typedef {object} OpenStore
+ * @property {(blobs: Uint8Array[]) => Promise<unknown>} putMany  many small ones
+ * @property {(pieces: () => AsyncIterable<Uint8Array>) => Promise<Name>} put  a long one, that comes in pieces
+ * @property {(name: Name, use: (piece: Uint8Array) => void) => Promise<unknown>} get
+ * @property {(name: Name) => Promise<unknown>} getSmall  by its CID
+ * @property {(cids: CID[]) => Promise<unknown>} getMany  small ones
+ * @property {(name: Name, start: number, len: number, verify: boolean) => Promise<Uint8Array>} [range]
+ * @property {(name: Name, slice: AsyncIterable<Uint8Array>) => Promise<unknown>} [receive]
+ * @property {() => Promise<unknown>} close
+ */
+/** @typedef {any} Name  what a store wants to hear to find it again */
+
+/** @returns {Promise<Record<string, Contestant['open']>>} ours first */
+export async function contestants () {
+  return {
+    baobox: folder => ours(folder, { durability: 'sync' }),
+    'baobox, without sync': folder => ours(folder, { durability: 'process' }),
+    ...await peers(),
+    'plain files, fsync': folder => files(folder, true),
+    'plain files': folder => files(folder, false)
+  }
+}
+
+/** @param {string} folder @param {import('../../store/blobs.js').StoreOptions} options @returns {Promise<OpenStore>} */
+async function ours (folder, options) {
+  const store = await BlobStore.open(folder, options)
+  return {
+    putMany: async blobs => { for await (const { cid } of store.putMany(blobs)) if (cid === undefined) throw new Error('not put') },
+    put: async pieces => (await store.put(pieces())).cid,
+    get: async (cid, use) => { for await (const piece of store.get(cid)) use(piece) },
+    getSmall: cid => store.bytes(cid),
+    getMany: async cids => { for await (const { error } of store.getMany(cids)) if (error) throw error },
+    range: (cid, start, len, verify) => store.bytes(cid, { start, end: start + len, verify }),
+    receive: (cid, slice) => store.receive(cid, slice),
+    close: () => store.close()
+  }
+}
+
+/** The name that is due to a block by its contents is part of the work. @param {Uint8Array} bytes */
+const cidOf = bytes => toCid(hash(bytes))
+
+/** Those that can be had; others are named on stderr. @returns {Promise<Record<string, Contestant['open']>>} */
+async function peers () {
+  installPeers()
+  const found = /** @type {Record<string, Contestant['open']>} */ ({})
+  for (const [name, load] of Object.entries(PEERS)) {
+    try {
+      found[name] = await load()
+    } catch (error) {
+      console.error(`NOT MEASURED: ${name}: ${/** @type {Error} */ (error).message}`)
+    }
+  }
+  return found
+}
+
+/** @type {Record<string, () => Promise<Contestant['open']>>} */
+const PEERS = {
+  async 'blockstore-level' () {
+    const { LevelBlockstore } = await import('blockstore-level')
+    return folder => blocks(new LevelBlockstore(folder))
+  },
+  async 'blockstore-fs' () {
+    const { FsBlockstore } = await import('blockstore-fs')
+    return folder => blocks(new FsBlockstore(folder))
+  },
+  async cacache () {
+    const { default: cacache } = await import('cacache')
+    return async folder => ({
+      putMany: async blobs => { for (const bytes of blobs) await cacache.put(folder, String(cidOf(bytes)), bytes) },
+      put: async pieces => {
+        const into = cacache.put.stream(folder, 'blob')
+        const done = new Promise((resolve, reject) => into.on('error', reject).on('finish', resolve))
+        for await (const piece of pieces()) if (!into.write(Buffer.from(piece))) await new Promise(resolve => into.once('drain', () => resolve(undefined)))
+        into.end()
+        await done
+        return 'blob'
+      },
+      get: async (name, use) => { for await (const piece of cacache.get.stream(folder, name)) use(piece) },
+      getSmall: async cid => (await cacache.get(folder, String(cid))).data,
+      getMany: async cids => { for (const cid of cids) await cacache.get(folder, String(cid)) },
+      close: async () => {}
+    })
+  }
+}
+
+/** An `interface-blockstore`: long blobs in blocks. @param {any} store @returns {Promise<OpenStore>} */
+async function blocks (store) {
+  await store.open()
+  const get = async (/** @type {any} */ cid) => {
+    let len = 0
+    for await (const piece of store.get(cid)) len += piece.length
+    return len
+  }
+  return {
+    putMany: async blobs => { for await (const cid of store.putMany(blobs.map(bytes => ({ cid: cidOf(bytes), bytes })))) if (!cid) throw new Error('not put') },
+    put: async pieces => {
+      const cids = []
+      for await (const piece of pieces()) {
+        for (let at = 0; at < piece.length; at += BLOCK_LEN) {
+          // A copy: it is the store's until it is written.
+          const block = piece.slice(at, at + BLOCK_LEN)
+          cids.push(cidOf(block))
+          await store.put(cids.at(-1), block)
+        }
+      }
+      return cids
+    },
+    get: async (cids, use) => { for (const cid of cids) for await (const piece of store.get(cid)) use(piece) },
+    getSmall: get,
+    getMany: async cids => { for await (const { bytes } of store.getMany(cids)) for await (const piece of bytes) if (piece.length === 0) throw new Error('empty') },
+    close: async () => store.close()
+  }
+}
+
+/** What a program would do by itself: write, rename, and call the file by its hash. @param {string} folder @param {boolean} syncs @returns {Promise<OpenStore>} */
+async function files (folder, syncs) {
+  mkdirSync(folder, { recursive: true })
+  const pathOf = (/** @type {string} */ name) => join(folder, name)
+  const part = pathOf('part')
+  const end = (/** @type {number} */ file, /** @type {string} */ name) => {
+    if (syncs) fsyncSync(file)
+    closeSync(file)
+    renameSync(part, pathOf(name))
+    return name
+  }
+  return {
+    putMany: async blobs => {
+      for (const bytes of blobs) {
+        if (!syncs) {
+          writeFileSync(part, bytes)
+          renameSync(part, pathOf(String(cidOf(bytes))))
+          continue
+        }
+        const file = openSync(part, 'w')
+        writeSync(file, bytes)
+        end(file, String(cidOf(bytes)))
+      }
+    },
+    put: async pieces => {
+      const hasher = new Hasher()
+      const file = openSync(part, 'w')
+      for await (const piece of pieces()) {
+        hasher.update(piece)
+        writeSync(file, piece)
+      }
+      return end(file, String(toCid(hasher.digest())))
+    },
+    get: async (name, use) => {
+      const file = openSync(pathOf(name))
+      const buffer = new Uint8Array(BLOCK_LEN)
+      for (let len; (len = readSync(file, buffer)) > 0;) use(buffer.subarray(0, len))
+      closeSync(file)
+    },
+    getSmall: cid => readFile(pathOf(String(cid))),
+    getMany: async cids => { for (const cid of cids) await readFile(pathOf(String(cid))) },
+    close: async () => {}
+  }
+}
+
+/** @typedef {{ ns: number[], written: number[], memory: number[] }} Costs  by round */
+
+/**
+ * Does a job with every contestant, round by round, each time in an empty folder, in another order each time.
+ *
+ * @param {Record<string, Contestant['open']>} contestants
+ * @param {number} rounds
+ * @param {(store: OpenStore, name: string) => Promise<unknown>} job  what is timed
+ * @param {(store: OpenStore, name: string) => Promise<unknown>} [prepare]  what comes before
+ * @returns {Promise<Record<string, Costs>>}
+ */
+export async function measureStores (contestants, rounds, job, prepare) {
+  const costs = /** @type {Record<string, Costs>} */ (Object.fromEntries(Object.keys(contestants).map(name => [name, { ns: [], written: [], memory: [] }])))
+  for (let round = 0; round < rounds; round++) {
+    for (const name of shuffled(Object.keys(contestants))) {
+      await inFolder(async folder => {
+        const store = await contestants[name](join(folder, 'store'))
+        await prepare?.(store, name)
+        const before = bytesWritten()
+        const peak = peakMemory()
+        const start = performance.now()
+        await job(store, name)
+        costs[name].ns.push((performance.now() - start) * 1e6)
+        costs[name].memory.push(peak())
+        await store.close() // what it still has to write is written
+        costs[name].written.push(bytesWritten() - before)
+      })
+    }
+  }
+  return costs
+}
+
+/** @param {(folder: string) => Promise<void>} work  on a folder that is removed afterwards */
+export async function inFolder (work) {
+  const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
+  try {
+    await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * One table row for the time, one for what went to the disk, one for memory.
+ *
+ * @param {string} name @param {number} bytes  of the job @param {Record<string, Costs>} costs
+ * @param {{ disk?: boolean, unit?: Result['unit'] }} [options]  `disk`: was anything written?
+ * @returns {Result[]}
+ */
+export function costRows (name, bytes, costs, { disk = true, unit = 'speed' } = {}) {
+  const of = (/** @type {keyof Costs} */ what, by = 1) => Object.fromEntries(Object.entries(costs).map(([contestant, cost]) => [contestant, cost[what].map(figure => figure / by)]))
+  return [
+    { name, bytes, unit, samples: of('ns') },
+    ...hasProc && disk ? [({ name: 'written per byte', bytes, unit: 'times', samples: of('written', bytes) })] : [],
+    ...hasProc ? [({ name: 'peak memory', bytes, unit: 'megabytes', samples: of('memory') })] : []
+  ]
+}
+
+const hasProc = process.platform === 'linux'
+
+/** Bytes that this process has handed to the file system. */
+const bytesWritten = () => hasProc ? Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) : 0
+
+/** Begins to watch the resident memory. @returns {() => number} bytes by which it grew at most */
+function peakMemory () {
+  if (!hasProc) return () => 0
+  globalThis.gc?.()
+  writeFileSync('/proc/self/clear_refs', '5') // the high-water mark starts again
+  const before = statusOf('VmRSS')
+  return () => Math.max(1, statusOf('VmHWM') - before)
+}
+
+/** @param {string} field @returns {number} bytes */
+const statusOf = field => 1024 * Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1])
