@@ -76,8 +76,7 @@ export async function grownFrom (source, outboard, sinkFor, { key, signal, onPro
     const tree = new Tail(mode, edge, outboard.groupLog, sink)
     tree.update(group)
     let done = group.length
-    const overlaps = typeof source === 'string' || source instanceof URL || source instanceof Blob
-    for await (const piece of givingWay((overlaps ? ahead : inTurn)(blob, outboard.size, size, signal), signal)) {
+    for await (const piece of givingWay((blob.overlaps ? ahead : inTurn)(blob, outboard.size, size, signal), signal)) {
       tree.update(piece)
       await untilAborted(sink.flush?.(), signal)
       done += piece.length

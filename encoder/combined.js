@@ -10,21 +10,22 @@ import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
 
-/** @import { Outboard } from './outboard.js' */
-/** @import { PairSink, ProgressOptions, RandomAccess, Source } from '../lib/types.js' */
+/** @import { SliceOptions } from './slice.js' */
+/** @import { PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
 
 /**
  * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.
  *
  * @param {Uint8Array} bytes
- * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the encoding, of `sliceLen` bytes
+ * @param {{ groupLog?: number, header?: boolean, key?: Uint8Array, into?: Uint8Array<ArrayBuffer> }} [options]  `header`: begin with the length, true
+ *   unless told; `into`: memory for the encoding, of `sliceLen` bytes
  *   or more, apart from `bytes`; quickest where aligned to 4 bytes
  * @returns {{ root: Uint8Array, bytes: Uint8Array<ArrayBuffer> }} fresh, but for `bytes` in `into`
  */
-export function encode (bytes, { groupLog = 0, key, into } = {}) {
+export function encode (bytes, { groupLog = 0, header = true, key, into } = {}) {
   assertBytes('bytes', bytes)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-  const encoding = new Encoding(bytes, groupLog, into)
+  const encoding = new Encoding(bytes, groupLog, header ? HEADER_LEN : 0, into)
   const tree = new TreeBuilder(modeOf({ key }), { sink: encoding })
   tree.update(bytes)
   return { root: tree.hash(), bytes: encoding.bytes }
@@ -35,15 +36,18 @@ class Encoding {
   groupLog
   bytes
   #blob
+  /** Where it begins, behind the header. */
+  #start
   /** The same as words, where they are aligned. */
   #words = /** @type {Uint32Array | undefined} */ (undefined)
 
-  /** @param {Uint8Array} blob @param {number} groupLog @param {Uint8Array<ArrayBuffer>} [into] */
-  constructor (blob, groupLog, into) {
+  /** @param {Uint8Array} blob @param {number} groupLog @param {number} headerLen  bytes @param {Uint8Array<ArrayBuffer>} [into] */
+  constructor (blob, groupLog, headerLen, into) {
     this.groupLog = groupLog
-    this.bytes = roomIn(into, HEADER_LEN + outboardLen(blob.length, groupLog) + blob.length)
-    this.bytes.set(u64ToBytes(blob.length))
-    if (blob.length <= CHUNK_LEN) this.bytes.set(blob, HEADER_LEN) // a tree without subtrees
+    this.#start = headerLen
+    this.bytes = roomIn(into, headerLen + outboardLen(blob.length, groupLog) + blob.length)
+    if (headerLen > 0) this.bytes.set(u64ToBytes(blob.length))
+    if (blob.length <= CHUNK_LEN) this.bytes.set(blob, headerLen) // a tree without subtrees
     this.#blob = blob
     const { buffer, byteOffset, length } = this.bytes
     if (byteOffset % 4 === 0) this.#words = new Uint32Array(buffer, byteOffset, Math.floor(length / 4))
@@ -72,7 +76,7 @@ class Encoding {
   #placeOf (startChunk, chunks) {
     const groups = Math.ceil(chunks / 2 ** this.groupLog)
     const parents = groups === 1 ? 0 : levelOver(groups) + 1
-    return HEADER_LEN + (pairsBeforeLeaf(startChunk, this.#blob.length, this.groupLog) - parents) * PAIR_LEN + startChunk * CHUNK_LEN
+    return this.#start + (pairsBeforeLeaf(startChunk, this.#blob.length, this.groupLog) - parents) * PAIR_LEN + startChunk * CHUNK_LEN
   }
 
   /**
@@ -105,9 +109,11 @@ class Encoding {
 /**
  * The same, piece by piece, from a source of any size and its outboard.
  *
- * @param {Source & (Uint8Array | Blob | RandomAccess | string | URL)} source
- * @param {Outboard} outboard  its group log is that of the encoding
- * @param {ProgressOptions & { validate?: boolean, key?: Uint8Array }} [options]  as for `encodeSlice`
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source
+ * @param {SliceOutboard} outboard  its group log is that of the encoding
+ * @param {SliceOptions & ProgressOptions} [options]  as for `encodeSlice`
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @throws {BaoError} as `encodeSlice`
  */
 export function encodeStream (source, outboard, options) {
   return encodeSlice(source, outboard, undefined, options)

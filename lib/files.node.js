@@ -27,6 +27,7 @@ export async function openFile (path) {
 }
 
 export class OpenFile {
+  overlaps = true
   #path
   #handle
   #stat

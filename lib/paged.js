@@ -1,13 +1,13 @@
 // Outboards that are kept elsewhere, and may be longer than memory: their pairs are read in pages, as they are needed.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from './constants.js'
-import { BaoError } from './errors.js'
-import { HEADER_LEN, assertInteger, describe, u64FromBytes } from './bytes.js'
+import { HEADER_LEN, assertInteger, describe } from './bytes.js'
 import { PAGE_LEN, Pages } from './pages.js'
 import { assertOrder } from './pairs.js'
 import { placeOf } from './tree.js'
 import { parseRoot, toCid } from './cid.js'
-import { readUpTo } from './reading.js'
+import { parentStep, startOf } from './walk.js'
+import { sizeIn } from './header.js'
 import { toRandomAccess } from './source.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -42,7 +42,8 @@ export async function openOutboard (source, { root, size, groupLog = DEFAULT_GRO
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
-    return new PagedOutboard(file, { root: hash, size: size ?? await sizeIn(file), groupLog, order, start: header ? HEADER_LEN : 0 })
+    const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order }
+    return new PagedOutboard(new Pages(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error
@@ -51,9 +52,9 @@ export async function openOutboard (source, { root, size, groupLog = DEFAULT_GRO
 
 /** An outboard whose pairs are read as they are needed. Any number of readers may use it at the same time. */
 export class PagedOutboard {
-  #file
-  #start
   #pages
+  #offsetOf
+  #close
   /** The hash of the blob: 32 bytes. */
   root
   /** Bytes of the blob. */
@@ -66,13 +67,16 @@ export class PagedOutboard {
   /**
    * See `openOutboard`, which checks.
    *
-   * @param {RandomAccess & { close (): Promise<void> | void }} file
-   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order, start: number }} what  `start`: byte offset of the first pair
+   * @param {Pages} pages
+   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} what
+   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  where in the pages a pair stands: by its places in outboards, and
+   *   the byte of the blob that its subtree starts at
+   * @param {() => Promise<void> | void} [close]
    */
-  constructor (file, { root, size, groupLog, order, start }) {
-    this.#file = file
-    this.#start = start
-    this.#pages = new Pages(file, start)
+  constructor (pages, { root, size, groupLog, order }, offsetOf, close = () => {}) {
+    this.#pages = pages
+    this.#offsetOf = offsetOf
+    this.#close = close
     this.root = root
     this.size = size
     this.groupLog = groupLog
@@ -90,11 +94,11 @@ export class PagedOutboard {
    */
   async pair (node) {
     assertInteger('node', node)
-    const place = placeOf(node, this.size, this.groupLog)?.[this.order]
-    if (place === undefined) return undefined
-    const start = this.#start + place * PAIR_LEN
-    const pair = start < this.#file.size ? await readUpTo(this.#file, start, start + PAIR_LEN) : new Uint8Array(0)
-    return pair.length < PAIR_LEN ? undefined : new Uint8Array(pair)
+    if (placeOf(node, this.size, this.groupLog) === undefined) return undefined
+    const reader = this.reader()
+    await reader.prepare?.([node])
+    const pair = new Uint8Array(PAIR_LEN)
+    return reader.copyPair(parentStep(node, this.size, this.groupLog, true, true), pair, 0) ? pair : undefined
   }
 
   /** For one reader. @returns {PairReader} */
@@ -104,7 +108,7 @@ export class PagedOutboard {
     return {
       prepare: async nodes => { pages = await this.#pages.load(this.#pagesOf(nodes)) },
       copyPair: (step, out, at) => {
-        const from = step[this.order] * PAIR_LEN
+        const from = this.#offsetOf(step, step.start)
         const page = pages.get(Math.floor(from / PAGE_LEN))
         const pair = page?.subarray(from % PAGE_LEN, from % PAGE_LEN + PAIR_LEN)
         if (pair === undefined || pair.length < PAIR_LEN) return false
@@ -119,13 +123,13 @@ export class PagedOutboard {
     const pages = new Set()
     for (const node of nodes) {
       const place = placeOf(node, this.size, this.groupLog)
-      if (place !== undefined) pages.add(Math.floor(place[this.order] * PAIR_LEN / PAGE_LEN))
+      if (place !== undefined) pages.add(Math.floor(this.#offsetOf(place, startOf(node)) / PAGE_LEN))
     }
     return [...pages].sort((a, b) => a - b)
   }
 
   /** Lets go of the file. */
-  async close () { await this.#file.close() }
+  async close () { await this.#close() }
 
   async [Symbol.asyncDispose] () { await this.close() }
 }
@@ -147,11 +151,4 @@ export function pairsAtHand (outboard) {
   const pairs = pairsOf(outboard)
   if (typeof pairs.prepare === 'function') throw new TypeError('"outboard" expected an outboard in memory, got one that is read as it is needed')
   return pairs
-}
-
-/** @param {RandomAccess} file */
-async function sizeIn (file) {
-  const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
-  if (header.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `an outboard begins with 8 bytes of length, got ${header.length}`)
-  return u64FromBytes(header)
 }

@@ -39,6 +39,28 @@ export class Pages {
     return loaded
   }
 
+  /**
+   * @param {[start: number, end: number][]} parts  bytes from the first page on, increasing
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} all of them, fresh; fewer where the source ends
+   */
+  async read (parts) {
+    const first = Math.floor(parts[0][0] / PAGE_LEN)
+    const last = Math.floor((parts[parts.length - 1][1] - 1) / PAGE_LEN)
+    const pages = await this.load(Array.from({ length: last - first + 1 }, (_, i) => first + i))
+    const found = []
+    for (const [start, end] of parts) {
+      for (let at = start; at < end;) {
+        const offset = at % PAGE_LEN
+        const due = Math.min(end - at, PAGE_LEN - offset)
+        const part = pages.get(Math.floor(at / PAGE_LEN))?.subarray(offset, offset + due) ?? new Uint8Array(0)
+        found.push(part)
+        if (part.length < due) return concat(found)
+        at += due
+      }
+    }
+    return concat(found)
+  }
+
   /** Begins to read those that are not there; all become the ones used last. @param {number[]} wanted */
   #read (wanted) {
     for (let i = 0; i < wanted.length;) {

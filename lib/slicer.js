@@ -9,7 +9,8 @@ import { PairTable } from './pairs.js'
 import { pairsOf } from './paged.js'
 import { INPUT, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
 import { Windows } from './windows.js'
-import { readUpTo, untilAborted } from './reading.js'
+import { SpanReader } from './spans.js'
+import { untilAborted } from './reading.js'
 import { chunkCount, leftChunks } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
@@ -39,15 +40,19 @@ const PAIRS = STAGE + WINDOW_LEN
 export async function * cut (source, outboard, what, signal) {
   const pairs = pairsOf(outboard)
   const slicer = new Slicer(what, pairs)
+  const reader = new SpanReader(source, neededBytes(what), signal)
   while (slicer.plan()) {
     await untilAborted(pairs.prepare?.(slicer.nodes), signal)
     const bytes = []
-    for (const { start, end } of slicer.spans) bytes.push(await readUpTo(source, start, Math.max(start, Math.min(end, source.size)), signal))
+    for (const { start, end } of slicer.spans) bytes.push(await reader.read(start, end))
     const window = new Uint8Array(slicer.len)
     yield window.subarray(0, slicer.emit(bytes, window, 0))
     if (slicer.fault) throw slicer.fault
   }
 }
+
+/** What a slice is made from: of a chunk group that is wanted in part, all. @param {SliceOf} what */
+const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
  * The same from bytes that are at hand, into one piece of memory.

@@ -24,10 +24,10 @@ export async function toRandomAccess (source) {
     await file.close()
     throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
   }
-  if (source instanceof Blob) return { ...readerOf(source), close () {} }
+  if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
   if (isRandomAccess(source)) {
     assertInteger('source.size', source.size)
-    return { size: source.size, read: (start, end) => source.read(start, end), close () {} }
+    return { size: source.size, overlaps: source.overlaps === true, read: (start, end) => source.read(start, end), close () {} }
   }
   throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
 }

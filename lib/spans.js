@@ -9,7 +9,6 @@ export class SpanReader {
   #source
   #ranges
   #signal
-  #overlaps
   /** The range that the piece in hand lies in, and the piece. */
   #range = 0
   #start = 0
@@ -20,13 +19,12 @@ export class SpanReader {
   /**
    * @param {RandomAccess} source
    * @param {[start: number, end: number][]} ranges  bytes that will be asked for, increasing: nothing else is read
-   * @param {{ signal?: AbortSignal, overlaps?: boolean }} [options]  `overlaps`: read on while the caller works. The source must bear that
+   * @param {AbortSignal} [signal]
    */
-  constructor (source, ranges, { signal, overlaps = false } = {}) {
+  constructor (source, ranges, signal) {
     this.#source = source
     this.#ranges = ranges
     this.#signal = signal
-    this.#overlaps = overlaps
   }
 
   /**
@@ -54,7 +52,7 @@ export class SpanReader {
       ? await untilAborted(next.reading, this.#signal)
       : await readUpTo(this.#source, start, stop, this.#signal)
     this.#start = start
-    if (!this.#overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
+    if (!this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
     const reading = readUpTo(this.#source, stop, this.#stopOf(stop))
     reading.catch(() => {}) // whoever awaits it is told; nobody may
     this.#next = { start: stop, reading }

@@ -97,6 +97,8 @@ export type Code = number | Uint8Array | Code[]
 /** Bytes that can be read at any place. `read` gives the bytes from `start` up to `end`, all of them; offsets are bytes. */
 export interface RandomAccess {
   readonly size: number
+  /** May it be asked for more before it has answered? Then it is, while what it gave is being worked on. */
+  readonly overlaps?: boolean
   read (start: number, end: number): Uint8Array | Promise<Uint8Array>
 }
 

@@ -38,8 +38,7 @@ export async function validRanges (source, outboard, ranges, { key, signal, onPr
   const blob = await toRandomAccess(source)
   try {
     const audit = new Audit(what, what.pairs)
-    const overlaps = typeof source === 'string' || source instanceof URL || source instanceof Blob
-    const reader = new SpanReader(blob, what.ranges.toBytes(what.size), { signal, overlaps })
+    const reader = new SpanReader(blob, what.ranges.toBytes(what.size), signal)
     return await run(audit, what, { signal, onProgress, type: 'baobox:valid' }, async way => {
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
