@@ -85,6 +85,7 @@ export async function * worked (opened, { signal, onProgress, type = 'baobox:rea
     done += piece.length
     onProgress?.({ type, detail: { done, total: opened.size } })
   }
+  signal?.throwIfAborted()
   await opened.check?.()
 }
 
