@@ -9,6 +9,7 @@ import { Catalog, nameOf } from './catalog.js'
 import { Collector } from './collector.js'
 import { Databases } from './databases.js'
 import { Evictor } from './evictor.js'
+import { Fsck } from './fsck.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Presence } from './presence.js'
@@ -24,6 +25,7 @@ import { notFound, tagged } from './faults.js'
 /** @import { GetResult } from './many.js' */
 /** @import { Database, DatabasePair } from './databases.js' */
 /** @import { GcOptions } from './collector.js' */
+/** @import { FsckReport } from './fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
@@ -343,6 +345,21 @@ export class BlobStore {
       const record = await this.#catalog.record(root)
       return record === undefined ? wanted : this.#presence.missing(root, record, wanted)
     })
+  }
+
+  /**
+   * Looks at everything that is kept: each extent and page of the tree against the roots, each record, and what lies beside them. May run
+   * while the store is used. What is damaged is in the report; nothing is thrown because of it.
+   *
+   *     const { damaged } = await store.fsck({ repair: true })
+   *     for (const { cid } of damaged) await store.receive(cid, await fetchSlice(cid, await store.missing(cid)), await store.missing(cid))
+   *
+   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: works out again what can be, and drops what is damaged, so that it is
+   *   missing and can be received; deletes data that no record speaks of. `onProgress` gets `baobox:fsck`
+   * @returns {Promise<FsckReport>}
+   */
+  fsck ({ repair = false, signal, onProgress } = {}) {
+    return this.#whileOpen(() => new Fsck(this.#parts, { repair, signal, onProgress }).run())
   }
 
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */

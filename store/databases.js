@@ -40,6 +40,7 @@ export class Databases {
   #swept = 0
   #nextId = 0
   #promisedId = 0
+  #underWay = /** @type {Set<number>} */ (new Set())
   #promise = Promise.resolve()
   #letGo = async () => {}
   /** False when leftovers could not be told from blobs: the next opening tries again. */
@@ -92,7 +93,13 @@ export class Databases {
     return getSync ? this.index.getSync(key, VIEWS) : this.index.get(key, VIEWS)
   }
 
-  /** An id that no blob has or had. */
+  /** Ids from here on were never given away. */
+  get nextId () { return this.#nextId }
+
+  /** Ids under which something may be written that no record speaks of yet. @type {ReadonlySet<number>} */
+  get idsUnderWay () { return this.#underWay }
+
+  /** An id that no blob has or had. It counts as under way until it is settled. */
   newId () { return this.newIds(1) }
 
   /** As many as that, one after the other. @param {number} count @returns {Promise<number>} the first */
@@ -107,8 +114,12 @@ export class Databases {
       })
     }
     await this.#promise
+    for (let i = 0; i < count; i++) this.#underWay.add(id + i)
     return id
   }
+
+  /** Records speak of them now, or nothing is written under them. @param {number} id @param {number} [count]  ids from there on */
+  settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
   /** Deletes what is kept under an id whose record is gone, and the note that says so. @param {number} id */
   async deleteDoomed (id) {
@@ -128,6 +139,18 @@ export class Databases {
       if (typeof database.compactRange === 'function') await database.compactRange(new Uint8Array(0), new Uint8Array(17).fill(0xff), VIEWS)
     }
   }
+
+  /** Is the state as it was written? */
+  async isStateSound () {
+    await this.#promise.catch(() => {})
+    const given = this.#nextId
+    const stored = await readable(this.index.get(stateKey, VIEWS))
+    const state = stored && unpackState(stored)
+    return state !== undefined && state.nextId >= given
+  }
+
+  /** Writes the state anew, after it was damaged. */
+  async mendState () { await this.#writeState(false) }
 
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */
   async close (isClean) {
@@ -189,23 +212,23 @@ export class Databases {
 
   /** Deletes data that no record speaks of: of puts that did not end. @param {Set<number>} known  ids that have records */
   async #sweep (known) {
-    for await (const id of this.dataIds(this.#swept)) if (!known.has(id)) await this.deleteData(id)
+    for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) await this.deleteData(id)
     for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) await this.deleteData(id)
     return this.#nextId
   }
 
   /**
-   * Ids under which there is data, hopping from one to the next.
+   * Ids under which there is data, hopping from one to the next; and keys that were never written.
    *
    * @param {number} from
-   * @returns {AsyncGenerator<number>} increasing
+   * @returns {AsyncGenerator<{ id?: number, key: Uint8Array }>} with an id the first key of it; increasing
    */
   async * dataIds (from) {
     for (let { gte } = allOfId(from); ;) {
       const [key] = await this.data.keys({ gte, limit: 1, ...VIEWS }).all()
       if (key === undefined) return
       const id = idOfKey(key)
-      if (id !== undefined) yield id
+      yield { id, key }
       gte = id === undefined ? concat([key, new Uint8Array(1)]) : allOfId(id + 1).gte
     }
   }

@@ -91,6 +91,22 @@ export const pathKey = id => pack(PATH, { u64: id })
 export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
 export const allUsed = { gte: pack(USED), lt: pack(USED + 1) }
 export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
+/** Everything in the index. */
+export const allOfIndex = { gte: pack(STATE) }
+/**
+ * Does a key and its value have their right shape, of those that are not records? Of kinds that are unknown here nothing is said.
+ *
+ * @param {Uint8Array} key @param {Uint8Array} value
+ */
+export function isSoundNote (key, value) {
+  switch (key[0]) {
+    case STATE: return key.length === 1
+    case BLOB: return hashOfKey(key) !== undefined
+    case USED: return key.length === 1 + HASH_LEN && unpackTime(value) !== undefined
+    case DOOMED: return unpackDoomed(key, value) !== undefined
+    default: return key.length > 0
+  }
+}
 /** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 /** By what keys that lie in the order of the blobs are ordered: a view of 32 bytes, unless the key is damaged. @param {Uint8Array} key */

@@ -113,6 +113,7 @@ async function keep (store, batch) {
       return await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
     } finally {
       for (const release of releases) release()
+      databases.settle(id, batch.length)
     }
   })
 }

@@ -8,6 +8,7 @@ import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../lib/cons
 import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
 import { allOfId, pageKey, placeOfKey } from './keys.js'
+import { RunList } from './runs.js'
 import { readable } from './faults.js'
 import { VIEWS } from './databases.js'
 
@@ -79,6 +80,8 @@ export class Page {
 
   /** @param {number} group  of this page, 0 to 63 */
   hasGroup (group) { return (this.#bytes[group >> 3] >> (group & 7) & 1) === 1 }
+
+  clearGroups () { this.#bytes.fill(0, 0, BITS_LEN) }
 
   /** @param {number} group  of this page, 0 to 63 */
   addGroup (group) { this.#bytes[group >> 3] |= 1 << (group & 7) }
@@ -153,9 +156,6 @@ export class PageEditor {
   /** @param {number} group  index in the blob */
   addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
 
-  /** @param {number} group  index in the blob */
-  hasGroup (group) { return this.#pages.get(pageOfGroup(group)).hasGroup(group % PAGE_GROUPS) }
-
   /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
   load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
@@ -192,9 +192,9 @@ export class StoredOutboard {
     await this.#pages.load(this.#data, nodes.map(node => placeInPages(node).page), this.#options)
   }
 
-  /** @param {Step} step @param {Uint8Array} out @param {number} at */
-  copyPair (step, out, at) {
-    const { page, slot } = placeInPages(step.node)
+  /** @param {Pick<Step, 'node'>} step @param {Uint8Array} out @param {number} at */
+  copyPair ({ node }, out, at) {
+    const { page, slot } = placeInPages(node)
     const pair = this.#pages.find(page)?.pair(slot)
     if (pair === undefined) return false
     out.set(pair, at)
@@ -210,19 +210,26 @@ export class StoredOutboard {
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
  */
 export async function presentChunks (data, { id, size, sizeProven }) {
-  const chunks = sizeProven ? chunkCount(size) : Infinity
-  /** @type {number[]} */
-  const boundaries = []
+  const runs = new RunList()
   for await (const { lastChunk, page } of lowestPages(data, id)) {
-    for (let group = 0; group < PAGE_GROUPS; group++) {
-      if (!page.hasGroup(group)) continue
-      const start = lastChunk + 1 - PAGE_CHUNKS + group * GROUP_CHUNKS
-      const end = Math.min(start + GROUP_CHUNKS, chunks)
-      if (boundaries.at(-1) === start) boundaries[boundaries.length - 1] = end
-      else if (start < end) boundaries.push(start, end)
-    }
+    for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
   }
-  return new ChunkRanges(boundaries)
+  return sizeProven ? runs.ranges.intersect(new ChunkRanges([0, chunkCount(size)])) : runs.ranges
+}
+
+/** What a lowest page says is here. @param {number} lastChunk @param {Page} page @returns {Generator<[start: number, end: number]>} chunks */
+export function * markedChunks (lastChunk, page) {
+  for (let group = 0; group < PAGE_GROUPS; group++) {
+    const start = lastChunk + 1 - PAGE_CHUNKS + group * GROUP_CHUNKS
+    if (page.hasGroup(group)) yield [start, start + GROUP_CHUNKS]
+  }
+}
+
+/** Would a blob of this size have such a page? @param {number} size @param {PageName} page */
+export function isPageOf (size, { band, lastChunk }) {
+  const span = PAGE_CHUNKS * PAGE_GROUPS ** band
+  const start = lastChunk + 1 - span
+  return start % span === 0 && chunkCount(size) - start > (band === 0 ? 0 : span / PAGE_GROUPS)
 }
 
 /**

@@ -93,8 +93,9 @@ export class Received {
    *
    * @param {Database} data
    * @param {number} id
+   * @param {ChunkRanges} present  what is there
    */
-  async take (data, id) {
+  async take (data, id, present) {
     const { groups: all, pairs, path } = this.drop()
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
     if (id !== this.#id) pairs.push(...path)
@@ -111,7 +112,7 @@ export class Received {
     let fresh = ChunkRanges.none
     let len = 0
     for (const { start, len: groupLen, bytes } of groups) {
-      if (pages.hasGroup(start / GROUP_LEN)) continue
+      if (present.has(start / CHUNK_LEN)) continue
       pages.addGroup(start / GROUP_LEN)
       fresh = fresh.union(ChunkRanges.fromBytes(start, start + groupLen))
       len += groupLen

@@ -100,6 +100,7 @@ export class BlobWriter {
         throw error
       } finally {
         release()
+        this.#databases.settle(id)
       }
     })
   }
@@ -220,7 +221,7 @@ export class BlobWriter {
     const record = before ?? await this.#begin(root, verifier.size)
     if (record.home === 'file' && !(await incoming.spill(record.id, isLast))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
-    const { puts, fresh, len } = await received.take(data, record.id)
+    const { puts, fresh, len } = await received.take(data, record.id, present)
     await data.batch(puts, isLast ? syncOptions : VIEWS)
 
     const now = present.union(fresh)
@@ -240,7 +241,7 @@ export class BlobWriter {
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
     const record = { id: await this.#databases.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
     // Data without a record would be swept away after a crash.
-    await this.#catalog.write(root, record, { sync: false })
+    await this.#catalog.write(root, record, { sync: false }).finally(() => this.#databases.settle(record.id))
     return record
   }
 

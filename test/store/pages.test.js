@@ -158,9 +158,6 @@ describe('store: a page', () => {
   it('is given by an editor once everything below it is there', () => {
     const editor = new PageEditor(5)
     for (const { path } of paths(130)) for (const node of path) editor.setPair(node, pairs, 0)
-    editor.addGroup(129)
-    expect(editor.hasGroup(129)).to.equal(true)
-    expect(editor.hasGroup(128)).to.equal(false)
     expect(editor.take(PAGE_GROUPS * 16 - 1), 'the first page ends with this very chunk').to.have.length(0)
     expect(editor.take(PAGE_GROUPS * 16)).to.have.length(1)
     expect(editor.take(PAGE_GROUPS * 16), 'once').to.have.length(0)

@@ -1,0 +1,53 @@
+// What of one blob is right: its bytes and its tree against the root, and whether anything lies beside them.
+
+import { ChunkRanges } from '../lib/ranges.js'
+import { chunkCount } from '../lib/tree.js'
+import { validOutboardRanges, validRanges } from '../verifier/valid.js'
+import { BlobScan } from './scan.js'
+import { StoredOutboard, presentChunks } from './pages.js'
+import { VIEWS } from './databases.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Database } from './databases.js' */
+/** @import { ProgressOptions } from '../lib/types.js' */
+
+/**
+ * @typedef {object} Findings
+ * @property {ChunkRanges} expected  what the store says is here
+ * @property {ChunkRanges} right  what is here, and can be proven
+ * @property {ChunkRanges} data  chunks that could be proven, and are wrong or lost
+ * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are here unknown to the tree
+ * @property {number} strays  entries that do not belong here, or not in this shape
+ * @property {boolean} isSound
+ */
+
+/** All chunks of a blob. @param {number} size */
+export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
+
+/**
+ * @param {Database} data @param {Uint8Array} root @param {BlobRecord} record
+ * @param {ProgressOptions} [options]
+ * @returns {Promise<Findings>}
+ */
+export async function examine (data, root, record, { signal, onProgress } = {}) {
+  const snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
+  const options = snapshot === undefined ? VIEWS : { ...VIEWS, snapshot }
+  const scan = new BlobScan(data, record, options)
+  try {
+    const expected = record.complete ? allChunks(record.size) : (await presentChunks(data, record)).intersect(allChunks(record.size))
+    const outboard = new StoredOutboard(data, root, record, options)
+    const valid = await validRanges(scan, outboard, expected, { signal, onProgress })
+    await scan.finish(signal)
+    const { stored, marked, strays } = scan
+    const right = valid.intersect(stored)
+    const doubtful = expected.difference(right)
+    const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
+    // A blob that is here in part is known by its marks: those that are wrong, and those that are lost.
+    const unknown = record.complete ? ChunkRanges.none : stored.difference(expected).union(marked.intersect(allChunks(record.size)).difference(expected))
+    const tree = doubtful.difference(proven).union(unknown)
+    return { expected, right, data: doubtful.intersect(proven), tree, strays, isSound: doubtful.isEmpty && unknown.isEmpty && strays === 0 }
+  } finally {
+    await scan.close()
+    await snapshot?.close()
+  }
+}

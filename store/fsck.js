@@ -1,0 +1,227 @@
+// A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
+
+import { toCid } from '../lib/cid.js'
+import { VIEWS } from './databases.js'
+import { allBlobs, allOfId, allOfIndex, hashOfKey, isSoundNote, unpackRecord } from './keys.js'
+import { eachReadable } from './faults.js'
+import { examine } from './examine.js'
+import { mend } from './mend.js'
+import { nameOf } from './catalog.js'
+import { presentChunks } from './pages.js'
+import { findRecord } from './orphan.js'
+import { IdSet } from './id-set.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Catalog } from './catalog.js' */
+/** @import { ChunkRanges } from '../lib/ranges.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Findings } from './examine.js' */
+/** @import { Locks } from './locks.js' */
+/** @import { Presence } from './presence.js' */
+/** @import { ProgressOptions } from '../lib/types.js' */
+
+/**
+ * @typedef {object} DamagedBlob
+ * @property {CID} cid
+ * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
+ * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
+ * @property {number} strays  entries beside the blob's own, or not in their shape
+ * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair would drop at most
+ */
+
+/**
+ * @typedef {object} FsckReport
+ * @property {boolean} isSound  was nothing found?
+ * @property {number} blobs  that were looked at
+ * @property {DamagedBlob[]} damaged
+ * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
+ * @property {number} orphans  blobs' worth of data that no record speaks of
+ * @property {number} strays  entries that were never written like that
+ * @property {boolean} isStateDamaged
+ */
+
+export class Fsck {
+  #databases
+  #catalog
+  #locks
+  #presence
+  #repairs
+  #signal
+  #onProgress
+  #done = 0
+  #total = 0
+  /** @type {FsckReport} */
+  #report = { isSound: true, blobs: 0, damaged: [], records: [], orphans: 0, strays: 0, isStateDamaged: false }
+  /** By the names of their roots. */
+  #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
+  /** Ids that records have; and those that two have, of which at most one is right. */
+  #recorded = new IdSet()
+  #shared = /** @type {Set<number>} */ (new Set())
+
+  /**
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence }} store
+   * @param {ProgressOptions & { repair: boolean }} options  see `BlobStore.fsck`
+   */
+  constructor ({ databases, catalog, locks, presence }, { repair, signal, onProgress }) {
+    this.#databases = databases
+    this.#catalog = catalog
+    this.#locks = locks
+    this.#presence = presence
+    this.#repairs = repair
+    this.#signal = signal
+    this.#onProgress = onProgress
+  }
+
+  /** @returns {Promise<FsckReport>} */
+  async run () {
+    this.#signal?.throwIfAborted()
+    // What comes in from now on is not looked at: it may be there before its record is.
+    const limit = this.#databases.nextId
+    const underWay = new Set(this.#databases.idsUnderWay)
+    await this.#checkState()
+    await this.#count()
+    await this.#checkBlobs()
+    await this.#checkOrphans(id => id < limit && !underWay.has(id))
+    await this.#dropRecords()
+    const report = this.#report
+    report.records = [...this.#damagedRecords.values()]
+    report.isSound = report.damaged.length + report.records.length + report.orphans + report.strays === 0 && !report.isStateDamaged
+    return report
+  }
+
+  async #checkState () {
+    this.#report.isStateDamaged = !await this.#databases.isStateSound()
+    if (this.#report.isStateDamaged && this.#repairs) await this.#databases.mendState()
+  }
+
+  /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
+  async #count () {
+    const { index, data } = this.#databases
+    const unreadable = () => { this.#report.strays++ }
+    for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), unreadable)) {
+      this.#signal?.throwIfAborted()
+      if (!isSoundNote(key, value)) await this.#stray(() => index.del(key, VIEWS))
+    }
+    for await (const { root, record } of this.#records()) {
+      if (record === undefined) {
+        this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
+        continue
+      }
+      if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
+      this.#total += lenOf(record.complete ? undefined : await presentChunks(data, record), record.size)
+    }
+  }
+
+  async #checkBlobs () {
+    for await (const { root, record } of this.#records()) {
+      if (record === undefined) continue
+      this.#report.blobs++
+      const before = this.#done
+      const findings = await this.#examine(root, record, true)
+      this.#done = before + lenOf(findings.expected, record.size)
+      // It may have been changed or deleted meanwhile: what does not move is looked at.
+      if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
+    }
+  }
+
+  /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
+  async #settle (root) {
+    const { record } = await this.#catalog.look(root)
+    if (record === undefined) return
+    const { isSound, expected, right, data, tree, strays } = await this.#examine(root, record, false)
+    if (isSound) return
+    const kept = this.#repairs ? await this.#mend(root, record, right) : right
+    this.#report.damaged.push({ cid: toCid(root), data, tree, strays, lost: expected.union(tree).difference(kept) })
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {ChunkRanges} [before]  what is right of it
+   * @returns {Promise<ChunkRanges>} what is here of the blob now
+   */
+  async #mend (root, record, before) {
+    this.#presence.forget(root)
+    // Data that is another blob's is not this one's to delete.
+    if (before?.isEmpty && this.#shared.has(record.id)) {
+      await this.#catalog.remove(root)
+      return before
+    }
+    const { record: after, right } = await mend(this.#databases, root, record, { signal: this.#signal })
+    // Of a size that nobody has proven nothing is left when no byte is.
+    if (right.isEmpty && !after.sizeProven) await this.#catalog.remove(root, record)
+    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven) await this.#catalog.write(root, after, { sync: true })
+    return right
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
+  #examine (root, record, isTold) {
+    const before = this.#done
+    return examine(this.#databases.data, root, record, {
+      signal: this.#signal,
+      onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
+    })
+  }
+
+  /** @param {number} done  bytes */
+  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
+
+  /** @param {(id: number) => boolean} isOurs  had everything that is under the id a record, when the records were looked through? */
+  async #checkOrphans (isOurs) {
+    const { data } = this.#databases
+    for await (const { id, key } of this.#databases.dataIds(0)) {
+      this.#signal?.throwIfAborted()
+      if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
+      else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id)
+    }
+  }
+
+  /** @param {number} id */
+  async #takeOrphan (id) {
+    const { data } = this.#databases
+    const found = await findRecord(data, this.#catalog, id)
+    const restored = found && this.#damagedRecords.get(nameOf(found.root))
+    if (found === undefined || restored === undefined) {
+      this.#report.orphans++
+      if (this.#repairs) await data.clear({ ...allOfId(id), ...VIEWS })
+      return
+    }
+    if (!this.#repairs) return
+    await this.#locks.run(nameOf(found.root), async () => {
+      const { isThere, record } = await this.#catalog.look(found.root)
+      if (!isThere || record !== undefined) return
+      await this.#catalog.write(found.root, found.record, { sync: true })
+      restored.isRestored = !(await this.#mend(found.root, found.record)).isEmpty
+    })
+  }
+
+  /** Those whose data was not found. */
+  async #dropRecords () {
+    if (!this.#repairs) return
+    for (const { cid, isRestored } of this.#damagedRecords.values()) {
+      if (isRestored) continue
+      const root = cid.multihash.digest
+      await this.#locks.run(nameOf(root), async () => {
+        const { isThere, record } = await this.#catalog.look(root)
+        if (isThere && record === undefined) await this.#catalog.remove(root)
+      })
+    }
+  }
+
+  async * #records () {
+    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }))) {
+      this.#signal?.throwIfAborted()
+      const root = hashOfKey(key)
+      if (root !== undefined) yield { root, record: unpackRecord(root, value) }
+    }
+  }
+
+  /** @param {() => Promise<void>} remove */
+  async #stray (remove) {
+    this.#report.strays++
+    if (this.#repairs) await remove()
+  }
+}
+
+/** Bytes. @param {ChunkRanges | undefined} ranges  all unless told @param {number} size */
+const lenOf = (ranges, size) => ranges?.toBytes(size).reduce((len, [start, end]) => len + end - start, 0) ?? size

@@ -1,0 +1,23 @@
+// A set of ids. They are given away one after the other, so a bit for each is little memory.
+
+const PART = 65536
+
+export class IdSet {
+  #parts = /** @type {Map<number, Uint8Array>} */ (new Map())
+
+  /** @param {number} id @returns {boolean} was it not there yet? */
+  add (id) {
+    const number = Math.floor(id / PART)
+    const part = this.#parts.get(number) ?? new Uint8Array(PART / 8)
+    this.#parts.set(number, part)
+    const isNew = !this.has(id)
+    part[id % PART >> 3] |= 1 << (id & 7)
+    return isNew
+  }
+
+  /** @param {number} id */
+  has (id) {
+    const part = this.#parts.get(Math.floor(id / PART))
+    return part !== undefined && (part[id % PART >> 3] >> (id % 8) & 1) === 1
+  }
+}

@@ -1,0 +1,204 @@
+// Puts one blob right: pairs that can be worked out again are, what is not right then is dropped, and the record says what is left.
+
+import { CHUNK_LEN } from '../lib/constants.js'
+import { validRanges } from '../verifier/valid.js'
+import { CELL_LEN } from './extents.js'
+import { BlobScan, isShapely, storedChunks } from './scan.js'
+import { GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
+import { VIEWS } from './databases.js'
+import { allChunks } from './examine.js'
+import { allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
+import { eachReadable, readable } from './faults.js'
+import { rederive } from './rederive.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { ChunkRanges } from '../lib/ranges.js' */
+/** @import { Database, Databases } from './databases.js' */
+
+/** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+
+/** Bytes that are written in one batch, and operations. */
+const BATCH_LEN = 1 << 22
+const BATCH_COUNT = 1000
+
+const GROUP_CHUNKS = GROUP_LEN / CHUNK_LEN
+
+/**
+ * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins again.
+ * Under the blob's lock.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {{ signal?: AbortSignal }} options
+ * @returns {Promise<{ record: BlobRecord, right: ChunkRanges }>} what the record is to be now, and the chunks that are here
+ */
+export async function mend (databases, root, record, { signal }) {
+  const { data } = databases
+  // Not only what is marked: a lost mark is no reason to fetch a group again.
+  const stored = await storedChunks(data, record, signal)
+  await rederive(data, root, record, stored, signal)
+  const right = await rightChunks(data, root, record, stored, signal)
+  const size = allChunks(record.size)
+  const sizeProven = record.sizeProven || right.has(size.boundaries[1] - 1)
+  const complete = sizeProven && right.equals(size)
+  const batch = new Batch(databases)
+  await sortOut(data, record, right, batch, signal)
+  await markRest(data, record.id, right, batch)
+  await batch.write(true)
+  return { record: { ...record, sizeProven, complete }, right }
+}
+
+/** @param {Database} data @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
+async function rightChunks (data, root, record, stored, signal) {
+  const scan = new BlobScan(data, record)
+  try {
+    const valid = await validRanges(scan, new StoredOutboard(data, root, record, VIEWS), stored, { signal })
+    return valid.intersect(stored)
+  } finally {
+    await scan.close()
+  }
+}
+
+/**
+ * Drops what is not right, and puts marks where they belong.
+ *
+ * @param {Database} data @param {BlobRecord} record @param {ChunkRanges} right @param {Batch} batch @param {AbortSignal} [signal]
+ */
+async function sortOut (data, { id, size }, right, batch, signal) {
+  let cell = new Cell(-1, size)
+  for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
+    signal?.throwIfAborted()
+    const place = placeOfKey(key)
+    if (place === undefined || place.id !== id) {
+      await batch.add({ type: 'del', key })
+    } else if (place.band === undefined) {
+      const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
+      if (number !== cell.number) {
+        await batch.add(...cell.operations(id, right))
+        cell = new Cell(number, size)
+      }
+      cell.add(key, place.chunk * CHUNK_LEN, value)
+    } else if (!isPageOf(size, { band: place.band, lastChunk: place.chunk })) {
+      await batch.add({ type: 'del', key })
+    } else if (place.band === 0) {
+      const page = marked(new Page(value), place.chunk, right)
+      if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await batch.add({ type: 'put', key, value: page.bytes })
+    }
+  }
+  await batch.add(...cell.operations(id, right))
+}
+
+/** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Batch} batch */
+async function markRest (data, id, right, batch) {
+  let passed = -1
+  for (const [start, end] of right) {
+    for (let chunk = Math.max(start, passed + 1); chunk < end; chunk = passed + 1) {
+      const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
+      passed = name.lastChunk
+      const key = pageKey(id, name)
+      if (await readable(data.get(key, VIEWS)) === undefined) await batch.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
+    }
+  }
+}
+
+/** @param {Page} page  changed @param {number} lastChunk @param {ChunkRanges} right */
+function marked (page, lastChunk, right) {
+  page.clearGroups()
+  const { lastChunk: last } = pageOfGroup(0)
+  const first = lastChunk - last
+  for (let chunk = first; chunk <= lastChunk; chunk += GROUP_CHUNKS) if (right.has(chunk)) page.addGroup((chunk - first) / GROUP_CHUNKS)
+  return page
+}
+
+/** The extents of one cell. */
+class Cell {
+  #extents = /** @type {{ key: Uint8Array, offset: number, value: Uint8Array }[]} */ ([])
+  #size
+  number
+
+  /** @param {number} number  from the start of the blob @param {number} size  of the blob */
+  constructor (number, size) {
+    this.number = number
+    this.#size = size
+  }
+
+  /** @param {Uint8Array} key @param {number} offset @param {Uint8Array} value */
+  add (key, offset, value) { this.#extents.push({ key, offset, value }) }
+
+  /**
+   * Nothing for a cell that is in order; else all of it anew, without what is wrong.
+   *
+   * @param {number} id @param {ChunkRanges} right
+   * @returns {Operation[]}
+   */
+  operations (id, right) {
+    let end = this.number * CELL_LEN
+    const isInOrder = this.#extents.every(({ offset, value }) => {
+      const isNext = offset >= end && value.length > 0
+      end = offset + value.length
+      return isNext && end <= this.#end && isShapely(offset, end, this.#size) && right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
+    })
+    if (isInOrder) return []
+    const puts = this.#rightRuns(right).map(({ offset, bytes }) => ({ type: /** @type {const} */ ('put'), key: extentKey(id, offset), value: bytes }))
+    return [...this.#extents.map(({ key }) => ({ type: /** @type {const} */ ('del'), key })), ...puts]
+  }
+
+  /** Bytes behind which the blob has none for this cell. */
+  get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
+
+  /** @param {ChunkRanges} right */
+  #rightRuns (right) {
+    const start = this.number * CELL_LEN
+    const bytes = this.#bytes()
+    const runs = /** @type {{ offset: number, bytes: Uint8Array }[]} */ ([])
+    for (let offset = start; offset < this.#end; offset += GROUP_LEN) {
+      const end = Math.min(offset + GROUP_LEN, this.#end)
+      if (!right.has(offset / CHUNK_LEN)) continue
+      const last = runs.at(-1)
+      if (last !== undefined && last.offset + last.bytes.length === offset) last.bytes = bytes.slice(last.offset - start, end - start)
+      else runs.push({ offset, bytes: bytes.slice(offset - start, end - start) })
+    }
+    return runs
+  }
+
+  /** As a reader sees them: of two that overlap the first counts. */
+  #bytes () {
+    const start = this.number * CELL_LEN
+    const bytes = new Uint8Array(CELL_LEN)
+    let passed = start
+    for (const { offset, value } of this.#extents) {
+      const end = offset + value.length
+      if (end <= passed || end > this.#end) continue
+      const from = Math.max(offset, passed)
+      bytes.set(value.subarray(from - offset), from - start)
+      passed = end
+    }
+    return bytes
+  }
+}
+
+/** Operations on the data, written when there are many. */
+class Batch {
+  #databases
+  #operations = /** @type {Operation[]} */ ([])
+  #len = 0
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** @param {Operation[]} operations */
+  async add (...operations) {
+    for (const operation of operations) this.#len += operation.type === 'put' ? operation.value.length : 0
+    this.#operations.push(...operations)
+    if (this.#len >= BATCH_LEN || this.#operations.length >= BATCH_COUNT) await this.write(false)
+  }
+
+  /** @param {boolean} isLast */
+  async write (isLast) {
+    const { data, syncOptions } = this.#databases
+    await data.batch(this.#operations, isLast ? syncOptions : VIEWS)
+    this.#operations = []
+    this.#len = 0
+  }
+}

@@ -1,0 +1,79 @@
+// Whose is data without a record? Its tree has a root: if that blob's record is there, and damaged, it was this one.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../lib/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { chunkCount } from '../lib/tree.js'
+import { hash } from '../lib/hasher.js'
+import { parentCv, rootHash } from '../lib/subtree.js'
+import { BlobScan } from './scan.js'
+import { GROUP_LEN, StoredOutboard } from './pages.js'
+import { VIEWS } from './databases.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Catalog } from './catalog.js' */
+/** @import { Database } from './databases.js' */
+
+/** Of a root over 2^53 - 1 bytes. */
+const MAX_LEVEL = 42
+const NO_ROOT = new Uint8Array(HASH_LEN)
+
+/**
+ * @param {Database} data @param {Catalog} catalog @param {number} id
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
+ */
+export async function findRecord (data, catalog, id) {
+  const { end, head } = await look(data, id)
+  for await (const { root, size } of candidates(data, id, end, head)) {
+    const { isThere, record } = await catalog.look(root)
+    if (isThere && record === undefined) return { root, record: { id, size, sizeProven: false, complete: false, created: Date.now() } }
+  }
+}
+
+/** Where the last extent ends, and the first group. @param {Database} data @param {number} id */
+async function look (data, id) {
+  const scan = new BlobScan(data, { id, size: Number.MAX_SAFE_INTEGER })
+  try {
+    const head = await scan.read(0, GROUP_LEN)
+    await scan.finish()
+    return { end: scan.end, head }
+  } finally {
+    await scan.close()
+  }
+}
+
+/** Blobs that this may be, with a size under which all that is here can be proven. @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head */
+async function * candidates (data, id, end, head) {
+  if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
+  const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
+  /** @param {number} node */
+  const pairOf = async node => {
+    const pair = new Uint8Array(PAIR_LEN)
+    await outboard.prepare([node])
+    return outboard.copyPair({ node }, pair, 0) ? pair : undefined
+  }
+  for (let level = GROUP_LOG; level <= MAX_LEVEL; level++) {
+    const pair = await pairOf(2 ** level - 1)
+    if (pair === undefined) continue
+    const [from, to] = await sizesOf(level, pair, pairOf)
+    const chunks = chunkCount(end)
+    yield { root: rootHash(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)), size: chunks > from && chunks <= to ? end : to * CHUNK_LEN }
+  }
+}
+
+/**
+ * How many chunks a blob may have, from the pairs on its right edge: where the last one that is known stands, its right side begins.
+ *
+ * @param {number} level  of the root @param {Uint8Array} pair  of the root @param {(node: number) => Promise<Uint8Array | undefined>} pairOf
+ * @returns {Promise<[moreThan: number, atMost: number]>}
+ */
+async function sizesOf (level, pair, pairOf) {
+  let middle = 2 ** level
+  for (let below = level - 1; below >= GROUP_LOG; below--) {
+    const next = await pairOf(middle + 2 ** below - 1)
+    if (next === undefined || !equals(parentCv(next.subarray(0, HASH_LEN), next.subarray(HASH_LEN)), pair.subarray(HASH_LEN))) continue
+    middle += 2 ** below
+    pair = next
+    level = below
+  }
+  return [middle, middle + 2 ** level]
+}

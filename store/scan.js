@@ -1,0 +1,149 @@
+// Everything that is kept under one id, from the first key to the last: what an audit reads from, and what it cannot see.
+
+import { CELL_LEN } from './extents.js'
+import { ChunkRanges } from '../lib/ranges.js'
+import { CHUNK_LEN } from '../lib/constants.js'
+import { GROUP_LEN, Page, isPageOf, markedChunks } from './pages.js'
+import { RunList } from './runs.js'
+import { VIEWS } from './databases.js'
+import { allOfId, placeOfKey } from './keys.js'
+import { isCorruption } from './faults.js'
+
+/** @import { Database } from './databases.js' */
+
+/** How much the database hands over at a time. */
+const READ_AHEAD = 1 << 20
+
+/**
+ * A source for `validRanges`. Bytes that are not there are zeros, so that those behind them can be looked at: `stored` tells.
+ */
+export class BlobScan {
+  #iterator
+  #id
+  /** The extent in hand, without what one before it covers. */
+  #offset = 0
+  #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
+  /** Bytes that lie behind one another: [start, end). */
+  #run = { start: 0, end: 0 }
+  #stored = new RunList()
+  #marked = new RunList()
+  size
+  /** Entries that do not belong here, or not in this shape. */
+  strays = 0
+
+  /**
+   * @param {Database} data
+   * @param {{ id: number, size: number }} blob
+   * @param {object} [options]  for the database
+   */
+  constructor (data, { id, size }, options) {
+    this.#id = id
+    this.size = size
+    this.#iterator = data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+  }
+
+  /** The chunks of groups that are here as a whole, as far as was read. */
+  get stored () { return this.#stored.ranges }
+
+  /** The chunks of groups that pages say are here. */
+  get marked () { return this.#marked.ranges.intersect(new ChunkRanges([0, Math.max(1, Math.ceil(this.size / CHUNK_LEN))])) }
+
+  /** Where the last extent ends, in bytes. */
+  get end () { return this.#run.end }
+
+  /**
+   * @param {number} start  at or behind the one before @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always as long as asked for
+   */
+  async read (start, end) {
+    const out = new Uint8Array(end - start)
+    do {
+      const from = Math.max(start, this.#offset)
+      if (from < end) out.set(this.#bytes.subarray(from - this.#offset, end - this.#offset), from - start)
+    } while (this.#offset + this.#bytes.length < end && await this.#next())
+    return out
+  }
+
+  /** Reads what is left. @param {AbortSignal} [signal] */
+  async finish (signal) {
+    while (await this.#next()) signal?.throwIfAborted()
+  }
+
+  close () { return this.#iterator.close() }
+
+  /** @returns {Promise<boolean>} false when there are no more extents */
+  async #next () {
+    for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
+      const [key, value] = entry
+      const place = placeOfKey(key)
+      if (place === undefined || place.id !== this.#id) this.strays++
+      else if (place.band !== undefined) this.#takePage(place.chunk, place.band, value)
+      else if (this.#takeExtent(place.chunk * CHUNK_LEN, value)) return true
+    }
+    this.#endRun()
+    return false
+  }
+
+  /** @returns {Promise<[Uint8Array, Uint8Array] | undefined>} */
+  async #entry () {
+    try {
+      return await this.#iterator.next()
+    } catch (error) {
+      if (!isCorruption(error)) throw error
+      this.strays++ // whatever LevelDB left out
+      return undefined
+    }
+  }
+
+  /** @param {number} lastChunk @param {number} band @param {Uint8Array} value */
+  #takePage (lastChunk, band, value) {
+    if (!isPageOf(this.size, { band, lastChunk })) this.strays++
+    else if (band === 0) for (const [start, end] of markedChunks(lastChunk, new Page(value))) this.#marked.add(start, end)
+  }
+
+  /** As a reader would. @param {number} offset @param {Uint8Array} value @returns {boolean} is there anything new in it? */
+  #takeExtent (offset, value) {
+    const end = offset + value.length
+    if (value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
+      this.strays++
+      return false
+    }
+    if (!isShapely(offset, end, this.size) || offset < this.#run.end) this.strays++
+    const from = Math.max(offset, this.#run.end)
+    this.#offset = from
+    this.#bytes = value.subarray(from - offset)
+    if (from > this.#run.end) {
+      this.#endRun()
+      this.#run.start = from
+    }
+    this.#run.end = end
+    return true
+  }
+
+  /** Groups count when they are here as a whole. */
+  #endRun () {
+    const { start, end } = this.#run
+    const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
+    const last = end === this.size ? end : Math.floor(end / GROUP_LEN) * GROUP_LEN
+    if (first < last) this.#stored.add(first / CHUNK_LEN, Math.ceil(last / CHUNK_LEN))
+    this.#run.start = end
+  }
+}
+
+/** Is it a whole number of groups, except where the blob ends? @param {number} offset @param {number} end @param {number} size */
+export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
+
+/**
+ * The chunks of groups that are here as a whole, whatever is in them.
+ *
+ * @param {Database} data @param {{ id: number, size: number }} blob @param {AbortSignal} [signal]
+ */
+export async function storedChunks (data, blob, signal) {
+  const scan = new BlobScan(data, blob)
+  try {
+    await scan.finish(signal)
+    return scan.stored
+  } finally {
+    await scan.close()
+  }
+}
