@@ -66,6 +66,9 @@ export class BlobFolder {
     return file
   }
 
+  /** Whoever reads next opens the file anew: it may be another one by now. @param {number} id */
+  forget (id) { this.#retire(id) }
+
   /** Deletes the file of an id. Who reads it meanwhile gets the rest. @param {number} id */
   async remove (id) {
     this.#retire(id)

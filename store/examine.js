@@ -8,7 +8,7 @@ import { StoredOutboard, presentChunks } from './pages.js'
 import { VIEWS } from './databases.js'
 
 /** @import { BlobRecord } from './keys.js' */
-/** @import { Database } from './databases.js' */
+/** @import { Databases } from './databases.js' */
 /** @import { ProgressOptions } from '../lib/types.js' */
 
 /**
@@ -25,14 +25,16 @@ import { VIEWS } from './databases.js'
 export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
 
 /**
- * @param {Database} data @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {ProgressOptions} [options]
  * @returns {Promise<Findings>}
  */
-export async function examine (data, root, record, { signal, onProgress } = {}) {
+export async function examine (databases, root, record, { signal, onProgress } = {}) {
+  const { data, files } = databases
+  files?.forget(record.id)
   const snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
   const options = snapshot === undefined ? VIEWS : { ...VIEWS, snapshot }
-  const scan = new BlobScan(data, record, options)
+  const scan = new BlobScan(databases, root, record, options)
   try {
     const expected = record.complete ? allChunks(record.size) : (await presentChunks(data, record)).intersect(allChunks(record.size))
     const outboard = new StoredOutboard(data, root, record, options)
@@ -43,7 +45,7 @@ export async function examine (data, root, record, { signal, onProgress } = {}) 
     const doubtful = expected.difference(right)
     const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
     // A blob that is here in part is known by its marks: those that are wrong, and those that are lost.
-    const unknown = record.complete ? ChunkRanges.none : stored.difference(expected).union(marked.intersect(allChunks(record.size)).difference(expected))
+    const unknown = record.complete ? ChunkRanges.none : (record.home === 'extents' ? stored.union(marked) : marked).difference(expected)
     const tree = doubtful.difference(proven).union(unknown)
     return { expected, right, data: doubtful.intersect(proven), tree, strays, isSound: doubtful.isEmpty && unknown.isEmpty && strays === 0 }
   } finally {

@@ -5,7 +5,7 @@ import { ChunkRanges } from '../lib/ranges.js'
 import { VIEWS } from './databases.js'
 import { missing } from './faults.js'
 import { pathKey, unpackPath } from './keys.js'
-import { truncated } from '../lib/errors.js'
+import { BaoError, truncated } from '../lib/errors.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -20,7 +20,7 @@ export class FileReader {
   #file = /** @type {Promise<import('./disk.node.js').BlobFile> | undefined} */ (undefined)
   size
 
-  /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
+  /** @param {Pick<Databases, 'files' | 'index'>} databases @param {Uint8Array} root @param {BlobRecord} record */
   constructor (databases, root, record) {
     this.#databases = databases
     this.#root = root
@@ -43,6 +43,18 @@ export class FileReader {
     }
   }
 
+  /** Bytes of the file: 0 where there is none. */
+  async len () {
+    try {
+      this.#file ??= this.#open()
+      const handle = await (await this.#file).handle
+      return (await handle.stat()).size
+    } catch (error) {
+      if (isNoFile(error)) return 0
+      throw error
+    }
+  }
+
   async close () {
     if (this.#file !== undefined) await this.#file.then(file => file.release(), () => {})
   }
@@ -58,3 +70,6 @@ export class FileReader {
     return files.readerOf(path)
   }
 }
+
+/** @param {unknown} error */
+const isNoFile = error => error instanceof BaoError || /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'

@@ -2,7 +2,7 @@
 
 import { toCid } from '../lib/cid.js'
 import { VIEWS } from './databases.js'
-import { allBlobs, allOfId, allOfIndex, hashOfKey, isSoundNote, unpackRecord } from './keys.js'
+import { allBlobs, allOfIndex, hashOfKey, isSoundNote, unpackRecord } from './keys.js'
 import { eachReadable } from './faults.js'
 import { examine } from './examine.js'
 import { mend } from './mend.js'
@@ -131,7 +131,9 @@ export class Fsck {
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays } = await this.#examine(root, record, false)
     if (isSound) return
-    const kept = this.#repairs ? await this.#mend(root, record, right) : right
+    // Files that are not at hand are not damaged: the databases were given alone.
+    const isMended = this.#repairs && (record.home === 'extents' || this.#databases.files !== undefined)
+    const kept = isMended ? await this.#mend(root, record, right) : right
     this.#report.damaged.push({ cid: toCid(root), data, tree, strays, lost: expected.union(tree).difference(kept) })
   }
 
@@ -150,14 +152,14 @@ export class Fsck {
     const { record: after, right } = await mend(this.#databases, root, record, { signal: this.#signal })
     // Of a size that nobody has proven nothing is left when no byte is.
     if (right.isEmpty && !after.sizeProven) await this.#catalog.remove(root, record)
-    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven) await this.#catalog.write(root, after, { sync: true })
+    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
     return right
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
   #examine (root, record, isTold) {
     const before = this.#done
-    return examine(this.#databases.data, root, record, {
+    return examine(this.#databases, root, record, {
       signal: this.#signal,
       onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
     })
@@ -168,22 +170,24 @@ export class Fsck {
 
   /** @param {(id: number) => boolean} isOurs  had everything that is under the id a record, when the records were looked through? */
   async #checkOrphans (isOurs) {
-    const { data } = this.#databases
+    const { data, files } = this.#databases
+    const withFile = new Set(await files?.ids())
     for await (const { id, key } of this.#databases.dataIds(0)) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
-      else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id)
+      else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, withFile.has(id))
+      if (id !== undefined) withFile.delete(id)
     }
+    for (const id of withFile) if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, true)
   }
 
-  /** @param {number} id */
-  async #takeOrphan (id) {
-    const { data } = this.#databases
-    const found = await findRecord(data, this.#catalog, id)
+  /** @param {number} id @param {boolean} hasFile */
+  async #takeOrphan (id, hasFile) {
+    const found = await findRecord(this.#databases, this.#catalog, id, hasFile)
     const restored = found && this.#damagedRecords.get(nameOf(found.root))
     if (found === undefined || restored === undefined) {
       this.#report.orphans++
-      if (this.#repairs) await data.clear({ ...allOfId(id), ...VIEWS })
+      if (this.#repairs) await this.#databases.deleteDoomed(id)
       return
     }
     if (!this.#repairs) return

@@ -104,6 +104,9 @@ export function isSoundNote (key, value) {
     case BLOB: return hashOfKey(key) !== undefined
     case USED: return key.length === 1 + HASH_LEN && unpackTime(value) !== undefined
     case DOOMED: return unpackDoomed(key, value) !== undefined
+    case ALIAS: return key.length > 1 && value.length === HASH_LEN
+    case ALIAS_OF: return key.length > 1 + HASH_LEN && value.length === 0
+    case PATH: return key.length === 1 + ID_LEN && unpackPath(u64At(key, 1), value) !== undefined
     default: return key.length > 0
   }
 }

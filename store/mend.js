@@ -4,6 +4,7 @@ import { CHUNK_LEN } from '../lib/constants.js'
 import { validRanges } from '../verifier/valid.js'
 import { CELL_LEN } from './extents.js'
 import { BlobScan, isShapely, storedChunks } from './scan.js'
+import { FileReader } from './files.js'
 import { GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
 import { VIEWS } from './databases.js'
 import { allChunks } from './examine.js'
@@ -21,6 +22,9 @@ import { rederive } from './rederive.js'
 const BATCH_LEN = 1 << 22
 const BATCH_COUNT = 1000
 
+/** Bytes of a file that are copied at a time. */
+const PIECE_LEN = 1 << 20
+
 const GROUP_CHUNKS = GROUP_LEN / CHUNK_LEN
 
 /**
@@ -34,27 +38,53 @@ const GROUP_CHUNKS = GROUP_LEN / CHUNK_LEN
 export async function mend (databases, root, record, { signal }) {
   const { data } = databases
   // Not only what is marked: a lost mark is no reason to fetch a group again.
-  const stored = await storedChunks(data, record, signal)
-  await rederive(data, root, record, stored, signal)
-  const right = await rightChunks(data, root, record, stored, signal)
+  const stored = await storedChunks(databases, root, record, signal)
+  await rederive(databases, root, record, stored, signal)
+  const right = await rightChunks(databases, root, record, stored, signal)
   const size = allChunks(record.size)
   const sizeProven = record.sizeProven || right.has(size.boundaries[1] - 1)
   const complete = sizeProven && right.equals(size)
+  const home = record.home === 'reference' && !complete ? 'file' : record.home
+  if (home === 'file') await settleFile(databases, root, record, right, signal)
   const batch = new Batch(databases)
   await sortOut(data, record, right, batch, signal)
   await markRest(data, record.id, right, batch)
   await batch.write(true)
-  return { record: { ...record, sizeProven, complete }, right }
+  return { record: { ...record, sizeProven, complete, home }, right }
 }
 
-/** @param {Database} data @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
-async function rightChunks (data, root, record, stored, signal) {
-  const scan = new BlobScan(data, record)
+/** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
+async function rightChunks (databases, root, record, stored, signal) {
+  const scan = new BlobScan(databases, root, record)
   try {
-    const valid = await validRanges(scan, new StoredOutboard(data, root, record, VIEWS), stored, { signal })
+    const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
     return valid.intersect(stored)
   } finally {
     await scan.close()
+  }
+}
+
+/**
+ * Before marks are set, the bytes outlast what marks do. Of a file that is somebody else's what is right is taken over: what is missing
+ * cannot be received into it.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} right @param {AbortSignal} [signal]
+ */
+async function settleFile ({ files, index, isSync }, root, record, right, signal) {
+  if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+  const writer = await files.writer(record.id)
+  const theirs = record.home === 'reference' ? new FileReader({ files, index }, root, record) : undefined
+  try {
+    for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
+      for (let at = start; at < end; at += PIECE_LEN) {
+        signal?.throwIfAborted()
+        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + PIECE_LEN, end))], at)
+      }
+    }
+    if (isSync) await Promise.all([writer.sync(), files.sync()])
+  } finally {
+    await theirs?.close()
+    await writer.close()
   }
 }
 
@@ -63,12 +93,12 @@ async function rightChunks (data, root, record, stored, signal) {
  *
  * @param {Database} data @param {BlobRecord} record @param {ChunkRanges} right @param {Batch} batch @param {AbortSignal} [signal]
  */
-async function sortOut (data, { id, size }, right, batch, signal) {
+async function sortOut (data, { id, size, home }, right, batch, signal) {
   let cell = new Cell(-1, size)
   for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
-    if (place === undefined || place.id !== id) {
+    if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
       await batch.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)

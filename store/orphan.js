@@ -8,30 +8,36 @@ import { parentCv, rootHash } from '../lib/subtree.js'
 import { BlobScan } from './scan.js'
 import { GROUP_LEN, StoredOutboard } from './pages.js'
 import { VIEWS } from './databases.js'
+import { pathKey } from './keys.js'
+import { readable } from './faults.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
-/** @import { Database } from './databases.js' */
+/** @import { Database, Databases } from './databases.js' */
 
 /** Of a root over 2^53 - 1 bytes. */
 const MAX_LEVEL = 42
 const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
- * @param {Database} data @param {Catalog} catalog @param {number} id
+ * @param {Databases} databases @param {Catalog} catalog @param {number} id
+ * @param {boolean} hasFile  is there a file under the id?
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
  */
-export async function findRecord (data, catalog, id) {
-  const { end, head } = await look(data, id)
-  for await (const { root, size } of candidates(data, id, end, head)) {
+export async function findRecord (databases, catalog, id, hasFile) {
+  const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
+  /** @type {BlobRecord} */
+  const unknown = { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home: hasFile ? 'file' : hasPath ? 'reference' : 'extents', created: Date.now() }
+  const { end, head } = await look(databases, unknown)
+  for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.look(root)
-    if (isThere && record === undefined) return { root, record: { id, size, sizeProven: false, complete: false, created: Date.now() } }
+    if (isThere && record === undefined) return { root, record: { ...unknown, size } }
   }
 }
 
-/** Where the last extent ends, and the first group. @param {Database} data @param {number} id */
-async function look (data, id) {
-  const scan = new BlobScan(data, { id, size: Number.MAX_SAFE_INTEGER })
+/** Where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */
+async function look (databases, record) {
+  const scan = new BlobScan(databases, NO_ROOT, record)
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()

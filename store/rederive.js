@@ -6,24 +6,25 @@ import { equals } from 'uint8arrays/equals'
 import { leftLen } from '../lib/tree.js'
 import { parentCv, rootHash, subtreeCv } from '../lib/subtree.js'
 import { validOutboardRanges } from '../verifier/valid.js'
-import { ExtentReader } from './extents.js'
+import { sourceOf } from './view.js'
 import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from './pages.js'
 import { VIEWS } from './databases.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
-/** @import { Database } from './databases.js' */
+/** @import { Databases } from './databases.js' */
 
 /**
- * @param {Database} data @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {ChunkRanges} stored  groups that are here
  * @param {AbortSignal} [signal]
  */
-export async function rederive (data, root, record, stored, signal) {
+export async function rederive (databases, root, record, stored, signal) {
+  const { data } = databases
   const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), stored, { signal })
   const doubtful = stored.difference(provable)
   if (doubtful.isEmpty) return
-  const reader = new ExtentReader(data, record, 0, record.size, VIEWS)
+  const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
   try {
     await new Rederiver({ data, root, record, stored, doubtful, reader, signal }).visit(0, record.size, root)
   } finally {
@@ -35,7 +36,7 @@ class Rederiver {
   #what
   #outboard
 
-  /** @param {{ data: Database, root: Uint8Array, record: BlobRecord, stored: ChunkRanges, doubtful: ChunkRanges, reader: ExtentReader, signal?: AbortSignal }} what */
+  /** @param {{ data: Databases['data'], root: Uint8Array, record: BlobRecord, stored: ChunkRanges, doubtful: ChunkRanges, reader: ReturnType<typeof sourceOf>, signal?: AbortSignal }} what */
   constructor (what) {
     this.#what = what
     this.#outboard = this.#newOutboard()

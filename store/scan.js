@@ -1,7 +1,8 @@
-// Everything that is kept under one id, from the first key to the last: what an audit reads from, and what it cannot see.
+// Everything that is kept of one blob, from the first key to the last: what an audit reads from, and what it cannot see.
 
 import { CELL_LEN } from './extents.js'
 import { ChunkRanges } from '../lib/ranges.js'
+import { FileReader } from './files.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { GROUP_LEN, Page, isPageOf, markedChunks } from './pages.js'
 import { RunList } from './runs.js'
@@ -9,7 +10,8 @@ import { VIEWS } from './databases.js'
 import { allOfId, placeOfKey } from './keys.js'
 import { isCorruption } from './faults.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Databases } from './databases.js' */
 
 /** How much the database hands over at a time. */
 const READ_AHEAD = 1 << 20
@@ -20,6 +22,8 @@ const READ_AHEAD = 1 << 20
 export class BlobScan {
   #iterator
   #id
+  /** Where the bytes are, if not in extents. @type {FileReader | undefined} */
+  #file
   /** The extent in hand, without what one before it covers. */
   #offset = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
@@ -32,14 +36,17 @@ export class BlobScan {
   strays = 0
 
   /**
-   * @param {Database} data
-   * @param {{ id: number, size: number }} blob
+   * @param {Databases} databases
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
    * @param {object} [options]  for the database
    */
-  constructor (data, { id, size }, options) {
+  constructor (databases, root, record, options) {
+    const { id, size, home } = record
     this.#id = id
     this.size = size
-    this.#iterator = data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+    if (home !== 'extents') this.#file = new FileReader(databases, root, record)
+    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
   }
 
   /** The chunks of groups that are here as a whole, as far as was read. */
@@ -57,6 +64,10 @@ export class BlobScan {
    */
   async read (start, end) {
     const out = new Uint8Array(end - start)
+    if (this.#file !== undefined) {
+      out.set(await readUpToEnd(this.#file, start, end))
+      return out
+    }
     do {
       const from = Math.max(start, this.#offset)
       if (from < end) out.set(this.#bytes.subarray(from - this.#offset, end - this.#offset), from - start)
@@ -67,9 +78,16 @@ export class BlobScan {
   /** Reads what is left. @param {AbortSignal} [signal] */
   async finish (signal) {
     while (await this.#next()) signal?.throwIfAborted()
+    if (this.#file === undefined) return
+    // Holes of a file cannot be told from zeros: whatever lies in front of its end may be here.
+    this.#run = { start: 0, end: Math.min(await this.#file.len(), this.size) }
+    this.#endRun()
   }
 
-  close () { return this.#iterator.close() }
+  async close () {
+    await this.#iterator.close()
+    await this.#file?.close()
+  }
 
   /** @returns {Promise<boolean>} false when there are no more extents */
   async #next () {
@@ -104,7 +122,7 @@ export class BlobScan {
   /** As a reader would. @param {number} offset @param {Uint8Array} value @returns {boolean} is there anything new in it? */
   #takeExtent (offset, value) {
     const end = offset + value.length
-    if (value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
+    if (this.#file !== undefined || value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
       this.strays++
       return false
     }
@@ -133,13 +151,19 @@ export class BlobScan {
 /** Is it a whole number of groups, except where the blob ends? @param {number} offset @param {number} end @param {number} size */
 export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
 
+/** Nothing where there is no file. @param {FileReader} file @param {number} start @param {number} end */
+async function readUpToEnd (file, start, end) {
+  const stop = Math.min(end, await file.len())
+  return start < stop ? file.read(start, stop) : new Uint8Array(0)
+}
+
 /**
  * The chunks of groups that are here as a whole, whatever is in them.
  *
- * @param {Database} data @param {{ id: number, size: number }} blob @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
  */
-export async function storedChunks (data, blob, signal) {
-  const scan = new BlobScan(data, blob)
+export async function storedChunks (databases, root, record, signal) {
+  const scan = new BlobScan(databases, root, record)
   try {
     await scan.finish(signal)
     return scan.stored

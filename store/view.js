@@ -35,7 +35,7 @@ export class StoredView {
     // Without snapshots (IndexedDB), a reader whose blob is deleted finds that out.
     this.#snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
     this.#options = this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
-    this.source = record.home === 'extents' ? new ExtentReader(data, record, start, end, this.#options) : new FileReader(databases, root, record)
+    this.source = sourceOf(databases, root, record, [start, end], this.#options)
     this.outboard = new StoredOutboard(data, root, record, this.#options)
   }
 
@@ -47,3 +47,13 @@ export class StoredView {
     await this.#snapshot?.close()
   }
 }
+
+/**
+ * Where the bytes of a blob are read from.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read @param {object} options  for the database
+ */
+export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'
+  ? new ExtentReader(databases.data, record, start, end, options)
+  : new FileReader(databases, root, record)

@@ -14,6 +14,7 @@ export const LEFT_OUT = {
   'lib/workers.test.js': 'threads of Node.js',
   'encoder/files.test.js': 'files',
   'verifier/files.test.js': 'files',
+  'store/fsck-files.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
   'store/disk.test.js': 'directories, and processes that are killed'
 }
