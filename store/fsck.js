@@ -7,6 +7,7 @@ import { eachReadable } from './faults.js'
 import { examine } from './examine.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
+import { lenOf } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
 import { IdSet } from './id-set.js'
@@ -20,6 +21,7 @@ import { IdSet } from './id-set.js'
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { ProgressOptions } from '../lib/types.js' */
+/** @import { Quota } from './quota.js' */
 
 /**
  * @typedef {object} DamagedBlob
@@ -46,6 +48,7 @@ export class Fsck {
   #catalog
   #locks
   #presence
+  #quota
   #repairs
   #signal
   #onProgress
@@ -60,14 +63,15 @@ export class Fsck {
   #shared = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence }} store
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, quota: Quota }} store
    * @param {ProgressOptions & { repair: boolean }} options  see `BlobStore.fsck`
    */
-  constructor ({ databases, catalog, locks, presence }, { repair, signal, onProgress }) {
+  constructor ({ databases, catalog, locks, presence, quota }, { repair, signal, onProgress }) {
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
     this.#presence = presence
+    this.#quota = quota
     this.#repairs = repair
     this.#signal = signal
     this.#onProgress = onProgress
@@ -109,7 +113,7 @@ export class Fsck {
         continue
       }
       if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
-      this.#total += lenOf(record.complete ? undefined : await presentChunks(data, record), record.size)
+      this.#total += record.complete ? record.size : lenOf(await presentChunks(data, record), record.size)
     }
   }
 
@@ -143,13 +147,16 @@ export class Fsck {
    * @returns {Promise<ChunkRanges>} what is here of the blob now
    */
   async #mend (root, record, before) {
+    const len = await this.#presence.len(root, record)
     this.#presence.forget(root)
     // Data that is another blob's is not this one's to delete.
     if (before?.isEmpty && this.#shared.has(record.id)) {
       await this.#catalog.remove(root)
+      this.#quota.add(-len)
       return before
     }
     const { record: after, right } = await mend(this.#databases, root, record, { signal: this.#signal })
+    this.#quota.add(await this.#presence.len(root, after) - len)
     // Of a size that nobody has proven nothing is left when no byte is.
     if (right.isEmpty && !after.sizeProven) await this.#catalog.remove(root, record)
     else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
@@ -195,6 +202,7 @@ export class Fsck {
       const { isThere, record } = await this.#catalog.look(found.root)
       if (!isThere || record !== undefined) return
       await this.#catalog.write(found.root, found.record, { sync: true })
+      this.#quota.add(await this.#presence.len(found.root, found.record))
       restored.isRestored = !(await this.#mend(found.root, found.record)).isEmpty
     })
   }
@@ -226,6 +234,3 @@ export class Fsck {
     if (this.#repairs) await remove()
   }
 }
-
-/** Bytes. @param {ChunkRanges | undefined} ranges  all unless told @param {number} size */
-const lenOf = (ranges, size) => ranges?.toBytes(size).reduce((len, [start, end]) => len + end - start, 0) ?? size
