@@ -1,4 +1,5 @@
 // What a fuzzer says when something is not as it must be.
+import { BaoError } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
 
 export class Finding extends Error {
@@ -32,5 +33,5 @@ const tellFault = error => error === undefined
 
 /** An error that callers are told of: with a code among these. @param {any} error @param {string[]} codes */
 export function expectCode (error, codes, what = 'error') {
-  if (error?.name !== 'BaoError' || !codes.includes(error.code)) finding(`${what}: got ${error?.stack ?? error}, expected one of ${codes}`, error)
+  if (!(error instanceof BaoError) || !codes.includes(error.code)) finding(`${what}: got ${error?.stack ?? error}, expected one of ${codes}`, error)
 }

@@ -3,8 +3,8 @@ import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { newLocation, removeLocation } from '#runtime'
-import { ChunkRanges } from '../../../lib/index.js'
-import { BlobStore } from '../../../store/index.js'
+import { ChunkRanges, toCid } from '../../../lib/index.js'
+import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { packDoomed, packRecord, packState, packTime, doomedKey, hashOfKey, placeOfKey, unpackDoomed, unpackRecord, unpackState, unpackTime } from '../../../store/keys.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
@@ -180,7 +180,7 @@ const DAMAGE = {
   }
 }
 
-const CODES = ['STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSION', 'STORE_OPEN_FAILED', 'STORE_CHANGED']
+const CODES = ['STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSION', 'STORE_OPEN_FAILED', 'STORE_CHANGED', 'STORE_TAGGED', 'STORE_TAG_NOT_FOUND']
 
 /** @param {Random} random */
 async function damage (random) {
@@ -201,6 +201,7 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
     if (random.chance(0.5)) await store.put(bytes)
     else await store.receive(root, Bao.slice(tree, GROUP_LOG, boundaries), ChunkRanges.fromBoundaries(boundaries))
     if (random.chance(0.1)) await store.delete(root)
+    if (random.chance(0.3)) await ACTS.tag(random, store, { root })
   }
   await store.close()
 
@@ -235,7 +236,7 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   }
   // Whatever was wrong with it: deleted and put again, a blob is here. And so after the next opening.
   const [{ bytes, root }] = blobs
-  await tolerated('delete', () => store.delete(root))
+  await tolerated('delete', () => store.delete(root, { force: true }))
   await store.put(bytes)
   const expectWhole = async () => {
     const error = await errorOf(async () => expectThat(same(await store.bytes(root), bytes), () => `${what}: other bytes of a blob that was put again`))
@@ -282,7 +283,36 @@ const ACTS = {
   },
   receive: (_random, store, { root, tree }) => store.receive(root, Bao.slice(tree, GROUP_LOG, [0])),
   put: (_random, store, { bytes }) => store.put(bytes),
-  delete: (_random, store, { root }) => store.delete(root)
+  delete: (random, store, { root }) => store.delete(root, { force: random.chance(0.5) }),
+  async putMany (random, store, { bytes }) { for await (const one of store.putMany([bytes, random.bytes(random.below(3000))])) if (one.size < 0) finding('a size below zero') },
+  async getMany (random, store, { root, bytes }, what) {
+    for await (const { bytes: got, error } of store.getMany([root, random.bytes(32), root])) {
+      if (error) expectCode(error, CODES, `${what}: getMany`)
+      else expectThat(same(got, bytes), () => `${what}: getMany gave other bytes`)
+    }
+  },
+  tag: (random, store, { root }) => store.tags.set(random.pick(TAGS), root, { format: random.pick(['raw', 'raw', 'hashseq']) }),
+  async tags (random, store) {
+    await store.tags.get(random.pick(TAGS))
+    for await (const { name } of store.tags.list()) if (name === '') finding('a tag without a name')
+  },
+  rename: (random, store) => store.tags.rename(random.pick(TAGS), random.pick(TAGS)),
+  untag: (random, store) => store.tags.delete(random.pick(TAGS)),
+  gc: (_random, store) => store.gc(),
+  async block (_random, store, { root, bytes }, what) {
+    const got = concat(await collectAll(asBlockstore(store).get(toCid(root))))
+    expectThat(same(got, bytes), () => `${what}: a block of other bytes`)
+  }
+}
+
+const TAGS = ['a', 'b', 'bé', 'c'.repeat(300)]
+
+/** @param {AsyncIterable<Uint8Array> | Iterable<Uint8Array> | Promise<Uint8Array> | Uint8Array} given */
+async function collectAll (given) {
+  if (given instanceof Uint8Array || given instanceof Promise) return [await given]
+  const parts = []
+  for await (const part of given) parts.push(part)
+  return parts
 }
 
 /** @param {Random} random */
