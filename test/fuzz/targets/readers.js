@@ -1,6 +1,6 @@
 // VerifiedReader over sources that lie: combined encodings, and blobs with outboards. Both are random access, so they may also give too little,
 // too much, or something else each time.
-import { Outboard, openOutboard } from '../../../encoder/index.js'
+import { Outboard, openEncoding, openOutboard } from '../../../encoder/index.js'
 import { VerifiedReader } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -51,7 +51,7 @@ function dueOf ({ blob, size, groupLog, spans, take }) {
   return decodeBy({ root: blob.root, size, groupLog, spans, mode: blob.mode, take, known: placesOf(blob) })
 }
 
-const CODES = ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH', 'BAO_TRUNCATED', 'BAO_SIZE_TOO_LARGE']
+const CODES = ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH', 'BAO_TRUNCATED', 'BAO_SIZE_TOO_LARGE', 'BAO_BAD_HEADER']
 
 /** What is told when a source does not keep to the rules. */
 export const isOfSource = ({ message, name, code }) => message === 'the disk is gone' || (name === 'RangeError' && /source.read/.test(message)) || CODES.includes(code)
@@ -66,13 +66,14 @@ function combinedOrigin (random) {
   const sent = random.chance(0.05) ? encoded.slice(0, random.below(encoded.length + 1)) : encoded
   const { manner, source } = unruly(random, sent)
   const claim = sent.length < 8 ? undefined : new DataView(sent.buffer, sent.byteOffset).getBigUint64(0, true)
+  const isTakenApart = random.chance(0.3)
   return {
     blob,
     groupLog,
     manner,
     claim,
     len: sent.length,
-    open: () => new VerifiedReader({ root: blob.root, encoded: source, groupLog, key: blob.key }),
+    open: async () => new VerifiedReader({ root: blob.root, ...isTakenApart ? await openEncoding(source, { root: blob.root, groupLog }) : { encoded: source, groupLog }, key: blob.key }),
     take: (count, { start, pre }) => sent.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + count)
   }
 }
@@ -114,7 +115,7 @@ async function outboardOrigin (random) {
     manner,
     claim: BigInt(size),
     len: bytes.length + pairs.length,
-    open: () => new VerifiedReader({ root: blob.root, source, outboard: reads, key: blob.key }),
+    open: async () => new VerifiedReader({ root: blob.root, source, outboard: reads, key: blob.key }),
     take: (count, item) => item.kind === 'leaf'
       ? bytes.subarray(item.start, item.end)
       : isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0)
@@ -127,7 +128,14 @@ async function run (random) {
   const { blob, groupLog, manner, claim } = origin
   const { length } = blob.bytes
   const isFixed = manner === 'bytes' || manner === 'rules'
-  const reader = origin.open()
+  const opened = []
+  const refusal = await errorOf(async () => { opened.push(await origin.open()) })
+  if (refusal) {
+    if (isFixed) expectThat(claim === undefined ? refusal.code === 'BAO_BAD_HEADER' : claim >= 2n ** 53n && refusal.code === 'BAO_SIZE_TOO_LARGE', () => `${claim} claimed: ${refusal.stack}`)
+    else expectThat(isOfSource(refusal), () => refusal.stack)
+    return
+  }
+  const [reader] = opened
   for (let reads = random.between(1, 3); reads > 0; reads--) {
     const start = random.chance(0.3) ? 0 : random.below(length + 3000)
     const end = random.chance(0.3) ? Infinity : random.chance(0.05) ? Number.MAX_SAFE_INTEGER : start + random.below(1 << random.between(1, 17))

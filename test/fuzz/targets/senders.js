@@ -1,6 +1,6 @@
 // encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify, and the fault is named.
 import { ChunkRanges } from '../../../lib/index.js'
-import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openOutboard, sliceLen } from '../../../encoder/index.js'
+import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openEncoding, openOutboard, sliceLen } from '../../../encoder/index.js'
 import { verifyProof } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -8,7 +8,7 @@ import { Bao } from '../../support/twin/index.js'
 import { withinBudget } from '../budget.js'
 import { siblingOf, someBlob, someBoundaries, someGroupLog } from '../cases.js'
 import { expectCode, expectFault, expectThat } from '../finding.js'
-import { decodeBy, placesOf, selectedSpans } from '../oracle.js'
+import { decodeBy, placesOf, selectedSpans, walkShape } from '../oracle.js'
 import { isOfSource, spoilt, unruly } from './readers.js'
 
 /** @import { Random } from '../random.js' */
@@ -169,7 +169,38 @@ async function proofs (random) {
   }
 }
 
+/** Slices out of combined encodings. @param {Random} random */
+async function encodings (random) {
+  const blob = someBlob(random)
+  const groupLog = someGroupLog(random)
+  const response = tree => Bao.response(tree, groupLog, [0])
+  const size = random.chance(0.25) ? Math.min(Number(random.claim(blob.bytes.length)), 1 << 20) : blob.bytes.length
+  const encoded = concat([header(size), spoilt(random, response(blob.tree), response(siblingOf(blob).tree))])
+  // As far as it goes, the bytes of the blob stand in it as those of a leaf behind each other.
+  const parts = []
+  walkShape({ size, groupLog, spans: selectedSpans(size, [0]) }, ({ kind, start, end, pre }) => {
+    if (kind === 'leaf') parts.push(encoded.subarray(8 + 64 * pre + start, 8 + 64 * pre + end))
+  })
+  const pairOf = ({ pre, start }) => {
+    const pair = encoded.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + 64)
+    return pair.length < 64 ? pair.subarray(0, 0) : pair
+  }
+  const held = { blob, groupLog, size, bytes: concat(parts), pairOf }
+  const boundaries = someBoundaries(random, blob.bytes.length)
+  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}], ${encoded.length} bytes of encoding`
+  const { fault, good } = dueOf(held, boundaries)
+  const { source, outboard, close } = await openEncoding(random.chance(0.5) ? encoded : { size: encoded.length, read: async (start, end) => encoded.slice(start, end) }, { root: blob.root, groupLog })
+  const sent = []
+  const error = await errorOf(() => withinBudget(encoded.length, async () => {
+    for await (const piece of encodeSlice(source, outboard, ChunkRanges.fromBoundaries(boundaries), { key: blob.key })) sent.push(piece)
+  }, { times: 3 }))
+  await close()
+  expectFault(error, fault, what)
+  expectThat(same(concat(sent), good), () => `${what}: ${concat(sent).length} of ${good.length} good bytes were sent, or others`)
+}
+
 export default [
+  { name: 'encodings', about: 'encodeSlice over combined encodings that lie, opened as blob and outboard', run: encodings },
   { name: 'senders', about: 'encodeSlice and encodeSliceSync over blobs, outboards and sources that lie: what is sent verifies, and the fault is named', run: slices },
   { name: 'provers', about: 'createProof and createProofSync over the same', run: proofs }
 ]
