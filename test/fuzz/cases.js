@@ -47,6 +47,14 @@ export function someBlob (random, which = 'any') {
   return blobOf(random.pick(sizes), random.between(1, 3), random.chance(0.75) ? 0 : random.between(1, 2))
 }
 
+/** Of those that a store keeps: without a key, and not empty. @param {Random} random @returns {Blob} */
+export function someStored (random) {
+  for (;;) {
+    const blob = someBlob(random)
+    if (blob.key === undefined && blob.bytes.length > 0) return blob
+  }
+}
+
 /** Another blob of the same size and key. @param {Blob} blob */
 export const siblingOf = ({ bytes, seed, keyIndex }) => blobOf(bytes.length, seed % 3 + 1, keyIndex)
 

@@ -1,5 +1,6 @@
 // All targets, in the order in which they are run.
 import audits from './audits.js'
+import damage from './damage.js'
 import far from './far.js'
 import hashers from './hashers.js'
 import parsers from './parsers.js'
@@ -10,4 +11,4 @@ import slices from './slices.js'
 import store from './store.js'
 
 /** @type {import('../engine.js').Target[]} */
-export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store]
+export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage]

@@ -1,6 +1,6 @@
 // encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify, and the fault is named.
 import { ChunkRanges } from '../../../lib/index.js'
-import { Outboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openEncoding, openOutboard, sliceLen } from '../../../encoder/index.js'
+import { Outboard, appendOutboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openEncoding, openOutboard, sliceLen } from '../../../encoder/index.js'
 import { verifyProof } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -8,6 +8,7 @@ import { Bao } from '../../support/twin/index.js'
 import { withinBudget } from '../budget.js'
 import { siblingOf, someBlob, someBoundaries, someGroupLog } from '../cases.js'
 import { expectCode, expectFault, expectThat } from '../finding.js'
+import { oneFlipped } from '../mutations.js'
 import { decodeBy, placesOf, selectedSpans, walkShape } from '../oracle.js'
 import { isOfSource, spoilt, unruly } from './readers.js'
 
@@ -199,7 +200,37 @@ async function encodings (random) {
   expectThat(same(concat(sent), good), () => `${what}: ${concat(sent).length} of ${good.length} good bytes were sent, or others`)
 }
 
+/** Outboards of blobs that have grown, from outboards that may lie. @param {Random} random */
+async function appends (random) {
+  const blob = someBlob(random)
+  const { length } = blob.bytes
+  const groupLog = someGroupLog(random)
+  const size = random.chance(0.2) ? Math.max(0, length + random.pick([-1024, -1, 1, 1024])) : length
+  const good = Bao.postOrder(blob.tree, groupLog)
+  const due = 64 * (Math.max(1, Math.ceil(size / (1024 * 2 ** groupLog))) - 1)
+  const padded = concat([good, new Uint8Array(64)]).slice(0, due)
+  const pairs = random.chance(0.4) ? oneFlipped(random, padded) : padded
+  const tail = random.bytes(random.below(random.chance(0.2) ? 150_000 : 5000))
+  const whole = concat([blob.bytes, tail])
+  const source = random.chance(0.4) ? spoilt(random, whole, whole.slice().reverse()) : whole
+  const what = `${length} bytes, ${size} claimed, groups of 2^${groupLog}, now ${source.length}`
+  const outboard = Outboard.from({ root: blob.root, size, groupLog, order: 'post', bytes: pairs })
+  const got = []
+  const error = await errorOf(() => withinBudget(source.length + pairs.length, async () => { got.push(await appendOutboard(source, outboard, { key: blob.key })) }, { times: 3 }))
+  if (error) {
+    expectCode(error, ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH', 'BAO_TRUNCATED'], what)
+    expectThat(size !== length || !same(pairs, good) || !same(source.subarray(0, length), blob.bytes), () => `${what}: ${error.stack}`)
+    return
+  }
+  // Whatever is not looked at: what is said of the blob follows from its old root, and from what has come.
+  expectThat(size === length, () => `${what}: a wrong size was believed`)
+  const now = Bao.grow(concat([blob.bytes, source.subarray(length)]), blob.mode)
+  expectThat(same(got[0].root, now.cv) && got[0].size === source.length, () => `${what}: another root`)
+  if (same(pairs, good)) expectThat(same(got[0].bytes, Bao.postOrder(now, groupLog)), () => `${what}: other pairs`)
+}
+
 export default [
+  { name: 'appends', about: 'appendOutboard from outboards and to blobs that lie', run: appends },
   { name: 'encodings', about: 'encodeSlice over combined encodings that lie, opened as blob and outboard', run: encodings },
   { name: 'senders', about: 'encodeSlice and encodeSliceSync over blobs, outboards and sources that lie: what is sent verifies, and the fault is named', run: slices },
   { name: 'provers', about: 'createProof and createProofSync over the same', run: proofs }
