@@ -189,6 +189,7 @@ export class Checker {
         if (kinds[i] & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
         if (kinds[i] & HAS_LEFT) this.#promised.push(at)
         this.#sink?.pair?.(places[i], at)
+        this.#sink?.parent?.(places[i], at)
       }
       // Only here: bytes that verified as the end of a blob of this size prove the size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true

@@ -12,6 +12,7 @@
  * @property {unknown} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
+ * @property {number} [status]    of HTTP
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -25,7 +26,7 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, ranges, location, tag } = place
+    const { node, start, len, wanted, got, cid, ranges, location, tag, status } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
@@ -35,6 +36,7 @@ export class BaoError extends Error {
     /** @type {unknown} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
     /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
+    /** @type {number | undefined} */ if (status !== undefined) this.status = status
   }
 }
 
@@ -67,3 +69,19 @@ export const badProof = (what, place) =>
 /** @returns {BaoError} */
 export const proofMismatch = () =>
   new BaoError('BAO_PROOF_MISMATCH', 'these bytes and this proof are not what the root names')
+
+/** @param {string} location @param {unknown} cause @returns {BaoError} */
+export const fetchFailed = (location, cause) =>
+  new BaoError('FETCH_FAILED', `${location} could not be fetched, or not to the end`, { location, cause })
+
+/** @param {string} location @param {number} status @returns {BaoError} */
+export const fetchStatus = (location, status) =>
+  new BaoError('FETCH_STATUS', `${location} answers with status ${status}`, { location, status })
+
+/** @param {string} location @returns {BaoError} */
+export const fetchChanged = location =>
+  new BaoError('FETCH_CHANGED', `${location} is not the file any more that it was when it was first asked for`, { location })
+
+/** @param {string} location @param {string} why @returns {BaoError} */
+export const fetchRefused = (location, why) =>
+  new BaoError('FETCH_REFUSED', `${location} gives no answer that could be used: ${why}`, { location })

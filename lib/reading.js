@@ -45,7 +45,7 @@ export async function untilAborted (promise, signal) {
  * @param {AbortSignal} [signal]  does not wait for a source that is stuck
  */
 export async function readUpTo (source, start, end, signal) {
-  const bytes = await untilAborted(source.read(start, end), signal)
+  const bytes = await untilAborted(source.read(start, end, signal), signal)
   assertBytes('what source.read gave', bytes)
   if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
   return bytes

@@ -27,7 +27,7 @@ export async function toRandomAccess (source) {
   if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
   if (isRandomAccess(source)) {
     assertInteger('source.size', source.size)
-    return { size: source.size, overlaps: source.overlaps === true, read: (start, end) => source.read(start, end), close () {} }
+    return { size: source.size, overlaps: source.overlaps === true, read: (start, end, signal) => source.read(start, end, signal), close () {} }
   }
   throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
 }

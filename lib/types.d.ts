@@ -74,6 +74,8 @@ export interface BelievedSink {
   leaf (start: number, memory: Uint8Array, at: number, len: number): unknown
   /** @param at  where in the arena the pair stands */
   pair? (node: number, at: number): void
+  /** The same for who does not mind the order: parents within subtrees that are checked as a whole are left out, and leaves come as one. */
+  parent? (node: number, at: number): void
 }
 
 /** One step of a walk. The fields are described at `Walk` (walk.js). */
@@ -94,12 +96,15 @@ export interface Step {
 /** WebAssembly code under construction: bytes, nested as the instructions are (kernel/assembler.js). */
 export type Code = number | Uint8Array | Code[]
 
-/** Bytes that can be read at any place. `read` gives the bytes from `start` up to `end`, all of them; offsets are bytes. */
+/**
+ * Bytes that can be read at any place. `read` gives the bytes from `start` up to `end`, all of them; offsets are bytes. After an abort nobody
+ * waits for it any more, so it may as well give up.
+ */
 export interface RandomAccess {
   readonly size: number
   /** May it be asked for more before it has answered? Then it is, while what it gave is being worked on. */
   readonly overlaps?: boolean
-  read (start: number, end: number): Uint8Array | Promise<Uint8Array>
+  read (start: number, end: number, signal?: AbortSignal): Uint8Array | Promise<Uint8Array>
 }
 
 /** Where bytes can be written at any place. There is one call at a time; offsets are bytes, and memory is lent until the call has ended. */

@@ -1,4 +1,4 @@
-// The examples of the README run as they stand.
+// The examples of the README and of the guides run as they stand.
 
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
@@ -10,21 +10,25 @@ import { promisify } from 'node:util'
 import { newProject } from './support/project.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const EXAMPLES = [...readFileSync(`${ROOT}README.md`, 'utf8').matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]
+/** How many there are at least, by file. */
+const FILES = { 'README.md': 4, 'docs/verifying.md': 5 }
 
-describe('the examples of the README', () => {
-  let project
-  before(async () => { project = await newProject() })
-  after(() => rm(project, { recursive: true }))
+for (const [file, count] of Object.entries(FILES)) {
+  describe(`the examples of ${file}`, () => {
+    const examples = [...readFileSync(ROOT + file, 'utf8').matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]
+    let project
+    before(async () => { project = await newProject() })
+    after(() => rm(project, { recursive: true }))
 
-  it('are there', () => expect(EXAMPLES.length).to.be.at.least(4))
+    it('are there', () => expect(examples.length).to.be.at.least(count))
 
-  for (const [, title, code] of EXAMPLES) {
-    it(title, async () => {
-      await writeFile(join(project, 'example.js'), code)
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project })
-      expect(stderr).to.equal('')
-      expect(stdout).to.not.equal('')
-    })
-  }
-})
+    for (const [, title, code] of examples) {
+      it(title, async () => {
+        await writeFile(join(project, 'example.js'), code)
+        const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project })
+        expect(stderr).to.equal('')
+        expect(stdout).to.not.equal('')
+      })
+    }
+  })
+}

@@ -1,5 +1,7 @@
 // What `import 'baobox/verifier'` gives.
 
+export { fetchVerified } from './fetch.js'
+export { httpSource } from './http.js'
 export { SliceVerifier, decode, verifySlice } from './slice.js'
 export { SliceSource } from './slice-source.js'
 export { VerifiedReader } from './reader.js'

@@ -1,24 +1,30 @@
 // Seekable verified reading. Both the blob and its tree are untrusted, and may be remote: a read touches only what it needs.
 
+import { BaoError } from '../lib/errors.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { Walk } from '../lib/walk.js'
-import { Windows } from '../lib/windows.js'
-import { MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
+import { Combined } from './combined.js'
+import { Leaves } from './leaves.js'
+import { MAX_GROUP_LOG } from '../lib/constants.js'
 import { SliceVerifier } from './slice.js'
-import { HEADER_LEN, assertInteger, concat, u64FromBytes } from '../lib/bytes.js'
+import { assertInteger, concat } from '../lib/bytes.js'
 import { cut } from '../lib/slicer.js'
 import { modeOf } from '../lib/hasher.js'
 import { pairsOf } from '../lib/paged.js'
 import { parseRoot } from '../lib/cid.js'
-import { readUpTo } from '../lib/reading.js'
 import { toRandomAccess } from '../lib/source.js'
-import { BaoError, truncated } from '../lib/errors.js'
+import { untilAborted } from '../lib/reading.js'
 import { verifyPieces } from './pieces.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { RandomAccess, SliceOutboard } from '../lib/types.js' */
 
-/** Reads any range of a blob, and gives nothing that does not verify. The size is told only once the last chunk has proven it. */
+/**
+ * Reads any range of a blob, and gives nothing that does not verify. The size is told only once the last chunk has proven it.
+ *
+ * A read reads what it needs: its chunk groups and the pairs above them, of which those of a combined encoding are kept for the next read (256 KiB
+ * at most). Any number of reads may be under way at the same time. What fails now may succeed another time: every read is checked anew, up to the
+ * root.
+ */
 export class VerifiedReader {
   #root
   #key
@@ -41,7 +47,7 @@ export class VerifiedReader {
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })
     this.#key = key && new Uint8Array(key)
-    if (encoded !== undefined) this.#open = () => openCombined(encoded, groupLog)
+    if (encoded !== undefined) this.#open = async () => Combined.open(await toRandomAccess(encoded), groupLog)
     else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, this.#key)
     else throw new TypeError('"encoded", or "source" and "outboard", expected')
   }
@@ -103,19 +109,34 @@ export class VerifiedReader {
   async * #leaves (like, signal) {
     signal?.throwIfAborted()
     this.#origin ??= this.#open()
-    const { size, groupLog, windows } = await this.#origin.catch(error => {
-      this.#origin = undefined // what could not be opened may be there another time
+    const origin = await untilAborted(this.#origin, signal).catch(error => {
+      if (!signal?.aborted) this.#origin = undefined // what could not be opened may be there another time
       throw error
     })
+    const { size, groupLog } = origin
     // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
     const ranges = like.canonical(size).roundToGroups(groupLog)
-    const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key })
-    yield * verifyPieces(verifier, windows(ranges, signal))
+    const leaves = new Leaves({})
+    if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
+    const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
+    try {
+      yield * verifyPieces(verifier, origin.windows(ranges, signal))
+    } finally {
+      if (verifier.error) origin.forget?.()
+    }
     if (verifier.sizeProven) this.#provenSize = size
   }
 }
 
-/** @typedef {{ size: number, groupLog: number, windows: (ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>, close: () => Promise<void> | void }} Origin */
+/**
+ * @typedef {object} Origin  of slices
+ * @property {number} size  of the blob; a claim
+ * @property {number} groupLog
+ * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} windows  of the slice of whole groups
+ * @property {(node: number, at: number) => void} [keep]  a pair that was found right
+ * @property {() => void} [forget]  what was kept
+ * @property {() => Promise<void> | void} close
+ */
 
 /**
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {Uint8Array} [key]
@@ -144,62 +165,5 @@ async function * asFarAsThere (windows) {
     yield * windows
   } catch (error) {
     if (!(error instanceof BaoError && error.code === 'BAO_TRUNCATED')) throw error
-  }
-}
-
-/**
- * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded @param {number} groupLog
- * @returns {Promise<Origin>}
- */
-async function openCombined (encoded, groupLog) {
-  const file = await toRandomAccess(encoded)
-  try {
-    const header = await readUpTo(file, 0, HEADER_LEN)
-    if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
-    const size = u64FromBytes(header)
-    return { size, groupLog, windows: (ranges, signal) => cutCombined(file, size, groupLog, ranges, signal), close: () => file.close() }
-  } catch (error) {
-    await file.close()
-    throw error
-  }
-}
-
-/**
- * The bytes of a slice of whole groups, as far as the combined encoding has them.
- *
- * @param {RandomAccess} encoded @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
- */
-async function * cutCombined (encoded, size, groupLog, ranges, signal) {
-  for (const [start, end] of stretches(size, groupLog, ranges)) {
-    const bytes = await readUpTo(encoded, start, Math.min(end, Math.max(start, encoded.size)), signal)
-    yield bytes
-    if (bytes.length < end - start) return
-  }
-}
-
-/**
- * Where in the combined encoding these are: in front of any node stand the pairs and the bytes that come before it in pre-order.
- *
- * @param {number} size @param {number} groupLog @param {ChunkRanges} ranges  whole groups
- * @returns {Generator<[start: number, end: number]>} a window each, at most; none empty but for the empty blob
- */
-function * stretches (size, groupLog, ranges) {
-  const windows = new Windows(new Walk(size, groupLog, ranges), groupLog)
-  const { step } = windows
-  while (true) {
-    let [start, end] = [0, 0]
-    windows.begin()
-    while (windows.next()) {
-      const at = HEADER_LEN + step.pre * PAIR_LEN + step.start
-      if (at !== end) {
-        if (end > 0) yield [start, end]
-        start = at
-      }
-      end = at + windows.stepLen
-    }
-    if (windows.count === 0) return
-    yield [start, end]
   }
 }

@@ -57,13 +57,14 @@ export class SliceVerifier {
 
   /**
    * @param {VerifyOptions} options
-   * @param {BelievedSink} [sink]  takes pairs and leaves the moment they are believed; then the calls below return no leaves
+   * @param {BelievedSink | Leaves} [sink]  takes pairs and leaves the moment they are believed; unless it is one that keeps leaves, the calls
+   *   below return none
    */
   constructor (options, sink) {
     const { release = 'soon', size } = options
     if (!Object.hasOwn(MIN_CHUNKS, release)) throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${typeof release === 'string' ? `'${release}'` : describe(release)}`)
     this.#options = { ...checked(options), minChunks: MIN_CHUNKS[release] }
-    this.#leaves = new Leaves(options)
+    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options)
     this.#sink = sink ?? this.#leaves
     if (size !== undefined) this.#begin(size, 0)
   }

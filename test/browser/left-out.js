@@ -13,7 +13,8 @@ export const LEFT_OUT = {
   'lib/files.test.js': 'files',
   'lib/workers.test.js': 'threads of Node.js',
   'encoder/files.test.js': 'files',
-  'verifier/files.test.js': 'files',
+  'verifier/files.test.js': 'files, and streams of Node.js',
+  'verifier/http.test.js': 'servers',
   'store/fsck-files.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
   'store/disk.test.js': 'directories, and processes that are killed'
