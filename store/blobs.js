@@ -17,6 +17,7 @@ import { Protection, TempTag } from './protection.js'
 import { Quota } from './quota.js'
 import { TagIndex } from './tag-index.js'
 import { Tags } from './tags.js'
+import { exportFile, importFile } from './files.js'
 import { getMany, putMany } from './many.js'
 import { notFound, tagged } from './faults.js'
 
@@ -211,6 +212,32 @@ export class BlobStore {
       },
       async cancel () { await pieces.return(undefined) }
     })
+  }
+
+  /**
+   * Puts a file. In a browser there are none: give the File to `put`.
+   *
+   * @param {string | URL} path
+   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy`, unless told, keeps the bytes as `put` does. `reference` keeps the tree alone
+   *   and reads the file whenever the bytes are wanted: they are verified in any case, so a file that was changed is STORE_CORRUPT { cid, start, len },
+   *   and one that is gone STORE_MISSING { cid, ranges }. Nobody but the caller deletes it
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>}
+   */
+  importFile (path, options = {}) {
+    return this.#whileOpen(() => importFile({ ...this.#parts, writer: this.#writer }, path, options))
+  }
+
+  /**
+   * Writes a whole blob to a file, which is replaced once all of it is there and verified: what fails or is called off leaves it as it was.
+   *
+   * @param {BlobName} cid
+   * @param {string | URL} path
+   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:export`
+   * @returns {Promise<{ size: number }>}
+   * @throws {BaoError} as `get`
+   */
+  exportFile (cid, path, options = {}) {
+    return this.#whileOpen(() => exportFile({ ...this.#parts, reader: this.#reader }, cid, path, options))
   }
 
   /** Is the whole blob here? @param {BlobName} cid */

@@ -8,7 +8,7 @@ import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { VIEWS } from './databases.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
-import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packRecord, packTime, unpackRecord, unpackTime, usedKey } from './keys.js'
+import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath, packRecord, packTime, pathKey, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -116,12 +116,14 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
-   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array, also?: Operation[] }} options  `alias`: a multihash that is to
-   *   lead here, too; `also`: what else counts from the same moment on
+   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array, path?: string, also?: Operation[] }} options  `alias`: a multihash that is to
+   *   lead here, too; `path`: of the file that the bytes are in; `also`: what else counts from the same moment on
    */
-  async write (root, record, { sync, replaces, alias, also = [] }) {
+  async write (root, record, { sync, replaces, alias, path, also = [] }) {
     const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...doom(replaces), ...also])
+    /** @type {Operation[]} */
+    const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: packPath(record.id, path) }]
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
     await this.#deleteData(replaces)
   }
 

@@ -1,16 +1,19 @@
 // Blobs and files: large blobs are kept in files of the store, others' files may be referred to, and blobs go out to files.
 
 import { absolute, writeFileAtomically } from '#disk'
+import { openFile } from '#files'
 import { ChunkRanges } from '../lib/ranges.js'
 import { VIEWS } from './databases.js'
 import { missing } from './faults.js'
 import { pathKey, unpackPath } from './keys.js'
 import { BaoError, truncated } from '../lib/errors.js'
 
+/** @import { BlobName, PutOptions } from './blobs.js' */
+/** @import { BlobReader } from './reader.js' */
 /** @import { BlobRecord } from './keys.js' */
+/** @import { BlobWriter } from './writer.js' */
 /** @import { Databases } from './databases.js' */
-
-export { absolute, writeFileAtomically }
+/** @import { ProgressOptions } from '../lib/types.js' */
 
 /** Reads a blob that is in a file. Nothing read here is believed yet. */
 export class FileReader {
@@ -69,6 +72,50 @@ export class FileReader {
     if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     return files.readerOf(path)
   }
+}
+
+/**
+ * See `BlobStore.importFile`.
+ *
+ * @param {{ databases: Databases, writer: BlobWriter }} store
+ * @param {string | URL} path
+ * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
+ */
+export async function importFile ({ databases, writer }, path, { mode = 'copy', ...options }) {
+  if (mode !== 'copy' && mode !== 'reference') throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  const source = absolute(path)
+  if (mode === 'copy') return writer.put(source, options)
+  if (databases.files === undefined) throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+  await assertRegular(source)
+  return writer.put(source, options, { path: source })
+}
+
+/** @param {string} path */
+async function assertRegular (path) {
+  const file = await openFile(path)
+  const { isRegular } = file
+  await file.close()
+  if (!isRegular) throw new TypeError(`"path" expected a file that can be read at any place, got ${path}`)
+}
+
+/**
+ * See `BlobStore.exportFile`.
+ *
+ * @param {{ databases: Databases, reader: BlobReader }} store
+ * @param {BlobName} cid @param {string | URL} path @param {ProgressOptions} options
+ * @returns {Promise<{ size: number }>}
+ */
+export async function exportFile ({ databases, reader }, cid, path, { signal, onProgress }) {
+  let size = 0
+  await writeFileAtomically(path, (async function * () {
+    for await (const piece of reader.get(cid, { verify: true, signal })) {
+      yield piece
+      size += piece.length
+      onProgress?.({ type: 'baobox:export', detail: { done: size } })
+    }
+    signal?.throwIfAborted()
+  })(), databases.isSync)
+  return { size }
 }
 
 /** @param {unknown} error */

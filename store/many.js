@@ -12,6 +12,7 @@ import { extentKey } from './keys.js'
 import { nameOf } from './catalog.js'
 import { readable } from './faults.js'
 import { VIEWS } from './databases.js'
+import { isKept } from './writer.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreParts } from './blobs.js' */
@@ -123,8 +124,9 @@ async function keepBlobs (store, blobs) {
   const { catalog, presence, protection } = store
   const before = (await catalog.lookMany(blobs.map(({ root }) => root))).map(({ record }) => record)
   const first = new Map(blobs.map(({ name }, i) => /** @type {const} */ ([name, i])).reverse())
-  const isNew = blobs.map(({ name }, i) => !before[i]?.complete && first.get(name) === i)
-  await write(store, blobs.map((blob, i) => ({ ...blob, replaces: before[i] })).filter((_, i) => isNew[i]))
+  const isFirst = blobs.map(({ name }, i) => first.get(name) === i)
+  const isNew = isFirst.map((isFirst, i) => isFirst && !before[i]?.complete)
+  await write(store, blobs.map((blob, i) => ({ ...blob, replaces: before[i] })).filter(({ replaces }, i) => isFirst[i] && !(replaces && isKept(replaces))))
   for (const [i, { root }] of blobs.entries()) {
     protection.arrived(root)
     if (isNew[i]) presence.forget(root)

@@ -51,7 +51,7 @@ export class BlobReader {
     await this.#require(root, record, wanted)
     const range = { start, end: Math.min(stop, record.size) }
     if (range.start >= range.end) return
-    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify ? verified(view, range, signal) : unverified(view, range, signal))
+    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify || record.home === 'reference' ? verified(view, range, signal) : unverified(view, range, signal))
   }
 
   /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
@@ -72,7 +72,7 @@ export class BlobReader {
     const { root, record } = await this.#find(cid)
     await this.#require(root, record, wanted)
     yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies, signal }))
+      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
   }
 
   /**

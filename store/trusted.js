@@ -35,7 +35,7 @@ export class TrustedTree {
    * @param {number} start  bytes
    * @param {number} end  bytes; a node of the tree must cover exactly these
    * @param {Database} data
-   * @param {object} options  for the database
+   * @param {() => object} options  for the database
    * @returns {Promise<Uint8Array>} a view of 32 bytes
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
    */
@@ -48,7 +48,7 @@ export class TrustedTree {
       const { page: name, slot } = placeInPages(node)
       let page = this.#pages.find(name)
       if (page === undefined) {
-        await this.#pages.load(data, [name], options)
+        await this.#pages.load(data, [name], options())
         page = this.#pages.get(name)
       }
       const pair = page.pair(slot)

@@ -10,15 +10,14 @@ import { VIEWS } from './databases.js'
 /** @import { TrustedTree } from './trusted.js' */
 
 export class StoredView {
-  #data
-  #options
-  #snapshot
+  #databases
+  #root
+  #record
   #tree
-  /** Bytes of the blob; a claim unless the record says otherwise. */
-  size
-  /** The bytes, and the pairs. */
+  #snapshot = /** @type {import('abstract-level').AbstractSnapshot | undefined} */ (undefined)
+  #options = /** @type {object | undefined} */ (undefined)
+  /** The bytes. */
   source
-  outboard
 
   /**
    * @param {Databases} databases
@@ -28,23 +27,36 @@ export class StoredView {
    * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read
    */
   constructor (databases, root, record, tree, [start, end]) {
-    const { data } = databases
-    this.#data = data
+    this.#databases = databases
+    this.#root = root
+    this.#record = record
     this.#tree = tree
-    this.size = record.size
-    // Without snapshots (IndexedDB), a reader whose blob is deleted finds that out.
-    this.#snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
-    this.#options = this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
-    this.source = sourceOf(databases, root, record, [start, end], this.#options)
-    this.outboard = new StoredOutboard(data, root, record, this.#options)
+    this.source = sourceOf(databases, root, record, [start, end], record.home === 'extents' ? this.#state : VIEWS)
   }
 
+  /** Bytes of the blob; a claim unless the record says otherwise. */
+  get size () { return this.#record.size }
+
+  /** The pairs. */
+  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
+
   /** What the bytes of a subtree must hash to. @param {number} start @param {number} end  see `TrustedTree.promised` */
-  promised (start, end) { return this.#tree.promised(start, end, this.#data, this.#options) }
+  promised (start, end) { return this.#tree.promised(start, end, this.#databases.data, () => this.#state) }
 
   async close () {
     await this.source.close()
     await this.#snapshot?.close()
+  }
+
+  /**
+   * How to read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob is deleted finds that out. Many small
+   * reads of a blob in a file need nothing of the database, and then not this.
+   */
+  get #state () {
+    const { data } = this.#databases
+    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
+    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
+    return this.#options
   }
 }
 

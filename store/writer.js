@@ -68,16 +68,16 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
-   * @param {{ cid?: CID, alias?: Uint8Array }} [name]  what names it: a BLAKE3 CID, which is compared; or the multihash of
-   *   another function, which was
+   * @param {{ cid?: CID, alias?: Uint8Array, path?: string }} [known]  what names it: a BLAKE3 CID, which is compared; or the multihash of
+   *   another function, which was. `path`: of a file that has the bytes and will keep them
    */
-  put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias } = {}) {
+  put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
     return this.whileActive(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
       const id = await this.#databases.newId()
-      const blob = new IncomingBlob(this.#databases, id)
+      const blob = new IncomingBlob(this.#databases, id, { isElsewhere: path !== undefined })
       let release = () => {}
       try {
         for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) {
@@ -91,7 +91,7 @@ export class BlobWriter {
         const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
         const room = await this.#evictor.reserve(root, present => blob.size - lenOf(present, blob.size))
         try {
-          return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, signal }))
+          return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, path, signal }))
         } finally {
           room.release()
         }
@@ -159,12 +159,12 @@ export class BlobWriter {
    * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
-   * @param {{ room: Room, tagging?: Tag, alias?: Uint8Array, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
+   * @param {{ room: Room, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
    */
-  async #adopt (id, root, blob, { room, tagging, alias, signal }) {
+  async #adopt (id, root, blob, { room, tagging, alias, path, signal }) {
     const { isThere, record: before } = await this.#catalog.look(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
-    if (before?.complete) {
+    if (before?.complete && (isKept(before) || path !== undefined)) {
       if (tagging !== undefined) await this.#tags.set(tagging)
       this.#protection.arrived(root)
       await this.#discard(id, blob)
@@ -180,7 +180,7 @@ export class BlobWriter {
     const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
     const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
     /** @param {Operation[]} [also] */
-    const write = also => this.#catalog.write(root, record, { sync: true, replaces: before, alias, also })
+    const write = also => this.#catalog.write(root, record, { sync: true, replaces: before, alias, path, also })
     await (tagging === undefined ? write() : this.#tags.set(tagging, write))
     room.fill(record.size - lenBefore)
     this.#protection.arrived(root)
@@ -255,6 +255,9 @@ export class BlobWriter {
     }
   }
 }
+
+/** Are the bytes here, and not only in somebody else's file? @param {BlobRecord} record */
+export const isKept = ({ complete, home }) => complete && home !== 'reference'
 
 /** A slice on its way in, and the file that its bytes go to, if they do. */
 class IncomingSlice {
