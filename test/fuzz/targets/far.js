@@ -51,7 +51,7 @@ async function run (random) {
   if (isTruth) expectThat(due.fault === undefined && due.isSizeProven === (first + count === chunks), () => `${what}: the oracle does not believe the truth`)
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const bytes = concat([header(claimed), lie])
-  const verifier = new SliceVerifier({ root, ranges, groupLog, key, release: random.pick(['window', 'leaf']) })
+  const verifier = new SliceVerifier({ root, ranges, groupLog, key, release: random.pick(['soon', 'window', 'leaf']) })
   const leaves = []
   const error = await errorOf(() => withinBudget(bytes.length, () => {
     for (const piece of inPieces(random, bytes)) leaves.push(...verifier.write(piece))
