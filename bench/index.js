@@ -12,7 +12,7 @@ import { pooled, readKept } from './support/report.js'
 import { flags, names, report } from './support/run.js'
 
 const BENCHES = [
-  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice', 'startup',
+  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice', 'memory', 'startup',
   'store-large', 'store-small', 'store-random', 'store-partial',
   'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels', 'micro/windows', 'micro/pointers'
 ]

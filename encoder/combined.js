@@ -10,8 +10,8 @@ import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
 
-/** @import { SliceOptions } from './slice.js' */
-/** @import { PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { SliceOptions, StreamOptions } from './slice.js' */
+/** @import { PairSink, RandomAccess, SliceOutboard } from '../lib/types.js' */
 
 /**
  * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.
@@ -111,8 +111,8 @@ class Encoding {
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  its group log is that of the encoding
- * @param {SliceOptions & ProgressOptions} [options]  as for `encodeSlice`
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @param {SliceOptions & StreamOptions} [options]  as for `encodeSlice`
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} as `encodeSlice`
  * @throws {BaoError} as `encodeSlice`
  */
 export function encodeStream (source, outboard, options) {

@@ -57,32 +57,34 @@ export function sliceLen ({ size, groupLog }, ranges, { header = true } = {}) {
   return (header ? HEADER_LEN : 0) + lenOf({ size, groupLog, ranges: toRanges(ranges) })
 }
 
+/** @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: pieces are lent until the next one is asked for, then their memory is used again */
+
 /**
  * A slice, window by window, from a source of any size.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
  * @param {RangesLike} [ranges]  everything unless told
- * @param {SliceOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @param {SliceOptions & StreamOptions} [options]  `onProgress` gets `baobox:slice`
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
  * @throws {BaoError} as `encodeSliceSync`, after everything before the fault has been given
  */
-export function encodeSlice (source, outboard, ranges, { signal, onProgress, ...options } = {}) {
-  return give(source, outboard, begin(outboard, ranges, options), { signal, onProgress })
+export function encodeSlice (source, outboard, ranges, { signal, onProgress, reuse, ...options } = {}) {
+  return give(source, outboard, begin(outboard, ranges, options), { signal, onProgress, reuse })
 }
 
 /**
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard
- * @param {ReturnType<typeof begin>} begun @param {ProgressOptions} options
+ * @param {ReturnType<typeof begin>} begun @param {StreamOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * give (source, outboard, { what, header, validated }, { signal, onProgress }) {
+async function * give (source, outboard, { what, header, validated }, { signal, onProgress, reuse }) {
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source)
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const window of cut(blob, outboard, what, signal)) {
+    for await (const window of cut(blob, outboard, what, { signal, reuse })) {
       signal?.throwIfAborted()
       const { good, fault } = validated(window)
       if (good.length > 0) yield good

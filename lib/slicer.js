@@ -35,18 +35,20 @@ const PAIRS = STAGE + WINDOW_LEN
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
  * @param {SliceOf} what
- * @param {AbortSignal} [signal]
+ * @param {{ signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: windows are lent until the next
  */
-export async function * cut (source, outboard, what, signal) {
+export async function * cut (source, outboard, what, { signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
   const slicer = new Slicer(what, pairs)
   const reader = new SpanReader(source, neededBytes(what), signal)
+  let memory = new Uint8Array(0)
   while (slicer.plan()) {
     await untilAborted(pairs.prepare?.(slicer.nodes), signal)
     const bytes = []
+    reader.begin()
     for (const { start, end } of slicer.spans) bytes.push(await reader.read(start, end))
-    const window = new Uint8Array(slicer.len)
-    yield window.subarray(0, slicer.emit(bytes, window, 0))
+    if (!reuse || memory.length < slicer.len) memory = new Uint8Array(slicer.len)
+    yield memory.subarray(0, slicer.emit(bytes, memory, 0))
     if (slicer.fault) throw slicer.fault
   }
 }

@@ -5,6 +5,11 @@ import { concat } from './bytes.js'
 
 /** @import { RandomAccess } from './types.js' */
 
+/** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: that they lie in, if it can be used again */
+
+/** Buffers that are kept for later. */
+const MAX_FREE = 3
+
 export class SpanReader {
   #source
   #ranges
@@ -13,7 +18,10 @@ export class SpanReader {
   #range = 0
   #start = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** The piece behind it, which is being read. @type {{ start: number, reading: Promise<Uint8Array> } | undefined} */
+  /** Buffers of whole pieces: those that may be overwritten, and those whose bytes are lent. */
+  #free = /** @type {Uint8Array[]} */ ([])
+  #lent = /** @type {Uint8Array[]} */ ([])
+  /** The piece behind it, which is being read. @type {{ start: number, reading: Promise<Piece> } | undefined} */
   #next
 
   /**
@@ -27,9 +35,17 @@ export class SpanReader {
     this.#signal = signal
   }
 
+  /** Takes back what was lent, but for the piece in hand: its memory is used again. */
+  begin () {
+    for (const buffer of this.#lent.splice(0)) {
+      if (buffer.buffer === this.#bytes.buffer) this.#lent.push(buffer)
+      else if (this.#free.length < MAX_FREE) this.#free.push(buffer)
+    }
+  }
+
   /**
    * @param {number} start  at or behind the one before @param {number} end
-   * @returns {Promise<Uint8Array>} lent; fewer bytes only where the source ends
+   * @returns {Promise<Uint8Array>} lent until `begin`; fewer bytes only where the source ends
    */
   async read (start, end) {
     const parts = []
@@ -48,14 +64,21 @@ export class SpanReader {
     const stop = this.#stopOf(start)
     const next = this.#next
     this.#next = undefined
-    this.#bytes = next?.start === start
-      ? await untilAborted(next.reading, this.#signal)
-      : await readUpTo(this.#source, start, stop, this.#signal)
+    const { bytes, buffer } = await untilAborted(next?.start === start ? next.reading : this.#read(start, stop), this.#signal)
+    this.#bytes = bytes
+    if (buffer !== undefined) this.#lent.push(buffer)
     this.#start = start
     if (!this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
-    const reading = readUpTo(this.#source, stop, this.#stopOf(stop))
+    const reading = this.#read(stop, this.#stopOf(stop))
     reading.catch(() => {}) // whoever awaits it is told; nobody may
     this.#next = { start: stop, reading }
+  }
+
+  /** @param {number} start @param {number} end @returns {Promise<Piece>} */
+  async #read (start, end) {
+    if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end) }
+    const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
+    return { bytes: buffer.subarray(0, await this.#source.readInto(buffer, start)), buffer }
   }
 
   /** Where a piece ends. Behind the end of the source or of the range it is empty. @param {number} start */

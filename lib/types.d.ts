@@ -104,6 +104,8 @@ export interface RandomAccess {
   readonly size: number
   /** May it be asked for more before it has answered? Then it is, while what it gave is being worked on. */
   readonly overlaps?: boolean
+  /** Of files: fills memory of the reader, and says how many bytes there were. */
+  readInto? (buffer: Uint8Array, start: number): Promise<number>
   read (start: number, end: number, signal?: AbortSignal): Uint8Array | Promise<Uint8Array>
 }
 

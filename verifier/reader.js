@@ -150,7 +150,7 @@ async function openWithOutboard (source, outboard, key) {
   return {
     size,
     groupLog,
-    windows: (ranges, signal) => asFarAsThere(cut(blob, outboard, { size, groupLog, ranges, mode }, signal)),
+    windows: (ranges, signal) => asFarAsThere(cut(blob, outboard, { size, groupLog, ranges, mode }, { signal, reuse: true })),
     close: () => blob.close()
   }
 }

@@ -43,12 +43,14 @@ export async function validRanges (source, outboard, ranges, { key, signal, onPr
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
         for (let at = start; at < end; at += PIECE_LEN) {
+          reader.begin()
           audit.large.update(await reader.read(at, Math.min(at + PIECE_LEN, end)))
           await way()
         }
         return audit.check([])
       }
       const bytes = []
+      reader.begin()
       for (const { start, end } of audit.spans) bytes.push(await reader.read(start, end))
       audit.check(bytes)
     })

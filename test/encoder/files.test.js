@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+import { ChunkRanges } from '../../lib/index.js'
 import { createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { VerifiedReader, validRanges } from '../../verifier/index.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
 import { BYTES, describeRandomAccess, describeSequences } from './source-suite.js'
 
 const ENCODER = pathToFileURL(join(import.meta.dirname, '../../encoder/index.js'))
@@ -61,6 +63,31 @@ describe('outboards in files', () => {
       }
     }
     expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
+  })
+
+  it('of files of several pieces give what those of their bytes give, though memory is used again', async () => {
+    const bytes = noise(9_000_001, 8)
+    await writeFile(blob, bytes)
+    for (const groupLog of [0, 4]) {
+      const expected = createOutboardSync(bytes, { groupLog })
+      const info = await writeOutboard(blob, target, { groupLog, threads: 1 })
+      expect(same(await readFile(target), expected.bytes)).to.equal(true)
+      const outboard = await openOutboard(target, info)
+      for (const ranges of [ChunkRanges.all, ChunkRanges.fromBoundaries([1000, 2050, 2060, 4000, 4097, 7000, 8000])]) {
+        const slice = encodeSliceSync(bytes, expected, ranges)
+        expect(same(await collect(encodeSlice(blob, outboard, ranges)), slice)).to.equal(true)
+        let at = 0
+        for await (const piece of encodeSlice(blob, outboard, ranges, { reuse: true })) {
+          expect(same(piece, slice.subarray(at, at + piece.length)), `at ${at}`).to.equal(true)
+          at += piece.length
+        }
+        expect(at).to.equal(slice.length)
+        expect((await validRanges(blob, outboard, ranges)).equals(ranges.canonical(bytes.length).roundToGroups(groupLog).canonical(bytes.length))).to.equal(true)
+      }
+      const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
+      expect(same(await reader.read(), bytes)).to.equal(true)
+      await Promise.all([reader.close(), outboard.close()])
+    }
   })
 
   it('are appended to where they are', async () => {

@@ -1,0 +1,57 @@
+// How much memory does it take to go through a blob that is longer than memory?
+//
+// A row is something that is done to a file of 10 GiB, which has holes and takes no place on the disk, in a process of its own; the figures are peaks over
+// the idle process, which has imported everything. `heap and buffers` is what JavaScript holds and has not collected yet, looked at all along; `resident`
+// is all that the system counts, with what the engine compiles and keeps for later. Outboards are files, but for `createOutboard`, whose outboard
+// is part of what it holds.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, openSync, ftruncateSync, closeSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { GiB, MiB, sized } from './support/inputs.js'
+import { flags, report } from './support/run.js'
+
+/** @import { Result } from './support/tables.js' */
+
+const SIZE = flags.quick ? 64 * MiB : 10 * GiB
+const CHILD = fileURLToPath(new URL('support/memory-job.js', import.meta.url))
+const JOBS = [
+  ['hashStream', { threads: 1 }],
+  ['hashStream', { threads: 2 }],
+  ['createOutboard', { groupLog: 4, threads: 1 }],
+  ['writeOutboard', { groupLog: 4, threads: 1 }],
+  ['writeOutboard', { groupLog: 0, threads: 1 }],
+  ['writeOutboard', { groupLog: 0, threads: 2 }],
+  ['writeOutboard of a stream', { groupLog: 0 }],
+  ['encodeStream', { groupLog: 4 }],
+  ['encodeStream', { groupLog: 4, reuse: true }],
+  ['encodeStream', { groupLog: 0, reuse: true }],
+  ['encodeStream to verifyStream', { groupLog: 4 }],
+  ['encodeStream to verifyStream', { groupLog: 4, reuse: true }],
+  ['encodeStream to verifyStream', { groupLog: 0, reuse: true }],
+  ['validRanges', { groupLog: 4 }],
+  ['validRanges', { groupLog: 0 }]
+]
+
+/** @type {Record<string, (value: any) => string>} */
+const WORDS = { groupLog: groupLog => `group log ${groupLog}`, threads: count => count === 1 ? 'one thread' : `${count} threads`, reuse: () => 'reuse' }
+
+const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
+try {
+  const file = openSync(join(folder, 'blob'), 'w')
+  ftruncateSync(file, SIZE)
+  closeSync(file)
+  /** @type {Result[]} */
+  const results = []
+  for (const [job, options] of JOBS) {
+    const { idle, held, resident } = JSON.parse(execFileSync(process.execPath, [CHILD, String(job), JSON.stringify(options), folder], { encoding: 'utf8' }))
+    const name = [job, ...Object.entries(options).map(([key, value]) => WORDS[key](value))].join(', ')
+    const row = { name, bytes: SIZE, unit: /** @type {const} */ ('megabytes') }
+    results.push({ ...row, name: `${name}: heap and buffers`, samples: { peak: [held] } }, { ...row, name: `${name}: resident`, samples: { peak: [resident - idle] } })
+  }
+  report('memory', `memory over the idle process, for ${sized(SIZE)}`, results)
+} finally {
+  rmSync(folder, { recursive: true })
+}

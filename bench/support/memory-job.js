@@ -1,0 +1,72 @@
+// A process that does one thing to a long file, and says what memory that took; memory.js starts it.
+//
+//   node memory-job.js JOB OPTIONS FOLDER     prints { idle, held, resident }, in bytes
+
+import { createReadStream, existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { closeWorkers, hashStream, warmup } from '../../lib/index.js'
+import { createOutboard, encodeStream, openOutboard, writeOutboard } from '../../encoder/index.js'
+import { validRanges, verifyStream } from '../../verifier/index.js'
+
+/** @import { PagedOutboard } from '../../lib/paged.js' */
+
+const [job, options, folder] = process.argv.slice(2)
+const { groupLog, threads, reuse } = JSON.parse(options)
+const blob = join(folder, 'blob')
+
+const held = () => {
+  const { heapUsed, external } = process.memoryUsage() // `external` has the ArrayBuffers in it
+  return heapUsed + external
+}
+
+/** @type {Record<string, () => Promise<unknown>>} */
+const JOBS = {
+  hashStream: () => hashStream(blob, { threads, onProgress: sample }),
+  createOutboard: () => createOutboard(blob, { groupLog, threads, onProgress: sample }),
+  writeOutboard: () => writeOutboard(blob, join(folder, 'written'), { groupLog, threads, onProgress: sample }),
+  'writeOutboard of a stream': () => writeOutboard(createReadStream(blob, { highWaterMark: 1 << 20 }), join(folder, 'written'), { groupLog, onProgress: sample }),
+  encodeStream: () => withOutboard(outboard => drain(encodeStream(blob, outboard, { reuse, onProgress: sample }))),
+  'encodeStream to verifyStream': () => withOutboard(outboard => {
+    const encoded = encodeStream(blob, outboard, { reuse, validate: false, onProgress: sample })
+    return drain(verifyStream(encoded, { root: outboard.root, groupLog, reuse }))
+  }),
+  validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))
+}
+
+// The outboard that others want is there before anything is measured: a process of an earlier row has left it, or this one makes it.
+if (!['hashStream', 'createOutboard', 'writeOutboard', 'writeOutboard of a stream'].includes(job)) await outboardFile()
+warmup()
+const idle = process.memoryUsage().rss
+const idleHeld = held()
+let most = 0
+await JOBS[job]()
+sample()
+await closeWorkers()
+console.log(JSON.stringify({ idle, held: most, resident: process.resourceUsage().maxRSS * 1024 }))
+
+function sample () { most = Math.max(most, held() - idleHeld) }
+
+/** @param {AsyncIterable<unknown>} pieces */
+async function drain (pieces) {
+  for await (const piece of pieces) if (piece === undefined) throw new Error('nothing')
+}
+
+/** @param {(outboard: PagedOutboard) => Promise<unknown>} work */
+async function withOutboard (work) {
+  const { path, info } = await outboardFile()
+  const outboard = await openOutboard(path, info)
+  await work(outboard)
+  await outboard.close()
+}
+
+/** Where the outboard is, and what it is of. */
+async function outboardFile () {
+  const path = join(folder, `outboard${groupLog}`)
+  if (!existsSync(path)) {
+    const { root, ...info } = await writeOutboard(blob, path, { groupLog, threads: 1 })
+    await writeFile(`${path}.json`, JSON.stringify({ ...info, root: [...root] }))
+  }
+  const { root, ...info } = JSON.parse(await readFile(`${path}.json`, 'utf8'))
+  return { path, info: { ...info, root: Uint8Array.from(root) } }
+}
