@@ -51,6 +51,15 @@ export const tagged = (root, tag) =>
 /** @param {number} wanted  bytes @param {number} got  bytes */
 export const full = (wanted, got) => new BaoError('STORE_FULL', `the quota leaves no room: of ${wanted} bytes ${got} could be had`, { wanted, got })
 
+/** @param {unknown} cause */
+export const noRoom = cause => new BaoError('STORE_FULL', 'there is no room left, on the disk or of what the browser gives to this site', { cause })
+
+/** Did a write fail because there is no room? A browser has a name for that, the system a code, and LevelDB words. @param {unknown} error */
+export function isNoRoom (error) {
+  const { name, code, message } = /** @type {{ name?: string, code?: string, message?: string }} */ (error ?? {})
+  return name === 'QuotaExceededError' || code === 'ENOSPC' || (code === 'LEVEL_IO_ERROR' && /no space left/i.test(message ?? ''))
+}
+
 /** Stored bytes did not verify, or were not there. @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)

@@ -1,6 +1,6 @@
 // A store is open, and then closed for good. What fails after that failed because of that.
 
-import { closed } from './faults.js'
+import { closed, isNoRoom, noRoom } from './faults.js'
 
 export class Lifetime {
   #isOver = false
@@ -15,7 +15,10 @@ export class Lifetime {
   }
 
   /** What a failure means. @param {unknown} error */
-  explain (error) { return this.#isOver ? closed(error) : error }
+  explain (error) {
+    if (this.#isOver) return closed(error)
+    return isNoRoom(error) ? noRoom(error) : error
+  }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
   async run (work) {

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { LAYOUT_VERSION, packState, stateKey, unpackState } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
-import { collect, errorOf, stream } from '../support/feeding.js'
+import { collect, errorOf, listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
 import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
@@ -276,16 +276,17 @@ describe('store: life', () => {
   describe('writes that fail', () => {
     const newStore = newStores()
     const large = noise(10 * MIB, 7)
+    const small = noise(3000, 8)
 
     /** Neither the store nor its databases show anything. */
     async function expectNothing ({ store, place, index, data }) {
-      expect(await collect(store.list())).to.have.length(0)
+      expect(await listed(store.list())).to.have.length(0)
       expect(await store.has(hash(large))).to.equal(false)
       expect(await entriesOf(data)).to.deep.equal([])
       expect(await recordsIn(index)).to.deep.equal([])
       await store.close()
       const again = await place.open()
-      expect(await collect(again.list())).to.have.length(0)
+      expect(await listed(again.list())).to.have.length(0)
     }
 
     for (const place of [0, 1, 100_000, 5 * MIB, 10 * MIB]) {
@@ -372,6 +373,37 @@ describe('store: life', () => {
       if (await again.has(hash(large))) expect(same(await again.bytes(hash(large)), large)).to.equal(true)
       await again.close()
       await expectNoOrphans(place)
+    })
+
+    it('a receive whose record cannot be written, though its data was, goes on with what is missing', async () => {
+      const slice = sliceOf(large)
+      for (let failing = 0; failing < 3; failing++) {
+        const made = await newStore()
+        const reason = new Error('the disk is full')
+        failOnce(made.index, 'batch', failing, reason)
+        expect(await errorOf(made.store.receive(hash(large), stream([slice.subarray(0, 5 * MIB), slice.subarray(5 * MIB)])))).to.equal(reason)
+        const missing = await made.store.missing(hash(large))
+        expect(await made.store.receive(hash(large), sliceOf(large, missing), missing), `after write ${failing}`).to.include({ complete: true })
+        expect(same(await made.store.bytes(hash(large)), large)).to.equal(true)
+      }
+    })
+
+    it('says so when it is for want of room, and goes on when there is some', async () => {
+      const made = await newStore()
+      await made.store.put(small)
+      for (const reason of [
+        Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }),
+        Object.assign(new Error('IO error: data/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' }),
+        new DOMException('full', 'QuotaExceededError')
+      ]) {
+        for (const database of [made.data, made.index]) {
+          failOnce(database, 'batch', 0, reason)
+          const error = await errorOf(made.store.put(large))
+          expect(error).to.include({ code: 'STORE_FULL', cause: reason })
+          expect(same(await made.store.bytes(hash(small)), small)).to.equal(true)
+        }
+      }
+      expect(await made.store.put(large)).to.include({ isNew: true })
     })
 
     it('a delete that fails halfway is finished when the store is opened again', async () => {
