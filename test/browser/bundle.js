@@ -6,6 +6,7 @@ import { build } from 'esbuild'
 import { LEFT_OUT } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
+const VISITOR = fileURLToPath(new URL('visitor.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('../../lib/parallel/worker.js', import.meta.url))
 
 /** Paths from `test`. */
@@ -19,14 +20,14 @@ export function suites () {
 }
 
 /**
- * The bundle, and the worker that hashing on several threads starts: `new URL('./worker.js', import.meta.url)` finds it beside.
+ * The bundle, the script of the page beside it, and the worker that hashing on several threads starts: `new URL('./worker.js', import.meta.url)` finds it beside.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */
 export async function bundle () {
   const names = ['browser/page.js', ...suites(), 'browser/start.js']
   const { outputFiles } = await build({
-    entryPoints: [WORKER],
+    entryPoints: [WORKER, VISITOR],
     stdin: { contents: names.map(name => `import './${name}'`).join('\n'), resolveDir: TESTS, sourcefile: 'suites.js' },
     bundle: true,
     format: 'esm',

@@ -46,6 +46,7 @@ async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) 
   let errors = 0
   let timer
   try {
+    await lendQuota(page, new URL(url).origin)
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(new Error('the page took too long')), LONGEST)
       let hasBegun = false
@@ -68,6 +69,12 @@ async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) 
     clearTimeout(timer)
     close()
   }
+}
+
+/** Lets tests say how many bytes the browser gives to their site: `setQuota(bytes)`, or as many as it likes. */
+async function lendQuota (page, origin) {
+  const session = await page.context().newCDPSession(page)
+  await page.exposeFunction('setQuota', quotaSize => session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize }))
 }
 
 const { values: { install: isInstalling, grep } } = parseArgs({ options: { install: { type: 'boolean' }, grep: { type: 'string' } } })

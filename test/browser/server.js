@@ -1,10 +1,10 @@
-// Serves one page, its scripts, and the vectors that the suites read, to this machine only.
+// Serves two pages, their scripts, and the vectors that the suites read, to this machine only.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 
-const PAGE = '<!doctype html><meta charset="utf-8"><title>baobox</title><link rel="icon" href="data:,"><script type="module" src="/suites.js"></script>'
+const page = script => `<!doctype html><meta charset="utf-8"><title>baobox</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`
 
 /** Where the vectors are: the page asks by their paths from `test`, in a checkout named so. */
 const FOLDERS = {
@@ -33,7 +33,8 @@ export async function serve (scripts, headers) {
   }
 
   async function answer (pathname) {
-    if (pathname === '/') return [200, 'text/html', PAGE]
+    if (pathname === '/') return [200, 'text/html', page('/suites.js')]
+    if (pathname === '/visitor') return [200, 'text/html', page('/visitor.js')]
     if (scripts.has(pathname)) return [200, 'text/javascript', scripts.get(pathname)]
     for (const [prefix, folder] of Object.entries(FOLDERS)) {
       if (!pathname.startsWith(prefix) || !pathname.endsWith('.json')) continue

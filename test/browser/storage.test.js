@@ -1,0 +1,199 @@
+// What only happens to stores of a browser: pages are reloaded in the middle of things, and the browser gives no more room.
+import { expect } from 'chai'
+import { BaoError, hash, toCid } from '../../lib/index.js'
+import { createOutboard, encodeSlice } from '../../encoder/index.js'
+import { BlobStore } from '../../store/index.js'
+import { same } from '../support/bytes.js'
+import { errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../support/stores.js'
+
+const MIB = 1 << 20
+const NOISE = noise(1_000_003, 50)
+const { document, navigator, setQuota } = globalThis
+
+describe('store: in a page', () => {
+  let place
+  beforeEach(async () => { place = await onDisk() })
+  afterEach(() => place.remove())
+
+  describe('that is reloaded', () => {
+    const bytes = noise(24 * MIB + 5, 51)
+    const slice = sliceOf(bytes)
+    let visitor
+    afterEach(() => visitor?.leave())
+
+    it('in the middle of a receive keeps what was received, and goes on from there', async function () {
+      this.timeout(120_000)
+      let kept = 0
+      for (const given of [10, 18]) {
+        visitor = await visit(place.where)
+        await visitor.receive(hash(bytes), slice.subarray(0, given * MIB))
+        expect(await errorOf(place.open()), 'the other page has it').to.include({ code: 'STORE_LOCKED' })
+        await visitor.reload()
+
+        const store = await openSoon(place)
+        const { present, complete } = await store.stat(hash(bytes))
+        expect(complete).to.equal(false)
+        const ranges = present.toBytes(bytes.length)
+        const len = ranges.reduce((sum, [start, end]) => sum + end - start, 0)
+        expect(len, 'more than before').to.be.greaterThan(kept)
+        kept = len
+        for (const [start, end] of ranges) expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+        await store.close()
+        visitor.leave()
+      }
+      const store = await place.open()
+      const missing = await store.missing(hash(bytes))
+      expect(await store.receive(hash(bytes), sliceOf(bytes, missing), missing)).to.deep.equal({ received: bytes.length - kept, complete: true })
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+
+    it('in the middle of a put leaves nothing of it', async function () {
+      this.timeout(120_000)
+      const before = await place.open()
+      await before.put(noise(MIB))
+      await before.close()
+      visitor = await visit(place.where)
+      await visitor.put(bytes.subarray(0, 12 * MIB))
+      await visitor.reload()
+      const store = await openSoon(place)
+      expect(await store.has(hash(noise(MIB)))).to.equal(true)
+      expect(await namesIn(store)).to.have.length(1)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  })
+
+  describe('that has no more room', () => {
+    const first = noise(MIB, 52)
+    /** More than a test makes: what was deleted before may count for a while, and then all of a sudden not any more. */
+    const large = { size: 512 * MIB, read: patternOf }
+    afterEach(() => setQuota())
+
+    const leave = async room => setQuota((await navigator.storage.estimate()).usage + room)
+
+    it('says so, and loses nothing', async function () {
+      this.timeout(120_000)
+      let store = await place.open()
+      await store.put(first)
+      await leave(10 * MIB)
+      const error = await errorOf(store.put(large))
+      expect(error).to.be.instanceOf(BaoError).with.property('code', 'STORE_FULL')
+      expect(error.cause).to.have.property('name', 'QuotaExceededError')
+      for (let life = 0; life < 2; life++) {
+        expect(await namesIn(store)).to.deep.equal([toCid(hash(first)).toString()])
+        expect(same(await store.bytes(hash(first)), first)).to.equal(true)
+        await store.close()
+        await expectNoOrphans(place)
+        store = await place.open()
+      }
+      await setQuota()
+      const { cid } = await store.put(noise(20 * MIB, 53))
+      expect(same(await store.bytes(cid), noise(20 * MIB, 53))).to.equal(true)
+    })
+
+    it('keeps what it could receive, and the rest later', async function () {
+      this.timeout(120_000)
+      const store = await place.open()
+      const outboard = await createOutboard(large)
+      await leave(32 * MIB)
+      expect(await errorOf(store.receive(outboard.root, encodeSlice(large, outboard)))).to.include({ code: 'STORE_FULL' })
+      const [[start, end], ...others] = (await store.stat(outboard.root)).present.toBytes(large.size)
+      expect({ start, others }).to.deep.equal({ start: 0, others: [] })
+      expect(end).to.be.within(MIB, large.size - 6 * MIB)
+      for (let at = 0; at < end; at += MIB) {
+        const part = { start: at, end: Math.min(end, at + MIB) }
+        expect(same(await store.bytes(outboard.root, part), patternOf(at, part.end))).to.equal(true)
+      }
+      await setQuota()
+      const next = { start: end, end: end + 5 * MIB }
+      expect(await store.receive(outboard.root, encodeSlice(large, outboard, next), next)).to.deep.equal({ received: 5 * MIB, complete: false })
+      expect(same(await store.bytes(outboard.root, next), patternOf(next.start, next.end))).to.equal(true)
+    })
+  })
+
+  it('keeps and gives a blob of 96 MiB', async function () {
+    this.timeout(300_000)
+    const store = await place.open()
+    const piece = noise(8 * MIB, 55)
+    const pieces = Array.from({ length: 12 }, (_, i) => {
+      const copy = piece.slice()
+      copy[0] = i
+      return copy
+    })
+    const { cid, size } = await store.put(new Blob(pieces))
+    expect(size).to.equal(96 * MIB)
+    let at = 0
+    for await (const part of store.get(cid)) {
+      const wanted = pieces[Math.floor(at / piece.length)].subarray(at % piece.length, at % piece.length + part.length)
+      if (!same(part, wanted)) expect.fail(`bytes at ${at} are wrong`)
+      at += part.length
+    }
+    expect(at).to.equal(size)
+  })
+})
+
+/**
+ * Any part of a blob that needs no memory. The browser must not be able to compress it, and the period is no power of two, so no two extents are alike.
+ *
+ * @param {number} start @param {number} end
+ */
+function patternOf (start, end) {
+  const bytes = new Uint8Array(end - start)
+  for (let at = start; at < end;) {
+    const round = Math.floor(at / NOISE.length)
+    const next = Math.min(end, (round + 1) * NOISE.length)
+    bytes.set(NOISE.subarray(at % NOISE.length, at % NOISE.length + next - at), at - start)
+    at = next
+  }
+  return bytes
+}
+
+/** @returns {Promise<string[]>} */
+async function namesIn (store) {
+  const names = []
+  for await (const { cid } of store.list()) names.push(cid.toString())
+  return names
+}
+
+/** The lock of a page that goes is let go a moment later. */
+async function openSoon (place) {
+  for (let attempt = 0; ; attempt++) {
+    const error = await errorOf(async () => { await (await BlobStore.open(place.where)).close() })
+    if (error === undefined) return place.open()
+    if (error.code !== 'STORE_LOCKED' || attempt > 100) throw error
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+/** Another page of this site, which has a store of its own open: visitor.js runs there. @param {string} location */
+async function visit (location) {
+  const frame = document.createElement('iframe')
+  document.body.append(frame)
+  const said = word => new Promise((resolve, reject) => {
+    const listener = ({ source, data }) => {
+      if (source !== frame.contentWindow) return
+      if (data !== word) reject(new Error(`the page said: ${data}`))
+      else resolve()
+      globalThis.removeEventListener('message', listener)
+    }
+    globalThis.addEventListener('message', listener)
+  })
+  const load = async query => {
+    frame.src = `/visitor?${new URLSearchParams(query)}`
+    await said('ready')
+  }
+  await load({ location })
+  const work = async message => {
+    const done = said('waiting')
+    frame.contentWindow.postMessage(message, '*')
+    await done
+  }
+  return {
+    receive: (root, slice) => work({ task: 'receive', root, bytes: slice }),
+    put: bytes => work({ task: 'put', bytes }),
+    reload: () => load({}),
+    leave: () => frame.remove()
+  }
+}
