@@ -1,6 +1,5 @@
 // Opening a store for the time of a command.
 
-import { stat } from 'node:fs/promises'
 import { BlobStore } from '../store/index.js'
 import { Failure } from './errors.js'
 
@@ -15,14 +14,13 @@ const DEFAULT_STORE = '.baobox'
  */
 export async function withStore (dir, use, { create = false } = {}) {
   const location = dir ?? (process.env.BAOBOX_STORE || DEFAULT_STORE)
-  if (!create && !await isDirectory(location)) throw new Failure(`there is no store at ${location}: 'baobox add' makes one, --store names another`)
-  const store = await BlobStore.open(location)
+  const store = await BlobStore.open(location, { create }).catch(error => {
+    if (error.code !== 'STORE_ABSENT') throw error
+    throw new Failure(`there is no store at ${location}: 'baobox add' makes one, --store names another`)
+  })
   try {
     return await use(store)
   } finally {
     await store.close()
   }
 }
-
-/** @param {string} path */
-const isDirectory = path => stat(path).then(stats => stats.isDirectory(), () => false)

@@ -38,6 +38,9 @@ import { notFound, tagged } from './faults.js'
  * @property {boolean} [verify]  check what is read against the hash; true unless told
  * @property {number} [quota]  bytes of blobs that there may be. When more come, blobs that nothing protects make room, those that were not used
  *   for the longest time first
+ * @property {boolean} [create]  make a store where there is none; true unless told. Otherwise STORE_ABSENT { location }, and nothing is made
+ * @property {number} [wait]  milliseconds to try again while it is open elsewhere; none unless told
+ * @property {AbortSignal} [signal]  ends the waiting
  */
 
 /**
@@ -122,12 +125,13 @@ export class BlobStore {
    *   which the store then owns
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
-   * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_VERSION, STORE_OPEN_FAILED
+   * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED
    */
-  static async open (where, { durability = 'sync', verify = true, quota } = {}) {
+  static async open (where, { durability = 'sync', verify = true, quota, create = true, wait = 0, signal } = {}) {
     if (durability !== 'sync' && durability !== 'process') throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     if (quota !== undefined) assertInteger('quota', quota)
-    const store = new BlobStore(await Databases.open(where, { sync: durability === 'sync' }), { verify, quota })
+    if (wait !== Infinity) assertInteger('wait', wait)
+    const store = new BlobStore(await Databases.open(where, { sync: durability === 'sync', create, wait, signal }), { verify, quota })
     try {
       await store.#evictor.start()
     } catch (error) {

@@ -4,23 +4,31 @@
 // written at random. In one database each would slow the other down.
 
 import { Level } from 'level'
-import { openFolder } from '#disk'
+import { isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
+import { untilAborted } from '../lib/reading.js'
 import { hold } from './hold.js'
 import { eachReadable, readable } from './faults.js'
-import { LAYOUT_VERSION, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
+import { upgrade } from './layout.js'
+import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
 
 /** @import { BlobFolder } from './disk.node.js' */
 
 /** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
 /** @typedef {{ index: Database, data: Database }} DatabasePair */
 
-/** Keys and values as Uint8Arrays, whatever the database was opened with. */
-export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+export { VIEWS }
 
 /** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
 const ID_BLOCK = 1024
+
+/** Milliseconds from one attempt to the next while a store is open elsewhere. */
+const FIRST_PAUSE = 10
+const LONGEST_PAUSE = 200
+
+/** No state is that short. */
+const DAMAGED = new Uint8Array(0)
 
 /** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
 export const levelsAt = location => ({
@@ -57,17 +65,33 @@ export class Databases {
 
   /**
    * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
-   * @param {{ sync: boolean }} options
-   * @throws {BaoError} STORE_LOCKED, STORE_VERSION
+   * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
+   * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION
    */
-  static async open (where, { sync }) {
+  static async open (where, { wait, signal, ...options }) {
+    const deadline = performance.now() + wait
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      signal?.throwIfAborted()
+      try {
+        return await Databases.#attempt(where, options)
+      } catch (error) {
+        const left = deadline - performance.now()
+        if (!(error instanceof BaoError) || error.code !== 'STORE_LOCKED' || left <= 0) throw error
+        await untilAborted(new Promise(resolve => setTimeout(resolve, Math.min(pause, left))), signal)
+      }
+    }
+  }
+
+  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean }} options */
+  static async #attempt (where, { sync, create }) {
     const location = typeof where === 'string' ? where : 'the given databases'
     const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
     databases.#letGo = letGo
     try {
-      await databases.#open()
+      if (!create && typeof where === 'string' && !await isStoreAt(where)) throw absent(location)
+      await databases.#open(create)
     } catch (error) {
       await letGo()
       throw error
@@ -165,7 +189,8 @@ export class Databases {
     }
   }
 
-  async #open () {
+  /** @param {boolean} create */
+  async #open (create) {
     try {
       await this.index.open()
       await this.data.open()
@@ -177,7 +202,7 @@ export class Databases {
       throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
     }
     try {
-      await this.#start()
+      await this.#start(create)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       if (cause instanceof BaoError) throw cause
@@ -185,12 +210,12 @@ export class Databases {
     }
   }
 
-  async #start () {
-    const stored = await readable(this.index.get(stateKey, VIEWS))
+  /** @param {boolean} create */
+  async #start (create) {
+    const stored = await readable(this.index.get(stateKey, VIEWS), DAMAGED)
+    if (stored === undefined && !create && (await this.index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(this.location)
     const state = stored && unpackState(stored)
-    if (state !== undefined && state.version > LAYOUT_VERSION) {
-      throw new BaoError('STORE_VERSION', `the store at ${this.location} has layout ${state.version}, this release knows ${LAYOUT_VERSION}`, { location: this.location })
-    }
+    if (state !== undefined) await upgrade(this.index, state.version, this.location)
     this.#swept = state?.swept ?? 0
     // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
     const { ids, behind } = state?.isClean ? { ids: undefined, behind: 0 } : await this.#recordedIds()
@@ -267,6 +292,9 @@ export class Databases {
     await this.index.put(stateKey, packState(state), this.syncOptions)
   }
 }
+
+/** @param {string} location */
+const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
 /** @param {string} location @param {unknown} [cause] */
 const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })

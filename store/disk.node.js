@@ -2,7 +2,7 @@
 // of the store that needs `node:fs`.
 
 import { constants, fdatasync, read, writev } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -18,6 +18,9 @@ export async function openFolder (path) {
   await mkdir(path, { recursive: true })
   return new BlobFolder(path)
 }
+
+/** Asked before anything is opened, because opening makes what is not there. @param {string} location */
+export const isStoreAt = location => access(`${location}/index/CURRENT`).then(() => true, () => false)
 
 /** One file for each id. */
 export class BlobFolder {

@@ -3,6 +3,17 @@
 /** @param {string} _path @returns {Promise<undefined>} */
 export const openFolder = async _path => undefined
 
+/**
+ * Asked before anything is opened, because opening makes what is not there.
+ *
+ * @param {string} location
+ * @returns {Promise<boolean>} true also where that cannot be told
+ */
+export async function isStoreAt (location) {
+  if (typeof globalThis.indexedDB?.databases !== 'function') return true
+  return (await globalThis.indexedDB.databases()).some(({ name }) => name?.endsWith(`${location}/index`))
+}
+
 /** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
 export async function writeFileAtomically (path, _pieces, _sync) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)

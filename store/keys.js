@@ -19,8 +19,11 @@ import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
 import { hash } from '../lib/hasher.js'
 
-/** How everything below is laid out. A store with a higher number was written by a later release. */
-export const LAYOUT_VERSION = 1
+/** Keys and values as Uint8Arrays, whatever a database was opened with. */
+export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+
+/** How everything below is laid out; layout.js says what was otherwise before. A store with a higher number was written by a later release. */
+export const LAYOUT_VERSION = 2
 
 const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 const [EXTENT, PAGE] = [0, 1]
@@ -83,6 +86,8 @@ export const usedKey = hash => pack(USED, hash)
 export const doomedKey = id => pack(DOOMED, { u64: id })
 /** A note has a checksum, too: a flipped bit in its id would delete another blob. @param {number} id */
 export const packDoomed = id => checkOf(doomedKey(id), NOTHING)
+/** @param {Uint8Array} key  of a doomed id @returns {number | undefined} undefined when no such key was ever written */
+export const idOfDoomed = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 /** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
 export const unpackDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** @param {number} id */
