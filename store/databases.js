@@ -85,18 +85,19 @@ export class Databases {
   /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean }} options */
   static async #attempt (where, { sync, create }) {
     const location = typeof where === 'string' ? where : 'the given databases'
-    const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
-    databases.#letGo = letGo
     try {
+      // A level opens itself, and makes what is not there.
       if (!create && typeof where === 'string' && !await isStoreAt(where)) throw absent(location)
+      const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
+      databases.#letGo = letGo
       await databases.#open(create)
+      return databases
     } catch (error) {
       await letGo()
       throw error
     }
-    return databases
   }
 
   /** What makes a write reach the disk before it counts as done. */

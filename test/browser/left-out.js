@@ -17,5 +17,6 @@ export const LEFT_OUT = {
   'verifier/http.test.js': 'servers',
   'store/fsck-files.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
-  'store/disk.test.js': 'directories, and processes that are killed'
+  'store/disk.test.js': 'directories, and processes that are killed',
+  'store/layout.test.js': 'stores that are kept as files'
 }

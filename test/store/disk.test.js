@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -11,6 +11,7 @@ import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
+import { expectSlip } from '../support/slips.js'
 import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
 import { blobOf, isReceived, nextRound, sizeOf } from './worker.js'
 
@@ -52,6 +53,34 @@ describe('store: on a disk', () => {
     expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
     await killed(child)
     await place.open()
+  })
+
+  it('is waited for while it is open elsewhere', async () => {
+    const child = start('hold')
+    await child.lines.next()
+    expect(await errorOf(place.open({ wait: 50 }))).to.include({ code: 'STORE_LOCKED', location: place.where })
+    const reason = new Error('enough')
+    const controller = new AbortController()
+    const waiting = errorOf(place.open({ wait: Infinity, signal: controller.signal }))
+    setTimeout(() => controller.abort(reason), 20)
+    expect(await waiting).to.equal(reason)
+    const opening = place.open({ wait: 60_000 })
+    await killed(child)
+    const store = await opening
+    // In one process, too: whoever closes lets the next one in.
+    const next = place.open({ wait: 60_000 })
+    await store.close()
+    expect(await (await next).put(Uint8Array.of(1))).to.include({ isNew: true })
+    for (const bad of [-1, 0.5, NaN, '5', null]) await expectSlip('wait', () => place.open({ wait: bad }))
+  })
+
+  it('is not made when it must be there already', async () => {
+    for (const where of [place.where, join(place.where, 'a'), join(place.where, 'a', 'b')]) {
+      expect(await errorOf(BlobStore.open(where, { create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT', location: where })
+    }
+    expect(await readdir(place.where), 'nothing was made').to.deep.equal([])
+    await (await place.open()).close()
+    await (await place.open({ create: false })).put(Uint8Array.of(1))
   })
 
   it('takes no other durability than the two', async () => {

@@ -83,6 +83,19 @@ describe('store: life', () => {
       }
     })
 
+    it('is not made when it must be there already', async () => {
+      const place = await newPlace()
+      for (let attempt = 0; attempt < 2; attempt++) expect(await errorOf(place.open({ create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT' })
+      await (await place.open()).close()
+      await (await place.open({ create: false })).close()
+      // A store that has lost its state is one, too.
+      const store = await place.open()
+      await store.put(Uint8Array.of(1))
+      await store.close()
+      await place.look(({ index }) => index.del(stateKey))
+      expect(await (await place.open({ create: false })).has(hash(Uint8Array.of(1)))).to.equal(true)
+    })
+
     it('the same content, put several times at once, is stored once', async () => {
       const place = await newPlace()
       const store = await place.open()
