@@ -197,18 +197,22 @@ export function packRecord (root, { id, size, sizeProven, complete, home, create
   return pack(record, checkOf(root, record))
 }
 
-/** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged */
+/** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function unpackRecord (root, bytes) {
   const record = bytes.subarray(0, RECORD_LEN)
   if (bytes.length !== RECORD_LEN + CHECK_LEN || !equals(bytes.subarray(RECORD_LEN), checkOf(root, record))) return undefined
+  const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
+  const home = HOMES[flags >> HOME_SHIFT]
+  // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
+  if (id > MAX_ID || size === 0 || size > Number.MAX_SAFE_INTEGER || created > MAX_TIME || home === undefined) return undefined
   return {
-    id: u64At(bytes, 0),
-    size: u64At(bytes, 8),
-    sizeProven: (bytes[16] & SIZE_PROVEN) !== 0,
-    complete: (bytes[16] & COMPLETE) !== 0,
-    home: HOMES[bytes[16] >> HOME_SHIFT],
-    created: u64At(bytes, 17),
-    isNameless: (bytes[16] & NAMELESS) !== 0
+    id,
+    size,
+    sizeProven: (flags & SIZE_PROVEN) !== 0,
+    complete: (flags & COMPLETE) !== 0,
+    home,
+    created,
+    isNameless: (flags & NAMELESS) !== 0
   }
 }
 
