@@ -102,7 +102,15 @@ async function expectReadable (random, store, blob, here) {
 function records (random) {
   const number = () => Number(random.claim(random.below(5000)) & (2n ** 53n - 1n))
   const root = random.bytes(32)
-  const record = { id: number(), size: number(), sizeProven: random.chance(0.5), complete: random.chance(0.5), created: number() }
+  const record = {
+    id: number() % 2 ** 48,
+    size: number() || 1,
+    sizeProven: random.chance(0.5),
+    complete: random.chance(0.5),
+    created: number() % 8.64e15,
+    home: random.pick(['extents', 'file', 'reference']),
+    isNameless: random.chance(0.5)
+  }
   const state = { version: 1, isClean: random.chance(0.5), swept: number(), nextId: number() }
   const id = number()
   for (const [name, good, unpack, value] of [
@@ -123,6 +131,9 @@ function records (random) {
     expectThat(unpack(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
   }
   expectThat(unpackRecord(random.bytes(32), packRecord(root, record)) === undefined, () => 'the record of another blob was believed')
+  for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
+    expectThat(unpackRecord(root, packRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
+  }
   // No checksum: whatever they say must be possible.
   const time = unpackTime(random.chance(0.5) ? oneFlipped(random, packTime(Date.now())) : random.bytes(random.below(12)))
   expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
