@@ -2,10 +2,11 @@
 // Source: BLAKE3 paper 2.4 and 2.5; the crate's `hazmat` module has the same functions.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
-import { BLOCK, KEY, OUT, RESULT, u8 } from './arena.js'
+import { BLOCK, INPUT, KEY, OUT, RESULT, WINDOW_LEN, u8 } from './arena.js'
 import { assertBytes, assertBytesOf, assertInteger } from './bytes.js'
 import { OutputReader } from './output.js'
 import { TreeBuilder } from './builder.js'
+import { cvsOf, hashChunks, reduce } from './window.js'
 import { enter } from './mode.js'
 import { kernel } from './kernel/index.js'
 import { maxSubtreeLen } from './tree.js'
@@ -82,9 +83,19 @@ export function rootHash (left, right, { length = HASH_LEN, ...options } = {}) {
 
 /** @param {Uint8Array} bytes @param {number} startChunk @param {ModeOptions} [options] */
 function cvOf (bytes, startChunk, options) {
+  if (bytes.length > CHUNK_LEN && bytes.length <= WINDOW_LEN) return windowCv(bytes, startChunk, options)
   const tree = new TreeBuilder(modeOf(options), { startChunk })
   tree.update(bytes)
   return tree.cv()
+}
+
+/** Of what fits into one window: nothing has to be gathered. @param {Uint8Array} bytes @param {number} startChunk @param {ModeOptions} [options] */
+function windowCv (bytes, startChunk, options) {
+  const flags = enter(modeOf(options))
+  u8.set(bytes, INPUT)
+  const { at } = cvsOf(reduce(hashChunks(bytes.length, startChunk, flags), flags))
+  kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT, 0, 0, OUT)
+  return new Uint8Array(RESULT)
 }
 
 /** Brings a parent's pair to BLOCK. @param {Uint8Array} left @param {Uint8Array} right @param {ModeOptions} [options] */

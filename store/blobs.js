@@ -12,6 +12,7 @@ import { Evictor } from './evictor.js'
 import { Fsck } from './fsck.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
+import { Observers, observe } from './observers.js'
 import { Presence } from './presence.js'
 import { Protection, TempTag } from './protection.js'
 import { Quota } from './quota.js'
@@ -23,7 +24,9 @@ import { notFound, tagged } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './keys.js' */
+/** @import { BlobState } from './observers.js' */
 /** @import { GetResult } from './many.js' */
+/** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Database, DatabasePair } from './databases.js' */
 /** @import { GcOptions } from './collector.js' */
 /** @import { FsckReport } from './fsck.js' */
@@ -73,6 +76,7 @@ import { notFound, tagged } from './faults.js'
  * @property {Locks} locks
  * @property {Presence} presence
  * @property {Lifetime} life
+ * @property {Observers} observers
  * @property {Protection} protection
  * @property {TagIndex} tags
  * @property {Quota} quota
@@ -100,6 +104,7 @@ export class BlobStore {
   #evictor
   #collector
   #life = new Lifetime()
+  #observers = new Observers()
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
@@ -109,10 +114,10 @@ export class BlobStore {
     this.#databases = databases
     this.#quota = new Quota(quota)
     this.#presence = new Presence(databases.data)
-    this.#catalog = new Catalog(databases, this.#presence, this.#quota)
+    this.#catalog = new Catalog(databases, this.#presence, this.#quota, this.#observers)
     const protection = this.#protection
     const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
-    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, protection, tags, quota: this.#quota, verifies: verify }
+    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
     const reader = this.#reader = new BlobReader(this.#parts)
     const collector = this.#collector = new Collector({ ...this.#parts, reader })
     const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
@@ -393,9 +398,33 @@ export class BlobStore {
     return this.#whileOpen(() => new Fsck(this.#parts, { repair, signal, onProgress }).run())
   }
 
+  /**
+   * What is here of a blob: now, and whenever that has changed. It ends when the blob is whole. Who is slow misses what lies between.
+   *
+   * @param {BlobName} cid  that of a blob of which nothing is here, too
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size` when nothing is here
+   */
+  observe (cid, options = {}) {
+    return observe(this.#parts, cid, options)
+  }
+
+  /**
+   * The outboard of a whole blob, at group log 4 and in pre-order, verified.
+   *
+   * @param {BlobName} cid
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<Outboard>} in memory of its own: 1/256 of the size
+   * @throws {BaoError} as `get`
+   */
+  outboard (cid, options) {
+    return this.#reader.outboard(cid, options)
+  }
+
   /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
   close () {
     this.#life.end()
+    this.#observers.end()
     this.#closing ??= this.#close()
     return this.#closing
   }

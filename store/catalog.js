@@ -12,6 +12,7 @@ import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
+/** @import { Observers } from './observers.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota } from './quota.js' */
 
@@ -36,15 +37,17 @@ export class Catalog {
   #databases
   #presence
   #quota
+  #observers
   aliases
   /** Uses that are not written yet: names to milliseconds since 1970. */
   #used = /** @type {Map<string, number>} */ (new Map())
 
-  /** @param {Databases} databases @param {Presence} presence @param {Quota} quota */
-  constructor (databases, presence, quota) {
+  /** @param {Databases} databases @param {Presence} presence @param {Quota} quota @param {Observers} observers */
+  constructor (databases, presence, quota, observers) {
     this.#databases = databases
     this.#presence = presence
     this.#quota = quota
+    this.#observers = observers
     this.aliases = new Aliases(databases.index)
   }
 
@@ -124,6 +127,7 @@ export class Catalog {
     /** @type {Operation[]} */
     const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: packPath(record.id, path) }]
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
+    this.#observers.changed(root)
     await this.#deleteData(replaces)
   }
 
@@ -131,6 +135,7 @@ export class Catalog {
   async writeMany (blobs) {
     await this.#batch(true, blobs.flatMap(({ root, record, replaces }) =>
       [{ type: /** @type {const} */ ('put'), key: blobKey(root), value: packRecord(root, record) }, ...doom(replaces)]))
+    for (const { root } of blobs) this.#observers.changed(root)
     for (const { replaces } of blobs) await this.#deleteData(replaces)
   }
 
@@ -195,6 +200,7 @@ export class Catalog {
     this.#used.delete(nameOf(root))
     this.#presence.forget(root)
     await this.#batch(sync, operations)
+    this.#observers.changed(root)
     this.#quota.add(-bytes)
   }
 

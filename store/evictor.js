@@ -2,6 +2,7 @@
 
 import { ChunkRanges } from '../lib/ranges.js'
 import { full } from './faults.js'
+import { isKept } from './presence.js'
 import { unpackTime } from './keys.js'
 
 /** @import { Catalog } from './catalog.js' */
@@ -59,7 +60,8 @@ export class Evictor {
     if (!this.#quota.isLimited) return this.#quota.promise(0)
     return this.#locks.run('quota', async () => {
       const { record } = await this.#catalog.look(root)
-      const len = record?.complete ? 0 : lenBeyond(record === undefined ? ChunkRanges.none : await this.#presence.of(root, record))
+      const isHere = record !== undefined && record.home !== 'reference'
+      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#presence.of(root, record) : ChunkRanges.none)
       if (len > this.#quota.limit) throw full(len, this.#quota.limit)
       if (len > 0) await this.#makeRoom(len)
       return this.#quota.promise(len)

@@ -12,7 +12,7 @@ import { extentKey } from './keys.js'
 import { nameOf } from './catalog.js'
 import { readable } from './faults.js'
 import { VIEWS } from './databases.js'
-import { isKept } from './writer.js'
+import { isKept } from './presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreParts } from './blobs.js' */

@@ -58,3 +58,6 @@ export class Presence {
 
 /** @param {ChunkRanges} ranges @param {number} size  bytes */
 export const lenOf = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
+
+/** Are the bytes here, all of them, and not only in somebody else's file? @param {BlobRecord} record */
+export const isKept = ({ complete, home }) => complete && home !== 'reference'

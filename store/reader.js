@@ -1,11 +1,15 @@
 // How blobs get out of the store: verified bytes, and slices that others verify.
 
-import { BaoError } from '../lib/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../lib/constants.js'
+import { BaoError, leafMismatch, truncated } from '../lib/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
 import { assertInteger, concat } from '../lib/bytes.js'
 import { parseRoot } from '../lib/cid.js'
+import { ENTER, walk } from '../lib/walk.js'
+import { outboardLen } from '../lib/tree.js'
+import { Outboard } from '../encoder/outboard.js'
 import { encodeSlice } from '../encoder/slice.js'
+import { validOutboardRanges } from '../verifier/valid.js'
 import { StoredView } from './view.js'
 import { TrustedTrees } from './trusted.js'
 import { changed, closed, corrupt, missing, notFound } from './faults.js'
@@ -75,6 +79,17 @@ export class BlobReader {
       encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
   }
 
+  /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
+  async outboard (cid, { signal } = {}) {
+    signal?.throwIfAborted()
+    const { root, record } = await this.#find(cid)
+    await this.#require(root, record, ChunkRanges.all)
+    const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
+    const { value } = await reading.next()
+    await reading.return(undefined)
+    return /** @type {Outboard} */ (value)
+  }
+
   /**
    * Everything that is here of a blob, verified in any case. That is no use of it.
    *
@@ -114,7 +129,8 @@ export class BlobReader {
    * @param {Uint8Array} root
    * @param {BlobRecord} record
    * @param {[start: number, end: number]} span  bytes that may be read
-   * @param {(view: StoredView) => AsyncGenerator<Uint8Array<ArrayBuffer>>} use
+   * @template T
+   * @param {(view: StoredView) => AsyncGenerator<T>} use
    */
   async * #reading (root, record, span, use) {
     const release = this.#protection.use(root)
@@ -148,4 +164,34 @@ export class BlobReader {
 function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+}
+
+/** Pairs that are copied together: as many as stand in a page. */
+const COPIED = 63
+
+/**
+ * @param {StoredView} view @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Outboard>} one
+ * @throws {BaoError} BAO_TRUNCATED { node }, BAO_LEAF_MISMATCH { start, len }
+ */
+async function * outboardOf ({ outboard: stored }, signal) {
+  const { root, size } = stored
+  const bytes = new Uint8Array(outboardLen(size, GROUP_LOG))
+  let steps = /** @type {{ node: number, pre: number }[]} */ ([])
+  const copy = async () => {
+    signal?.throwIfAborted()
+    await stored.prepare(steps.map(({ node }) => node))
+    for (const { node, pre } of steps) if (!stored.copyPair({ node }, bytes, pre * PAIR_LEN)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+    steps = []
+  }
+  for (const { kind, node, pre, isStored } of walk(size, GROUP_LOG)) {
+    if (kind !== ENTER || !isStored) continue
+    steps.push({ node, pre })
+    if (steps.length === COPIED) await copy()
+  }
+  await copy()
+  const outboard = Outboard.from({ root, size, groupLog: GROUP_LOG, order: 'pre', bytes })
+  const wrong = ChunkRanges.all.canonical(size).difference(await validOutboardRanges(outboard, undefined, { signal })).toBytes(size)
+  if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
+  yield outboard
 }

@@ -40,6 +40,8 @@ export class TrustedTree {
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
    */
   async promised (start, end, data, options) {
+    const known = this.#known(start, end)
+    if (known !== undefined) return known
     if (this.#pages.count > TREE_PAGES) this.#pages.clear()
     let promised = this.#root
     for (let from = 0, to = this.#size; from < start || to > end;) {
@@ -58,13 +60,31 @@ export class TrustedTree {
         page.trust(slot)
       }
       const goesLeft = start < middle
-      promised = goesLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
+      promised = half(pair, goesLeft)
       if (goesLeft) to = middle
       else from = middle
     }
     return promised
   }
+
+  /**
+   * What a perfect subtree must have, when its parent's pair is trusted: who was there before has gone the whole way from the root.
+   *
+   * @param {number} start @param {number} end
+   */
+  #known (start, end) {
+    const len = end - start
+    const middle = start - start % (2 * len) + len
+    if (middle >= this.#size || !Number.isInteger(Math.log2(len / CHUNK_LEN))) return undefined
+    const { page, slot } = placeInPages(middle / CHUNK_LEN - 1)
+    const found = this.#pages.find(page)
+    const pair = found?.isTrusted(slot) ? found.pair(slot) : undefined
+    return pair && half(pair, start < middle)
+  }
 }
+
+/** @param {Uint8Array} pair @param {boolean} isLeft */
+const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
 
 /** Trees of blobs that are whole, and so do not change: those last used. */
 export class TrustedTrees {

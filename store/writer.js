@@ -13,7 +13,7 @@ import { TempTag } from './protection.js'
 import { VIEWS } from './databases.js'
 import { assertFormat, assertName } from './tag-index.js'
 import { full, mismatch } from './faults.js'
-import { lenOf } from './presence.js'
+import { isKept, lenOf } from './presence.js'
 import { nameOf } from './catalog.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -82,14 +82,14 @@ export class BlobWriter {
       try {
         for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) {
           await blob.write(piece)
-          if (blob.size > this.#quota.limit) throw full(blob.size, this.#quota.limit)
+          if (path === undefined && blob.size > this.#quota.limit) throw full(blob.size, this.#quota.limit)
         }
         const root = blob.root()
         if (cid !== undefined && !equals(cid.multihash.digest, root)) throw mismatch(cid)
         release = this.#protection.use(root)
         if (tag instanceof TempTag) tag.add(root, { format })
         const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
-        const room = await this.#evictor.reserve(root, present => blob.size - lenOf(present, blob.size))
+        const room = await this.#evictor.reserve(root, present => path === undefined ? blob.size - lenOf(present, blob.size) : 0)
         try {
           return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, path, signal }))
         } finally {
@@ -182,7 +182,7 @@ export class BlobWriter {
     /** @param {Operation[]} [also] */
     const write = also => this.#catalog.write(root, record, { sync: true, replaces: before, alias, path, also })
     await (tagging === undefined ? write() : this.#tags.set(tagging, write))
-    room.fill(record.size - lenBefore)
+    room.fill((path === undefined ? record.size : 0) - lenBefore)
     this.#protection.arrived(root)
     this.#presence.forget(root)
     return result
@@ -255,9 +255,6 @@ export class BlobWriter {
     }
   }
 }
-
-/** Are the bytes here, and not only in somebody else's file? @param {BlobRecord} record */
-export const isKept = ({ complete, home }) => complete && home !== 'reference'
 
 /** A slice on its way in, and the file that its bytes go to, if they do. */
 class IncomingSlice {
