@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -62,6 +63,10 @@ describe('the package', () => {
       expect(compiled.stdout).to.equal('')
       const { stdout: tests } = await run(process.execPath, ['--test', '--test-reporter', 'tap', 'store.test.js'], { cwd: directory }).catch(error => error)
       expect(tests).to.match(/^# pass 1[4-9]$/m).and.match(/^# fail 0$/m)
+      const page = { contents: "export * from 'baobox/store'", resolveDir: directory }
+      const { errors, outputFiles } = await build({ stdin: page, bundle: true, format: 'esm', platform: 'browser', write: false, logLevel: 'silent' }).catch(error => error)
+      expect(errors.map(({ text }) => text), 'what a bundler misses').to.deep.equal([])
+      expect(outputFiles[0].text).to.include('indexedDB')
       const { stdout: version } = await run(process.execPath, ['node_modules/baobox/bin/baobox.js', '--version'], { cwd: directory })
       expect(version.trim()).to.match(/\d+\.\d+\.\d+/)
     } finally {
