@@ -74,7 +74,11 @@ function combinedOrigin (random) {
     claim,
     len: sent.length,
     open: async () => new VerifiedReader({ root: blob.root, ...isTakenApart ? await openEncoding(source, { root: blob.root, groupLog }) : { encoded: source, groupLog }, key: blob.key }),
-    take: (count, { start, pre }) => sent.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + count)
+    take (count, { kind, start, pre }) {
+      const part = sent.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + count)
+      // An outboard has a pair, or it has not.
+      return isTakenApart && kind === 'parent' && part.length < count ? part.subarray(0, 0) : part
+    }
   }
 }
 
