@@ -12,7 +12,7 @@ const LARGE = [130_048, 131_071, 131_072, 131_073, 140_000, 148_480, 196_609, 26
 /** More than a store keeps in its databases. */
 const HUGE = [1_048_577, 1_150_000, 1_500_000]
 const KEYS = [undefined, KEY, noise(32, 5)]
-const KEPT = 300
+const KEPT = 120
 
 /**
  * @typedef {object} Blob

@@ -27,27 +27,65 @@ async function receive (random) {
     const here = new Set()
     let isSizeProven = false
     for (let count = random.between(1, 4); count > 0; count--) {
-      const boundaries = random.chance(0.4) ? [0] : someBoundaries(random, blob.bytes.length)
-      const truth = { blob, groupLog: GROUP_LOG, boundaries, items: Bao.items(blob.tree, GROUP_LOG, boundaries) }
-      const lie = { ...lieAbout(random, truth), groupLog: GROUP_LOG, key: undefined }
-      const hasHeader = lie.size > BigInt(Number.MAX_SAFE_INTEGER) || random.chance(0.7)
-      const bytes = hasHeader ? concat([header(lie.size), responseOf(lie)]) : responseOf(lie)
-      const due = dueFor(truth, lie, bytes, hasHeader)
-      try {
-        const options = hasHeader ? {} : { size: Number(lie.size) }
-        const error = await errorOf(store.receive(lie.root, stream(inPieces(random, bytes)), ChunkRanges.fromBoundaries(lie.boundaries), options))
-        expectFault(error, due.fault)
-        if (!same(lie.root, blob.root)) continue
-        for (const group of wholeGroups(due.leaves, Number(lie.size))) here.add(group)
-        isSizeProven ||= here.size > 0 && due.isSizeProven
-        await expectHere(store, blob, here, isSizeProven)
-      } catch (error) {
-        throw told(error, 'receive', truth, lie)
-      }
+      const sent = lyingSlice(random, blob)
+      await received(store, sent)
+      if (!same(sent.lie.root, blob.root)) continue
+      for (const group of sent.groups) here.add(group)
+      isSizeProven ||= here.size > 0 && sent.due.isSizeProven
+      await expectHere(store, blob, here, isSizeProven)
     }
     await expectReadable(random, store, blob, here)
   } finally {
     await store.close()
+  }
+}
+
+/** Several at the same time, of the same blob; and readers meanwhile. @param {Random} random */
+async function crowd (random) {
+  const store = await BlobStore.open({ index: new MemoryLevel(VIEWS), data: new MemoryLevel(VIEWS) })
+  try {
+    const blob = someStored(random)
+    const all = Array.from({ length: random.between(2, 4) }, () => lyingSlice(random, blob))
+    const start = random.below(blob.bytes.length)
+    const reading = async () => {
+      const got = []
+      const error = await errorOf(async () => { for await (const piece of store.get(blob.root, { start })) got.push(piece) })
+      const out = concat(got)
+      expectThat(same(out, blob.bytes.subarray(start, start + out.length)), () => 'wrong bytes came out meanwhile')
+      if (error) expectCode(error, ['STORE_NOT_FOUND', 'STORE_MISSING'], 'meanwhile')
+    }
+    await Promise.all([...all.map(sent => received(store, sent)), reading(), reading()])
+    const good = all.filter(({ lie }) => same(lie.root, blob.root))
+    const here = new Set(good.flatMap(({ groups }) => groups))
+    // Who proves the size and brings nothing is heard only by those who have something.
+    const isProven = good.some(({ due, groups }) => due.isSizeProven && groups.length > 0)
+    const mayBeProven = here.size > 0 && good.some(({ due }) => due.isSizeProven)
+    if (isProven === mayBeProven) await expectHere(store, blob, here, isProven)
+    await expectReadable(random, store, blob, here)
+  } finally {
+    await store.close()
+  }
+}
+
+/** A slice that lies, and what must come of it. @param {Random} random @param {import('../cases.js').Blob} blob */
+function lyingSlice (random, blob) {
+  const boundaries = random.chance(0.4) ? [0] : someBoundaries(random, blob.bytes.length)
+  const truth = { blob, groupLog: GROUP_LOG, boundaries, items: Bao.items(blob.tree, GROUP_LOG, boundaries) }
+  const lie = { ...lieAbout(random, truth), groupLog: GROUP_LOG, key: undefined }
+  const hasHeader = lie.size > BigInt(Number.MAX_SAFE_INTEGER) || random.chance(0.7)
+  const bytes = hasHeader ? concat([header(lie.size), responseOf(lie)]) : responseOf(lie)
+  const due = dueFor(truth, lie, bytes, hasHeader)
+  return { truth, lie, hasHeader, pieces: inPieces(random, bytes), due, groups: wholeGroups(due.leaves, Number(lie.size)) }
+}
+
+/** @param {BlobStore} store @param {ReturnType<typeof lyingSlice>} sent */
+async function received (store, { truth, lie, hasHeader, pieces, due }) {
+  const options = hasHeader ? {} : { size: Number(lie.size) }
+  const error = await errorOf(store.receive(lie.root, stream(pieces), ChunkRanges.fromBoundaries(lie.boundaries), options))
+  try {
+    expectFault(error, due.fault)
+  } catch (error) {
+    throw told(error, 'receive', truth, lie)
   }
 }
 
@@ -144,6 +182,7 @@ function records (random) {
 }
 
 export default [
+  { name: 'crowds', about: 'several slices that lie, received at the same time, and readers meanwhile', run: crowd },
   { name: 'receive', about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here', run: receive },
   { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records }
 ]
