@@ -49,9 +49,10 @@ export class TrustedTree {
       const node = middle / CHUNK_LEN - 1
       const { page: name, slot } = placeInPages(node)
       let page = this.#pages.find(name)
-      if (page === undefined) {
+      // Before this one goes on, another reader of the same tree may have found too many pages, and let go of all.
+      while (page === undefined) {
         await this.#pages.load(data, [name], options())
-        page = this.#pages.get(name)
+        page = this.#pages.find(name)
       }
       const pair = page.pair(slot)
       if (pair === undefined) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
