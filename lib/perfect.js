@@ -110,7 +110,7 @@ export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
   for (let height = 1; height <= depth; height++) {
     const count = 1 << (depth - height)
     for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = out + leafAt(i << height, depth, leafLen) - height * PAIR_LEN
-    kernel.scatter(cvsOf(level - depth + height - 1).at + index * count * PAIR_LEN, count, PAIR_LEN, TABLE)
+    kernel.scatter(TABLE, count, PAIR_LEN, cvsOf(level - depth + height - 1).at + index * count * PAIR_LEN)
   }
 }
 
@@ -133,7 +133,7 @@ export function interleave ({ len, leafLen }, bytesAt, pairsAt, order, out) {
       u32[first + PAIRS_BEFORE[leaf]] = out + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
     }
   }
-  kernel.scatter(pairsAt, leaves - 1, PAIR_LEN, TABLE)
+  kernel.scatter(TABLE, leaves - 1, PAIR_LEN, pairsAt)
 }
 
 /** @param {number} len  of the subtree @param {number} leafLen @param {number} bytesAt @param {number} out */
@@ -141,7 +141,7 @@ function putLeaves (len, leafLen, bytesAt, out) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
   for (let leaf = 0; leaf < leaves; leaf++) u32[TABLE / 4 + leaf] = out + leafAt(leaf, depth, leafLen)
-  kernel.scatter(bytesAt, leaves, leafLen, TABLE)
+  kernel.scatter(TABLE, leaves, leafLen, bytesAt)
 }
 
 /** In front of a leaf stand all leaves and pairs to its left, and the parents above it. @param {number} leaf @param {number} depth @param {number} leafLen */

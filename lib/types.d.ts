@@ -22,7 +22,7 @@ export interface Kernel {
    */
   gather (table: number, count: number, len: number, out: number): void
   /** The other way round: inputs that stand together go to the places that the table names. None of these may be among the inputs. */
-  scatter (input: number, count: number, len: number, table: number): void
+  scatter (table: number, count: number, len: number, input: number): void
   /** Compares inputs that stand together from `at` on with those that the table names: 16 bytes at OUT, all zero when they are the same. */
   compare (table: number, count: number, len: number, at: number): void
   /** The chaining value of one chunk of 0 to 1024 bytes; its last block gets `endFlags` as well. */

@@ -250,7 +250,7 @@ function gather (table, count, len, out) {
 }
 
 /** @type {Kernel['scatter']} */
-function scatter (input, count, len, table) {
+function scatter (table, count, len, input) {
   for (let i = 0; i < count; i++, input += len) u8.copyWithin(words[(table >> 2) + i], input, input + len)
 }
 

@@ -328,39 +328,25 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   return [at.set(i32.const(CVS)), when(isMore, loopWhile(joinLevel, isMore))]
 })
 
-/** Copies of one block after the other, from where one local points to where another does. @param {(type: 'i32' | 'v128') => Local} local */
-const copying = local => {
+/**
+ * Copies between a stretch and the places that a table names: from these to the stretch, or the other way round.
+ *
+ * @param {'gather' | 'scatter'} name
+ */
+const copy = name => func(name, 4, ([table, count, len, stretch], local) => {
+  const place = local('i32')
   const end = local('i32')
   const words = [0, 1, 2, 3].map(() => local('v128'))
-  /** @param {Local} from @param {Local} to @param {Code} len @returns {Code} both go on by that */
-  return (from, to, len) => [
-    end.set(i32.add(from.get, len)),
+  const [from, to] = name === 'gather' ? [place, stretch] : [stretch, place]
+  return loopWhile([
+    place.set(i32.load(table.get)),
+    end.set(i32.add(from.get, len.get)),
     loopWhile([
       words.map((word, i) => word.set(v128.load(from.get, 16 * i))),
       words.map((word, i) => v128.store(to.get, word.get, 16 * i)),
       to.set(i32.add(to.get, i32.const(BLOCK_LEN))),
       from.set(i32.add(from.get, i32.const(BLOCK_LEN)))
-    ], i32.ltS(from.get, end.get))
-  ]
-}
-
-const gather = () => func('gather', 4, ([table, count, len, out], local) => {
-  const at = local('i32')
-  const copy = copying(local)
-  return loopWhile([
-    at.set(i32.load(table.get)),
-    copy(at, out, len.get),
-    table.set(i32.add(table.get, i32.const(4))),
-    count.set(i32.sub(count.get, i32.const(1)))
-  ], i32.gtS(count.get, i32.const(0)))
-})
-
-const scatter = () => func('scatter', 4, ([input, count, len, table], local) => {
-  const at = local('i32')
-  const copy = copying(local)
-  return loopWhile([
-    at.set(i32.load(table.get)),
-    copy(input, at, len.get),
+    ], i32.ltS(from.get, end.get)),
     table.set(i32.add(table.get, i32.const(4))),
     count.set(i32.sub(count.get, i32.const(1)))
   ], i32.gtS(count.get, i32.const(0)))
@@ -395,7 +381,7 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
 export function createSimdKernel () {
   if (memory === undefined) throw new Error('this place has no WebAssembly')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), gather(), scatter(), compare()])
+  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), copy('gather'), copy('scatter'), compare()])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }

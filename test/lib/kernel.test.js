@@ -63,7 +63,7 @@ describe('gather and scatter', () => {
       expect(moved(count, len, () => kernel.gather(TABLE, count, len, STAGE),
         (i, bytes, wanted) => wanted.set(bytes.subarray(placeOf(i), placeOf(i) + len), i * len))).not.to.include(false)
       for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = STAGE + placeOf(i)
-      expect(moved(count, len, () => kernel.scatter(INPUT, count, len, TABLE),
+      expect(moved(count, len, () => kernel.scatter(TABLE, count, len, INPUT),
         (i, bytes, wanted) => wanted.set(bytes.subarray(i * len, (i + 1) * len), placeOf(i)))).not.to.include(false)
     })
   }
