@@ -94,7 +94,8 @@ class Blockstore {
       try {
         yield * name.isOwn || !this.#parts.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
       } catch (error) {
-        throw isCode(error, 'STORE_NOT_FOUND') ? blockNotFound(cid, error) : error // it was deleted meanwhile
+        // It was deleted meanwhile, or it is a file of somebody else's that is gone.
+        throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
       }
     }
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
+import { asBlockstore } from '../../store/index.js'
 import { concat, flipped, same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -100,8 +101,10 @@ describe('store: files of others', () => {
         expect(error.cid.toString()).to.equal(cid.toString())
         expect(error.ranges.equals(ChunkRanges.all.canonical(bytes.length))).to.equal(true)
       }
+      expect(await errorOf(collect(asBlockstore(store).get(cid))), 'a block has no parts').to.include({ name: 'NotFoundError' })
       await rename(`${path} moved`, path)
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
+      expect(same(await collect(asBlockstore(store).get(cid)), bytes)).to.equal(true)
     })
 
     it('by reference become the store\'s own when they are put', async () => {
