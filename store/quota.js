@@ -31,9 +31,9 @@ export class Quota {
       left -= kept
     }
     return {
-      /** Notes that so many have come. @param {number} part */
+      /** Notes that so many have come; or gone, when less was needed than was there before. @param {number} part */
       fill: part => {
-        keep(part)
+        keep(Math.max(0, part))
         this.add(part)
       },
       /** The rest is not coming. */
