@@ -121,6 +121,7 @@ export class Evictor {
       for await (const { root, record } of this.#collector.unprotected(marks)) {
         const entry = await times.find(root)
         const bytes = await this.#presence.len(root, record)
+        if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
         found.push({ root, id: record.id, bytes, used: (entry && unpackTime(entry[1])) ?? record.created })
         if (found.length >= 2 * KEPT) found = oldest(found)

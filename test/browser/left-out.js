@@ -18,6 +18,7 @@ export const LEFT_OUT = {
   'store/fsck-files.test.js': 'files',
   'store/import.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
+  'store/gc-files.test.js': 'files',
   'store/disk.test.js': 'directories, and processes that are killed',
   'store/layout.test.js': 'stores that are kept as files'
 }

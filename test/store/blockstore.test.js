@@ -119,6 +119,41 @@ describe('store: blockstore', () => {
     }
   })
 
+  it('deletes names of a blob that has a tag, and leaves the bytes to the tag', async () => {
+    for (const [first, second] of [[sha256, blake3], [blake3, sha256]]) {
+      for (const keep of [store => store.tags.set('a', hash(bytes)), store => store.tempTag(hash(bytes))]) {
+        const { store, blocks, place } = await newBlocks()
+        const cids = [await cidOf(first, bytes), await cidOf(second, bytes)]
+        for (const cid of cids) await blocks.put(cid, bytes)
+        const tag = await keep(store)
+        for (const cid of cids) {
+          await blocks.delete(cid)
+          expect(await blocks.has(cid)).to.equal(false)
+        }
+        expect(await namesIn(blocks)).to.deep.equal([])
+        await store.gc()
+        expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+        await blocks.put(cids[0], bytes)
+        expect(await namesIn(blocks)).to.deep.equal([String(cids[0])])
+        await blocks.delete(cids[0])
+        tag?.release()
+        await store.tags.delete('a')
+        expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: bytes.length })
+        await store.close()
+        await expectNothing(place)
+      }
+    }
+  })
+
+  it('loses its names when the blob is collected or evicted', async () => {
+    const { store, blocks, place } = await newBlocks()
+    for (const hasher of [sha256, sha512]) await blocks.put(await cidOf(hasher, bytes), bytes)
+    expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: bytes.length })
+    expect(await namesIn(blocks)).to.deep.equal([])
+    await store.close()
+    await expectNothing(place)
+  })
+
   it('deletes what is not there', async () => {
     const { blocks } = await newBlocks()
     for (const hasher of [sha256, blake3, identity, toy]) await blocks.delete(await cidOf(hasher, bytes))

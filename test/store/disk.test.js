@@ -6,14 +6,14 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../lib/index.js'
+import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
 import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
-import { blobOf, isReceived, nextRound, sizeOf } from './worker.js'
+import { GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf } from './worker.js'
 
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 const MIB = 1 << 20
@@ -124,6 +124,43 @@ describe('store: on a disk', () => {
       for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
     }
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
+  })
+
+  it('survives being killed while it collects garbage', async function () {
+    this.timeout(60_000)
+    let next = 0
+    let leftovers = 0
+    for (const mark of ['gone 1', 'gone 3', 'gone 8', 'collected 1', 'gone 5', 'collected 2']) {
+      const child = start('litter', next)
+      const counts = { put: 0, gone: 0, collected: 0 }
+      const gone = []
+      const first = next
+      let killing
+      for await (const line of { [Symbol.asyncIterator]: () => child.lines }) {
+        const [event, what] = line.split(' ')
+        if (event === 'put') next = Number(what) + GARBAGE_COUNT
+        if (event === 'gone') gone.push(what)
+        if (mark === `${event} ${++counts[event]}`) killing ??= killed(child)
+      }
+      await killing
+      leftovers += await place.look(async ({ index, data, files }) => idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
+      const store = await place.open()
+      for (let i = first; i < next; i++) {
+        if (isTagged(i)) expect(same(await store.bytes(hash(garbageOf(i))), garbageOf(i)), `blob ${i}`).to.equal(true)
+        expect((await store.tags.get(`tag ${i}`))?.cid.toString(), `tag ${i}`).to.equal(isTagged(i) ? toCid(hash(garbageOf(i))).toString() : undefined)
+      }
+      for (const cid of gone) expect(await store.has(cid)).to.equal(false)
+      await store.gc()
+      const names = []
+      for await (const { cid } of store.list()) names.push(cid.toString())
+      const tagged = []
+      for await (const { cid } of store.tags.list()) tagged.push(cid.toString())
+      expect(names.sort()).to.deep.equal(tagged.sort())
+      await store.close()
+      await expectNoOrphans(place)
+      next += GARBAGE_COUNT // some of those may have been put that were not told
+    }
+    expect(leftovers, 'some were killed before the data was deleted').to.be.greaterThan(0)
   })
 })
 

@@ -66,6 +66,21 @@ async function work (location, first) {
   }
 }
 
+/** Blobs that are put before each collection; the last of them goes to a file. Every third one is tagged. */
+export const GARBAGE_COUNT = 12
+export const garbageOf = i => noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 1, i + 1)
+export const isTagged = i => i % 3 === 2
+
+async function litter (location, first) {
+  const store = await BlobStore.open(location)
+  for (let i = first; ; i += GARBAGE_COUNT) {
+    for (let j = i; j < i + GARBAGE_COUNT; j++) await store.put(garbageOf(j), { tag: isTagged(j) ? `tag ${j}` : undefined })
+    say('put', i)
+    await store.gc({ onBlob: ({ cid }) => say('gone', cid) })
+    say('collected', i)
+  }
+}
+
 async function hold (location) {
   await BlobStore.open(location)
   say('open')
@@ -75,5 +90,6 @@ async function hold (location) {
 const [, file, task, location, first] = process.argv
 if (file === new URL(import.meta.url).pathname) {
   if (task === 'work') await work(location, Number(first))
+  if (task === 'litter') await litter(location, Number(first))
   if (task === 'hold') await hold(location)
 }
