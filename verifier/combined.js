@@ -23,7 +23,7 @@ const NOTHING = new Uint8Array(0)
 
 export class Combined {
   #file
-  /** Those used last stand last. They are hashed again whenever they are used, so nothing is believed because it is here. @type {Map<number, Uint8Array>} */
+  /** Those used last stand last. They were right, and are hashed again whenever they are used. @type {Map<number, Uint8Array>} */
   #pairs = new Map()
   /** Bytes of the blob: a claim. */
   size
@@ -56,9 +56,6 @@ export class Combined {
     this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
     if (this.#pairs.size > MAX_PAIRS) this.#pairs.delete(/** @type {number} */ (this.#pairs.keys().next().value))
   }
-
-  /** Forgets all pairs: what is wrong now need not stay so. */
-  forget () { this.#pairs.clear() }
 
   /**
    * The bytes of a slice of whole groups, as far as they are there.

@@ -119,11 +119,7 @@ export class VerifiedReader {
     const leaves = new Leaves({})
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
     const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
-    try {
-      yield * verifyPieces(verifier, origin.windows(ranges, signal))
-    } finally {
-      if (verifier.error) origin.forget?.()
-    }
+    yield * verifyPieces(verifier, origin.windows(ranges, signal))
     if (verifier.sizeProven) this.#provenSize = size
   }
 }
@@ -134,7 +130,6 @@ export class VerifiedReader {
  * @property {number} groupLog
  * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} windows  of the slice of whole groups
  * @property {(node: number, at: number) => void} [keep]  a pair that was found right
- * @property {() => void} [forget]  what was kept
  * @property {() => Promise<void> | void} close
  */
 

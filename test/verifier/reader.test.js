@@ -79,14 +79,6 @@ forEachKernel(() => describe('a reader', () => {
       expect(len).to.be.at.most(16 * groupLen + 16 * 64 + levels * 64)
     })
 
-    it(`keeps a bounded number of pairs, ${title}`, async () => {
-      const seen = counted(encoded)
-      const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
-      for (let at = 0; at < content.length; at += 9973) expect(await reader.read(at, at + 1)).to.deep.equal(content.slice(at, at + 1))
-      expect(await reader.read()).to.have.length(content.length)
-      expect(await reader.size()).to.equal(content.length)
-    })
-
     it(`proves the size before it tells it, ${title}`, async () => {
       for (const size of [content.length - 1, content.length + 1, 2 * content.length, 1024, 0, Number.MAX_SAFE_INTEGER]) {
         const reader = new VerifiedReader({ root, encoded: withHeader(encoded, size), groupLog })
@@ -126,6 +118,27 @@ forEachKernel(() => describe('a reader', () => {
       }
     })
   }
+
+  it('keeps a bounded number of pairs', async () => {
+    const long = noise(4_600_000, 62)
+    const { root, bytes: encoded } = encode(long)
+    const seen = counted(encoded)
+    const reader = new VerifiedReader({ root, encoded: seen.source })
+    const place = 1024 * 1000
+    const again = async () => {
+      seen.since()
+      expect(await reader.read(place, place + 1)).to.deep.equal(long.slice(place, place + 1))
+      return seen.since().len
+    }
+    await again()
+    expect(await again()).to.equal(1024)
+    for (let chunk = 1100; chunk < 1600; chunk++) await reader.read(1024 * chunk, 1024 * chunk + 1)
+    expect(await again(), 'still known').to.equal(1024)
+    // A read of two chunks brings a pair that is new, and those above it, which are used again.
+    for (let chunk = 0; chunk < long.length / 1024; chunk += 2) if (Math.abs(chunk - 1000) > 40) await reader.read(1024 * chunk, 1024 * chunk + 1)
+    await reader.read(0, 1)
+    expect(await again(), 'forgotten').to.be.greaterThan(1024)
+  })
 
   it('reads far places at once where that pays', async () => {
     const [{ root, bytes: encoded }] = encodings

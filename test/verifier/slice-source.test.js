@@ -170,6 +170,8 @@ forEachKernel(() => describe('what is left over', () => {
           expect(verifier.bytesRead).to.equal(encoded.length)
           expect(verifier.write(tail)).to.deep.equal([])
           expect(same(verifier.rest, tail)).to.equal(true)
+          verifier.write(new Uint8Array(0))
+          expect(verifier.rest).to.have.length(0)
         }
       }
     }
