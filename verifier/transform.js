@@ -12,7 +12,8 @@ import { SliceVerifier } from './slice.js'
  * slice ends. What stands behind that in the same piece is dropped; a further piece is refused, which cancels the source of a pipe.
  *
  * @param {SliceOptions & ReleaseOptions} options
- * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for `pipeThrough`, and for `pipeline` of Node.js.
+ * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for `pipeThrough`, and for `pipeline` of Node.js
+ *   (Bun's waits for ever).
  *   (No `TransformStream`: that cannot end its readable side without failing its writable side.)
  * @throws {import('../lib/errors.js').BaoError} as `SliceVerifier`, on both sides, when everything before the fault has been read
  */
