@@ -14,6 +14,9 @@ export const RAW = 0x55
 /** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
 export const HASHSEQ = 0x80
 
+/** Characters of a CID at most: 44 bytes, were each of their bits a digit, and one in front. */
+const MAX_NAME_LEN = 353
+
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
 export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @type {Uint8Array} */ bytes) => hash(bytes) })
 
@@ -73,6 +76,8 @@ function parseCid (cid) {
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
     throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
   }
+  // The time to read some of the alphabets goes with the square of the length.
+  if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) throw unsupported(cid, `${cid.length} characters, no CID has so many`)
   try {
     return typeof cid === 'string' ? CID.parse(cid) : CID.decode(cid)
   } catch (cause) {
@@ -82,4 +87,7 @@ function parseCid (cid) {
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
 export const unsupported = (cid, why, cause) =>
-  new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : cid}: ${why}`, { cid, cause })
+  new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : brief(String(cid))}: ${why}`, { cid, cause })
+
+/** Names are short; a message need not carry what a stranger sends instead of one. @param {string} text */
+const brief = text => text.length > 100 ? `${text.slice(0, 100)}...` : text

@@ -44,6 +44,22 @@ describe('CIDs', () => {
     expect(CID.createV1(RAW, digest).toString()).to.equal(toCid(ROOT).toString())
   })
 
+  it('are not read at length', async () => {
+    // In base 58 and 36 this would take minutes.
+    for (const base of 'zkbf') {
+      const error = await errorOf(() => parseRoot(base + '1a2b3c4d'.repeat(20_000)))
+      expect(error).to.include({ code: 'CID_UNSUPPORTED' })
+      expect(error.message).to.include('no CID has so many')
+    }
+  })
+
+  it('that are none are told in brief', async () => {
+    const error = await errorOf(() => fromCid('b'.repeat(1_000_000)))
+    expect(error).to.include({ code: 'CID_UNSUPPORTED' })
+    expect(error.message).to.match(/^b{100}\.\.\.: /)
+    expect(error.message.length).to.be.lessThan(200)
+  })
+
   it('of something else are refused, with a code', async () => {
     const others = [
       CID.createV1(RAW, Digest.create(0x12, ROOT)),
