@@ -1,5 +1,7 @@
 // What parses something that was sent: outboards, names, ranges. Each either means what it says, or is refused with a code or a slip.
 import { CID } from 'multiformats/cid'
+import { base36 } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
 import { ChunkRanges, fromCid, toCid } from '../../../lib/index.js'
 import { parseRoot } from '../../../lib/cid.js'
 import { toRanges } from '../../../lib/ranges.js'
@@ -106,7 +108,7 @@ async function names (random) {
   expectThat(same(fromCid(cid), root) && same(parseRoot(cid.toString()), root) && same(parseRoot(cid.bytes), root) && same(parseRoot(hex(root)), root), () => `${cid} is not its own name`)
   expectThat(same(hashIn(cid.bytes), root) && same(hashIn(fromBase32(cid.toString().slice(1))), root), () => `${cid} is not written as the rules say`)
 
-  const form = random.pick(['bytes', 'text', 'hex', 'other'])
+  const form = random.pick(['bytes', 'text', 'hex', 'other', 'base58', 'base36'])
   const change = bytes => random.pick([
     () => oneFlipped(random, bytes),
     () => bytes.slice(0, random.below(bytes.length + 1)),
@@ -117,12 +119,14 @@ async function names (random) {
   ])()
   const asText = text => {
     const bytes = change(new TextEncoder().encode(text))
-    return random.chance(0.5) ? new TextDecoder('latin1').decode(bytes) : text.slice(0, random.below(text.length)) + random.pick(['', '=', ' ', '\0', '0', 'A', '1', 'é', '\ud800', text.repeat(50)])
+    return random.chance(0.5) ? new TextDecoder('latin1').decode(bytes) : text.slice(0, random.below(text.length)) + random.pick(['', '=', ' ', '\0', '0', 'A', '1', 'é', '\ud800', text.repeat(50), '2'.repeat(1 << random.below(20))])
   }
   const name = {
     bytes: () => change(cid.bytes),
     text: () => asText(cid.toString()),
     hex: () => asText(hex(root)),
+    base58: () => asText(cid.toString(base58btc)),
+    base36: () => asText(cid.toString(base36)),
     other: () => random.pick([undefined, null, 5, {}, [], { code: 5, '/': root }, { asCID: 1 }, new Uint8Array(0), '', new ArrayBuffer(32), CID.createV0({ code: 0x12, digest: root, size: 32, bytes: concat([Uint8Array.of(0x12, 32), root]) })])
   }[form]()
   const got = []
@@ -131,6 +135,7 @@ async function names (random) {
   if (error) {
     if (error instanceof TypeError) expectThat(!(name instanceof Uint8Array) && typeof name !== 'string', () => `${what}: ${error.stack}`)
     else expectCode(error, ['CID_UNSUPPORTED'], what)
+    expectThat(error.message.length < 300, () => `a message of ${error.message.length} characters`)
   }
   const due = hashNamed(name)
   if (due !== undefined) expectThat(got.length > 0 && same(got[0], due), () => `${what}: a good name was refused, or means another hash`)
