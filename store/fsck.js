@@ -11,6 +11,7 @@ import { lenOf } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
 import { IdSet } from './id-set.js'
+import { TagCheck } from './tag-check.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
@@ -20,7 +21,9 @@ import { IdSet } from './id-set.js'
 /** @import { Findings } from './examine.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
+/** @import { DamagedTag } from './tag-check.js' */
 /** @import { ProgressOptions } from '../lib/types.js' */
+/** @import { Protection } from './protection.js' */
 /** @import { Quota } from './quota.js' */
 
 /**
@@ -38,12 +41,15 @@ import { IdSet } from './id-set.js'
  * @property {number} blobs  that were looked at
  * @property {DamagedBlob[]} damaged
  * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
+ * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
+ *   gone then: before that no garbage can be collected
  * @property {number} orphans  blobs' worth of data that no record speaks of
  * @property {number} strays  entries that were never written like that
  * @property {boolean} isStateDamaged
  */
 
 export class Fsck {
+  #store
   #databases
   #catalog
   #locks
@@ -55,7 +61,7 @@ export class Fsck {
   #done = 0
   #total = 0
   /** @type {FsckReport} */
-  #report = { isSound: true, blobs: 0, damaged: [], records: [], orphans: 0, strays: 0, isStateDamaged: false }
+  #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false }
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
   /** Ids that records have; and those that two have, of which at most one is right. */
@@ -63,10 +69,12 @@ export class Fsck {
   #shared = /** @type {Set<number>} */ (new Set())
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, quota: Quota }} store
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
    * @param {ProgressOptions & { repair: boolean }} options  see `BlobStore.fsck`
    */
-  constructor ({ databases, catalog, locks, presence, quota }, { repair, signal, onProgress }) {
+  constructor (store, { repair, signal, onProgress }) {
+    const { databases, catalog, locks, presence, quota } = store
+    this.#store = store
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
@@ -85,12 +93,13 @@ export class Fsck {
     const underWay = new Set(this.#databases.idsUnderWay)
     await this.#checkState()
     await this.#count()
+    await this.#checkTags()
     await this.#checkBlobs()
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
-    report.isSound = report.damaged.length + report.records.length + report.orphans + report.strays === 0 && !report.isStateDamaged
+    report.isSound = report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
     return report
   }
 
@@ -115,6 +124,12 @@ export class Fsck {
       if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
       this.#total += record.complete ? record.size : lenOf(await presentChunks(data, record), record.size)
     }
+  }
+
+  async #checkTags () {
+    const check = new TagCheck(this.#store, { repair: this.#repairs, signal: this.#signal })
+    this.#report.tags = await check.run()
+    this.#report.strays += check.strays
   }
 
   async #checkBlobs () {

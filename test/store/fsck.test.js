@@ -1,7 +1,7 @@
 // A store that is looked through: what is damaged is found, where it is; what is put right is right; and what is dropped can be received again.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
-import { blobKey, doomedKey, packRecord, stateKey, unpackRecord, usedKey } from '../../store/keys.js'
+import { blobKey, doomedKey, packRecord, stateKey, tagKey, taggedKey, unpackRecord, usedKey } from '../../store/keys.js'
 import { concat, flipped, hex, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -36,7 +36,7 @@ describe('store: fsck', () => {
       }
       const events = []
       const report = await store.fsck({ onProgress: event => events.push(event) })
-      expect(report).to.deep.include({ isSound: true, blobs: 36, damaged: [], records: [], orphans: 0, strays: 0 })
+      expect(report).to.deep.include({ isSound: true, blobs: 36, damaged: [], records: [], tags: [], orphans: 0, strays: 0 })
       expect(events.at(-1).type).to.equal('baobox:fsck')
       expect(events.at(-1).detail.done).to.equal(events.at(-1).detail.total)
       expect(events.every(({ detail: { done } }, i) => done >= (events[i - 1]?.detail.done ?? 0))).to.equal(true)
@@ -379,6 +379,63 @@ describe('store: fsck', () => {
       await expectSound(store)
       await expectHere(store, ALL)
       expect(await index.get(theirs, VIEWS)).to.deep.equal(theirs)
+    })
+
+    describe('with a tag', () => {
+      const FORMATS = ['raw', 'hashseq']
+      const [named, beside] = [tagKey('a'), taggedKey(ROOT, 'a')]
+      const WAYS = {
+        'whose value is wrong under its name': { spoil: index => change(index, named, value => flipped(value, 3)) },
+        'that is lost under its name': { spoil: index => index.del(named, VIEWS) },
+        'whose name is wrong': { spoil: async index => { await index.put(tagKey('b'), await index.get(named, VIEWS), VIEWS); await index.del(named, VIEWS) }, also: 'b' },
+        'whose value is wrong beside its blob': { spoil: index => change(index, beside, value => flipped(value, 3)) },
+        'that is lost beside its blob': { spoil: index => index.del(beside, VIEWS) },
+        'that is too short': { spoil: index => change(index, named, value => value.slice(0, 3)) }
+      }
+      const change = async (index, key, by) => index.put(key, by(new Uint8Array(await index.get(key, VIEWS))), VIEWS)
+
+      for (const [what, { spoil, also }] of Object.entries(WAYS)) {
+        it(`${what}, makes it whole from the other place`, async () => {
+          for (const format of FORMATS) {
+            const { store, index } = await newStore()
+            await store.put(BYTES, { tag: 'a', format })
+            await store.put(noise(100))
+            await spoil(index)
+            expect((await store.fsck()).tags.map(({ name }) => name)).to.include('a')
+            const { tags } = await store.fsck({ repair: true })
+            expect(tags).to.deep.include({ name: 'a', isRestored: true })
+            if (also) expect(tags).to.deep.include({ name: also, isRestored: false })
+            await expectSound(store)
+            const { cid, format: after } = await store.tags.get('a')
+            expect(cid.multihash.digest).to.deep.equal(ROOT)
+            expect(after).to.equal(format)
+            expect((await store.gc()).blobs, 'the other blob').to.equal(1)
+            await expectHere(store, ALL)
+          }
+        })
+      }
+
+      it('that is lost in both places, lets it go', async () => {
+        const { store, index } = await newStore()
+        await store.put(BYTES, { tag: 'a' })
+        for (const key of [named, beside]) await change(index, key, value => flipped(value, 1))
+        expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
+        for (const repair of [false, true]) expect((await store.fsck({ repair })).tags).to.deep.equal([{ name: 'a', isRestored: false }])
+        await expectSound(store)
+        expect(await store.tags.get('a')).to.equal(undefined)
+        expect((await store.gc()).blobs).to.equal(1)
+      })
+
+      it('that was moved, takes its name at its word', async () => {
+        const { store, index } = await newStore()
+        await store.put(BYTES, { tag: 'a' })
+        const stale = await index.get(beside, VIEWS)
+        const { cid } = await store.put(noise(100), { tag: 'a' })
+        await index.put(beside, stale, VIEWS)
+        await store.fsck({ repair: true })
+        await expectSound(store)
+        expect((await store.tags.get('a')).cid.toString()).to.equal(cid.toString())
+      })
     })
 
     it('writes a damaged state anew', async () => {

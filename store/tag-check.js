@@ -1,0 +1,123 @@
+// Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
+
+import { VIEWS } from './databases.js'
+import { equals } from 'uint8arrays/equals'
+import { allTagged, nameOfTag, packTag, tagKey, taggedKey, tagsWith, unpackTag, unpackTagged } from './keys.js'
+import { eachReadable, readable } from './faults.js'
+
+/** @import { Databases } from './databases.js' */
+/** @import { Locks } from './locks.js' */
+/** @import { Protection } from './protection.js' */
+/** @import { Tag } from './keys.js' */
+
+/** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
+
+/** What cannot be read is damaged. */
+const DAMAGED = new Uint8Array(0)
+
+export class TagCheck {
+  #databases
+  #locks
+  #protection
+  #repairs
+  #signal
+  /** By name: what was not the same in both places. */
+  #found = /** @type {Map<string, DamagedTag>} */ (new Map())
+  /** Entries whose own name cannot be believed. */
+  strays = 0
+
+  /** @param {{ databases: Databases, locks: Locks, protection: Protection }} store @param {{ repair: boolean, signal?: AbortSignal }} options */
+  constructor ({ databases, locks, protection }, { repair, signal }) {
+    this.#databases = databases
+    this.#locks = locks
+    this.#protection = protection
+    this.#repairs = repair
+    this.#signal = signal
+  }
+
+  get #index () { return this.#databases.index }
+
+  /** @returns {Promise<DamagedTag[]>} `isRestored`: whole again; otherwise, with `repair`, it is gone */
+  async run () {
+    for await (const [key, value] of this.#entries(allTagged)) {
+      const tag = unpackTagged(key, value)
+      if (tag === undefined) await this.#strayBeside(key)
+      else if (!areSame(tag, await this.#named(tag.name))) await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
+    }
+    for await (const [key, value] of this.#entries(tagsWith(''))) {
+      const name = nameOfTag(key)
+      const tag = unpackTag(key, value)
+      if (tag === undefined || !areSame(tag, await this.#beside(tag))) await this.#alone(name, () => this.#settleNamed(key, name))
+    }
+    return [...this.#found.values()]
+  }
+
+  /** @param {object} range */
+  async * #entries (range) {
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...range, ...VIEWS }), () => { this.strays++ })) {
+      this.#signal?.throwIfAborted()
+      yield [new Uint8Array(key), new Uint8Array(value)]
+    }
+  }
+
+  /** @param {Uint8Array} key  of an entry beside a blob that means nothing: the one under the name tells what it was */
+  async #strayBeside (key) {
+    this.strays++
+    if (this.#repairs) await this.#index.del(key, VIEWS)
+  }
+
+  /** An entry beside a blob, once more: it may have been changed meanwhile. @param {Uint8Array} key @param {string} name */
+  async #settleBeside (key, name) {
+    const value = await readable(this.#index.get(key, VIEWS))
+    const tag = value && unpackTagged(key, value)
+    const named = await this.#named(name)
+    if (tag === undefined || areSame(tag, named)) return
+    // The name says which blob it means; where it says nothing, this is what it said.
+    const isStale = named !== undefined
+    this.#note(name, true)
+    if (!this.#repairs) return
+    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#databases.syncOptions)
+    else await this.#write(tag)
+  }
+
+  /** @param {Uint8Array} key @param {string} name */
+  async #settleNamed (key, name) {
+    const value = await readable(this.#index.get(key, VIEWS), DAMAGED)
+    if (value === undefined) return
+    const tag = unpackTag(key, value)
+    if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
+    this.#note(name, tag !== undefined)
+    if (!this.#repairs) return
+    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#databases.syncOptions)
+    else await this.#write(tag)
+  }
+
+  /** @param {Tag} tag */
+  async #write (tag) {
+    this.#protection.keep(tag.root, tag.format)
+    await this.#index.batch(Object.values(packTag(tag)).map(([key, value]) => ({ type: 'put', key, value })), this.#databases.syncOptions)
+  }
+
+  /** The tag under a name. @param {string} name */
+  async #named (name) {
+    const value = await readable(this.#index.get(tagKey(name), VIEWS))
+    return value && unpackTag(tagKey(name), value)
+  }
+
+  /** The same from beside its blob. @param {Tag} tag */
+  async #beside ({ root, name }) {
+    const value = await readable(this.#index.get(taggedKey(root, name), VIEWS))
+    return value && unpackTagged(taggedKey(root, name), value)
+  }
+
+  /** @param {string} name @param {boolean} isRestored */
+  #note (name, isRestored) {
+    if (!this.#found.get(name)?.isRestored) this.#found.set(name, { name, isRestored: isRestored && this.#repairs })
+  }
+
+  /** @param {string} name @param {() => Promise<void>} work */
+  #alone (name, work) { return this.#locks.run(`tag ${name}`, work) }
+}
+
+/** @param {Tag} tag @param {Tag | undefined} other */
+const areSame = (tag, other) => other !== undefined && tag.name === other.name && tag.format === other.format && equals(tag.root, other.root)

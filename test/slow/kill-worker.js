@@ -1,0 +1,72 @@
+// A process that works on a store until it is killed: store-kill.test.js starts it. It says what it begins and what it has been promised.
+import { writeSync } from 'node:fs'
+import { ChunkRanges, hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { sliceOf } from '../support/stores.js'
+
+const GROUP = 16384
+const PIECE_LEN = 300_000
+
+/** In one extent, in a page, in several; and in files. */
+const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
+export const BLOB_COUNT = 8
+
+const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(SIZES[i % SIZES.length] + i, 1000 + i))
+
+/** The blob of a number: both processes make the same. @param {number} i */
+export const blobOf = i => blobs[i]
+
+/** Parts that are received: all, the first half, a stripe. */
+export const PARTS = [
+  size => ({ start: 0, end: size }),
+  size => ({ start: 0, end: Math.min(Math.ceil(size / 2 / GROUP) * GROUP, size) }),
+  size => ({ start: Math.floor(size / 3 / GROUP) * GROUP, end: size })
+]
+
+/** What is done to a store, by name. What takes its time is made ready first: the word is that the store begins. */
+const JOBS = {
+  put (store, i) {
+    const bytes = blobOf(i)
+    return () => store.put(inPieces(bytes))
+  },
+  putTagged (store, i) {
+    const bytes = blobOf(i)
+    return () => store.put(inPieces(bytes), { tag: `tag ${i}` })
+  },
+  receive (store, i, part) {
+    const bytes = blobOf(i)
+    const range = PARTS[part](bytes.length)
+    const slice = sliceOf(bytes, ChunkRanges.fromBytes(range.start, range.end))
+    return () => store.receive(hash(bytes), inPieces(slice), range)
+  },
+  delete: (store, i) => () => store.delete(hash(blobOf(i))),
+  tag: (store, i) => () => store.tags.set(`tag ${i}`, hash(blobOf(i))),
+  untag: (store, i) => () => store.tags.delete(`tag ${i}`),
+  gc: store => () => store.gc(),
+  fsck: store => () => store.fsck({ repair: true })
+}
+
+const inPieces = bytes => stream(Array.from({ length: Math.ceil(bytes.length / PIECE_LEN) }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
+
+const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
+
+/** @param {string} location @param {string[]} orders  jobs, as JSON: those of one list run at once */
+async function work (location, orders) {
+  const store = await BlobStore.open(location)
+  say('open')
+  for (const jobs of orders) {
+    const runs = jobs.map(([what, ...args]) => [JOBS[what](store, ...args), JSON.stringify([what, ...args])])
+    await Promise.all(runs.map(async ([run, name]) => {
+      say('begin', name)
+      await run()
+      say('done', name)
+    }))
+  }
+  say('over')
+  setInterval(() => {}, 1000)
+}
+
+const [, file, location, orders] = process.argv
+if (file === new URL(import.meta.url).pathname) await work(location, JSON.parse(orders))

@@ -1,0 +1,172 @@
+// A process is killed at random moments of everything that a store does. What it had been promised is there, what it was doing is done, or not, or
+// in part where that is no harm, and nothing lies about.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { hash } from '../../lib/index.js'
+import { same } from '../support/bytes.js'
+import { idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
+import { BLOB_COUNT, PARTS, blobOf } from './kill-worker.js'
+
+const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
+const KILLS = Number(process.env.KILLS ?? 200)
+/** Milliseconds after which, at most, a process is killed that has begun with something. */
+const PATIENCE = 15
+const PER_LIFE = 12
+
+const pick = list => list[Math.floor(Math.random() * list.length)]
+
+/** What the store has promised of one blob. */
+class Promised {
+  isTagged = false
+  /** Bytes of which each must be here: [start, end). */
+  ranges = []
+  /** Is nothing here? Else what is here beyond the ranges is not known. */
+  isGone = true
+
+  add (range) {
+    this.ranges.push(range)
+    this.isGone = false
+  }
+
+  forget () {
+    this.ranges = []
+    this.isGone = true
+  }
+}
+
+/** What comes of a job that was done. */
+const AFTER = {
+  put: (blobs, i) => blobs[i].add(PARTS[0](blobOf(i).length)),
+  putTagged (blobs, i) {
+    AFTER.put(blobs, i)
+    blobs[i].isTagged = true
+  },
+  receive: (blobs, i, part) => blobs[i].add(PARTS[part](blobOf(i).length)),
+  delete: (blobs, i) => blobs[i].forget(),
+  tag: (blobs, i) => { blobs[i].isTagged = true },
+  untag: (blobs, i) => { blobs[i].isTagged = false },
+  gc: blobs => { for (const blob of blobs) if (!blob.isTagged) blob.forget() },
+  fsck () {}
+}
+
+/** Jobs for one life, those of one list at once; deleting is for blobs without a tag. */
+function ordersFor (blobs) {
+  const tagged = blobs.map(({ isTagged }) => isTagged)
+  return Array.from({ length: PER_LIFE }, () => {
+    if (Math.random() < 0.2) return [[pick(['gc', 'gc', 'fsck'])]]
+    const first = Math.floor(Math.random() * BLOB_COUNT)
+    return [first, (first + 1 + Math.floor(Math.random() * (BLOB_COUNT - 1))) % BLOB_COUNT].map(i => {
+      const what = pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
+      if (what === 'putTagged' || what === 'tag') tagged[i] = true
+      if (what === 'untag') tagged[i] = false
+      return what === 'receive' ? [what, i, Math.floor(Math.random() * PARTS.length)] : [what, i]
+    })
+  })
+}
+
+/** One life of a process. @returns {Promise<unknown[][]>} jobs that were under way when it was killed */
+async function live (location, blobs) {
+  const child = spawn(process.execPath, [WORKER, location, JSON.stringify(ordersFor(blobs))], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exit = once(child, 'exit')
+  const running = new Map()
+  let left = 1 + Math.floor(Math.random() * PER_LIFE)
+  let killing
+  const kill = async () => {
+    await setTimeout(Math.random() * PATIENCE)
+    child.kill('SIGKILL')
+  }
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [event] = line.split(' ', 1)
+    const job = line.slice(event.length + 1)
+    if (event === 'begin') running.set(job, JSON.parse(job))
+    if (event === 'done') {
+      const [what, ...args] = running.get(job)
+      AFTER[what](blobs, ...args)
+      running.delete(job)
+    }
+    if (event === 'over' || (event === 'begin' && --left === 0)) killing ??= kill()
+  }
+  await killing
+  const [code, signal] = await exit
+  expect(signal, `the process ended by itself with ${code}`).to.equal('SIGKILL')
+  return [...running.values()]
+}
+
+/** Compares what is there with what was promised, and takes it for promised from now on. @returns {Promise<string>} what was found */
+async function settle (store, i, promised, jobs) {
+  const bytes = blobOf(i)
+  const root = hash(bytes)
+  const isMine = (...names) => jobs.some(([what, number]) => names.includes(what) && (number === i || number === undefined))
+  const tag = await store.tags.get(`tag ${i}`)
+  if (!isMine('tag', 'untag', 'putTagged')) expect(tag !== undefined, `blob ${i} has its tag`).to.equal(promised.isTagged)
+  const wasTagged = promised.isTagged || isMine('tag', 'putTagged')
+  promised.isTagged = tag !== undefined
+
+  const stat = await store.stat(root).catch(error => {
+    expect(error.code).to.equal('STORE_NOT_FOUND')
+  })
+  if (stat === undefined) {
+    // A tag protects only once it is promised; one that is being taken away may be gone.
+    const mayBeGone = promised.isGone || isMine('delete') || (isMine('gc') && (!wasTagged || isMine('tag', 'untag', 'putTagged')))
+    expect(mayBeGone, `blob ${i} is gone, after ${JSON.stringify(jobs)}`).to.equal(true)
+    promised.forget()
+    return 'nothing'
+  }
+  const { present, complete, size, sizeProven } = stat
+  if (promised.isGone) expect(isMine('put', 'putTagged', 'receive'), `blob ${i} is there, and had been deleted`).to.equal(true)
+  for (const { start, end } of promised.ranges) {
+    if (!present.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) expect.fail(`blob ${i} had been kept from ${start} to ${end}, and is here ${present.boundaries}`)
+  }
+  if (sizeProven) expect(size).to.equal(bytes.length)
+  expect(await store.has(root)).to.equal(complete)
+  const ranges = present.toBytes(bytes.length)
+  for (const [start, end] of ranges) {
+    if (!same(await store.bytes(root, { start, end }), bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
+  }
+  promised.ranges = ranges.map(([start, end]) => ({ start, end }))
+  promised.isGone = false
+  if (!isMine('put', 'putTagged') || isMine('receive')) return complete ? 'all' : 'a part'
+  return complete ? 'all' : 'what was there before'
+}
+
+describe('store: being killed', () => {
+  let place
+  before(async () => { place = await onDisk() })
+  after(() => place.remove())
+
+  it(`${KILLS} times keeps every promise`, async function () {
+    this.timeout(Math.max(600_000, KILLS * 10_000))
+    const blobs = Array.from({ length: BLOB_COUNT }, () => new Promised())
+    const found = {}
+    const note = (what, state) => {
+      found[what] ??= { kills: 0 }
+      found[what][state] = (found[what][state] ?? 0) + 1
+    }
+    let leftovers = 0
+    for (let kill = 0; kill < KILLS; kill++) {
+      const jobs = await live(place.where, blobs)
+      for (const what of new Set(jobs.map(([what]) => what))) note(what, 'kills')
+      if (jobs.length === 0) note('nothing', 'kills')
+      const files = await readdir(join(place.where, 'blobs'))
+      leftovers += await place.look(async ({ index, data }) => idsWithout([...new Set([...files.map(Number), ...await idsIn(data)])], await recordsIn(index)).length)
+
+      const store = await place.open()
+      for (const [i, promised] of blobs.entries()) {
+        const mine = jobs.filter(([what, number]) => number === i)
+        const state = await settle(store, i, promised, jobs)
+        for (const [what] of mine) note(what, state)
+      }
+      const { isSound, ...report } = await store.fsck()
+      if (!isSound) expect.fail(`after ${JSON.stringify(jobs)}: ${JSON.stringify(report)}`)
+      await store.close()
+    }
+    console.log(`      ${KILLS} kills; ids with data and no record before the store was opened again: ${leftovers}`)
+    for (const [what, states] of Object.entries(found)) console.log(`      ${what}: ${Object.entries(states).map(([state, count]) => `${state} ${count}`).join(', ')}`)
+  })
+})
