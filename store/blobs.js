@@ -147,6 +147,25 @@ export class BlobStore {
   }
 
   /**
+   * For a store that does not open any more, or whose files cannot be read: LevelDB saves what it can of its files, and then everything is looked
+   * through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back. The store must not be open.
+   *
+   * @param {string} location
+   * @param {ProgressOptions} [options]
+   * @returns {Promise<FsckReport>} what was found then. What LevelDB had to give up is not in it, where nothing speaks of it any more
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
+   */
+  static async repair (location, options) {
+    await Databases.repair(location)
+    const store = await BlobStore.open(location)
+    try {
+      return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()
+    } finally {
+      await store.close()
+    }
+  }
+
+  /**
    * Keeps a blob. Memory stays bounded however long it is; until it is whole nobody sees it, and a failure leaves nothing.
    *
    * @param {Source} source

@@ -4,7 +4,7 @@
 // written at random. In one database each would slow the other down.
 
 import { Level } from 'level'
-import { isStoreAt, openFolder } from '#disk'
+import { isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
@@ -97,6 +97,22 @@ export class Databases {
     } catch (error) {
       await letGo()
       throw error
+    }
+  }
+
+  /**
+   * Has LevelDB make of its files what can be made of them. Where there is no LevelDB (IndexedDB) there is nothing to do.
+   *
+   * @param {string} location @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
+   */
+  static async repair (location) {
+    const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
+    if (repair === undefined) return
+    try {
+      for (const path of pathsIn(location)) await repair.call(Level, path)
+    } catch (cause) {
+      if (isLocked(cause)) throw locked(location, cause)
+      throw new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
     }
   }
 
@@ -193,13 +209,14 @@ export class Databases {
   /** @param {boolean} create */
   async #open (create) {
     try {
+      // Without the file that it begins with LevelDB would take its directory for a new one, and delete everything in it.
+      if (this.#hasFolder) for (const path of pathsIn(this.location)) if (await isHeadless(path)) throw new Error(`${path} lacks the file CURRENT: BlobStore.repair can make it anew`)
       await this.index.open()
       await this.data.open()
       if (this.#hasFolder) this.files = await openFolder(`${this.location}/blobs`)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
-      const isLocked = /** @type {any} */ (cause)?.cause?.code === 'LEVEL_LOCKED'
-      if (isLocked) throw locked(this.location, cause)
+      if (isLocked(cause)) throw locked(this.location, cause)
       throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
     }
     try {
@@ -299,3 +316,9 @@ const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${
 
 /** @param {string} location @param {unknown} [cause] */
 const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })
+
+/** @param {unknown} error  of LevelDB, or its cause */
+const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
+
+/** Where the two databases are. @param {string} location */
+const pathsIn = location => [`${location}/index`, `${location}/data`]

@@ -20,7 +20,13 @@ export async function openFolder (path) {
 }
 
 /** Asked before anything is opened, because opening makes what is not there. @param {string} location */
-export const isStoreAt = location => access(`${location}/index/CURRENT`).then(() => true, () => false)
+export const isStoreAt = async location => await access(`${location}/index/CURRENT`).then(() => true, () => false) || isHeadless(`${location}/index`)
+
+/** Is this a directory of LevelDB that has lost the file which says what the others are? @param {string} path */
+export async function isHeadless (path) {
+  const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
+  return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
+}
 
 /** One file for each id. */
 export class BlobFolder {

@@ -14,6 +14,9 @@ export async function isStoreAt (location) {
   return (await globalThis.indexedDB.databases()).some(({ name }) => name?.endsWith(`${location}/index`))
 }
 
+/** @param {string} _path */
+export const isHeadless = async _path => false
+
 /** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
 export async function writeFileAtomically (path, _pieces, _sync) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)

@@ -46,6 +46,8 @@ import { TagCheck } from './tag-check.js'
  * @property {number} orphans  blobs' worth of data that no record speaks of
  * @property {number} strays  entries that were never written like that
  * @property {boolean} isStateDamaged
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files: `BlobStore.repair` makes it. Until then data without a record is
+ *   left alone, since its record may be among what cannot be read
  */
 
 export class Fsck {
@@ -56,23 +58,28 @@ export class Fsck {
   #presence
   #quota
   #repairs
+  #adopts
   #signal
   #onProgress
   #done = 0
   #total = 0
   /** @type {FsckReport} */
-  #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false }
+  #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
   /** Ids that records have; and those that two have, of which at most one is right. */
   #recorded = new IdSet()
   #shared = /** @type {Set<number>} */ (new Set())
+  /** False when LevelDB cannot read all records: then what seems to have none may have one. */
+  #isIndexWhole = true
+  #isDataWhole = true
 
   /**
    * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
-   * @param {ProgressOptions & { repair: boolean }} options  see `BlobStore.fsck`
+   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost without a
+   *   trace, so a whole blob without one gets one
    */
-  constructor (store, { repair, signal, onProgress }) {
+  constructor (store, { repair, adopts = false, signal, onProgress }) {
     const { databases, catalog, locks, presence, quota } = store
     this.#store = store
     this.#databases = databases
@@ -81,6 +88,7 @@ export class Fsck {
     this.#presence = presence
     this.#quota = quota
     this.#repairs = repair
+    this.#adopts = adopts
     this.#signal = signal
     this.#onProgress = onProgress
   }
@@ -99,7 +107,8 @@ export class Fsck {
     await this.#dropRecords()
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
-    report.isSound = report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
+    report.isReadable = this.#isIndexWhole && this.#isDataWhole
+    report.isSound = report.isReadable && report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
     return report
   }
 
@@ -111,8 +120,7 @@ export class Fsck {
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
   async #count () {
     const { index, data } = this.#databases
-    const unreadable = () => { this.#report.strays++ }
-    for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), unreadable)) {
+    for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       if (!isSoundNote(key, value)) await this.#stray(() => index.del(key, VIEWS))
     }
@@ -130,6 +138,7 @@ export class Fsck {
     const check = new TagCheck(this.#store, { repair: this.#repairs, signal: this.#signal })
     this.#report.tags = await check.run()
     this.#report.strays += check.strays
+    if (check.isUnreadable) this.#isIndexWhole = false
   }
 
   async #checkBlobs () {
@@ -138,6 +147,7 @@ export class Fsck {
       this.#report.blobs++
       const before = this.#done
       const findings = await this.#examine(root, record, true)
+      if (findings.isUnreadable) this.#isDataWhole = false
       this.#done = before + lenOf(findings.expected, record.size)
       // It may have been changed or deleted meanwhile: what does not move is looked at.
       if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
@@ -205,26 +215,33 @@ export class Fsck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    const found = await findRecord(this.#databases, this.#catalog, id, hasFile)
-    const restored = found && this.#damagedRecords.get(nameOf(found.root))
-    if (found === undefined || restored === undefined) {
-      this.#report.orphans++
-      if (this.#repairs) await this.#databases.deleteDoomed(id)
-      return
-    }
-    if (!this.#repairs) return
-    await this.#locks.run(nameOf(found.root), async () => {
-      const { isThere, record } = await this.#catalog.look(found.root)
-      if (!isThere || record !== undefined) return
-      await this.#catalog.write(found.root, found.record, { sync: true })
-      this.#quota.add(await this.#presence.len(found.root, found.record))
-      restored.isRestored = !(await this.#mend(found.root, found.record)).isEmpty
+    const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+    if (found !== undefined && this.#repairs && await this.#restore(found)) return
+    if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
+    this.#report.orphans++
+    if (this.#repairs && this.#isIndexWhole) await this.#databases.deleteDoomed(id)
+  }
+
+  /**
+   * Gives a blob its record back.
+   *
+   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
+   */
+  #restore ({ root, record }) {
+    return this.#locks.run(nameOf(root), async () => {
+      const now = await this.#catalog.look(root)
+      if (now.record !== undefined) return false
+      await this.#catalog.write(root, record, { sync: true })
+      this.#quota.add(await this.#presence.len(root, record))
+      const isRestored = !(await this.#mend(root, record)).isEmpty
+      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
+      return true
     })
   }
 
   /** Those whose data was not found. */
   async #dropRecords () {
-    if (!this.#repairs) return
+    if (!this.#repairs || !this.#isIndexWhole) return
     for (const { cid, isRestored } of this.#damagedRecords.values()) {
       if (isRestored) continue
       const root = cid.multihash.digest
@@ -236,7 +253,7 @@ export class Fsck {
   }
 
   async * #records () {
-    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }))) {
+    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       const root = hashOfKey(key)
       if (root !== undefined) yield { root, record: unpackRecord(root, value) }

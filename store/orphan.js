@@ -21,17 +21,18 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
- * @param {boolean} hasFile  is there a file under the id?
+ * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it be a blob without a record?
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
  */
-export async function findRecord (databases, catalog, id, hasFile) {
+export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
   /** @type {BlobRecord} */
   const unknown = { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home: hasFile ? 'file' : hasPath ? 'reference' : 'extents', created: Date.now() }
   const { end, head } = await look(databases, unknown)
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.look(root)
-    if (isThere && record === undefined) return { root, record: { ...unknown, size } }
+    // Whatever has no record is a whole blob, or nothing: of a put that did not end the beginning is a blob, too.
+    if (isThere ? record === undefined : adopts && size === end) return { root, record: { ...unknown, size } }
   }
 }
 

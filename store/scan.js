@@ -34,6 +34,8 @@ export class BlobScan {
   size
   /** Entries that do not belong here, or not in this shape. */
   strays = 0
+  /** Has LevelDB left some out that it cannot read? What they were is not here. */
+  isUnreadable = false
 
   /**
    * @param {Databases} databases
@@ -108,7 +110,7 @@ export class BlobScan {
       return await this.#iterator.next()
     } catch (error) {
       if (!isCorruption(error)) throw error
-      this.strays++ // whatever LevelDB left out
+      this.isUnreadable = true
       return undefined
     }
   }

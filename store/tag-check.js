@@ -25,6 +25,7 @@ export class TagCheck {
   #found = /** @type {Map<string, DamagedTag>} */ (new Map())
   /** Entries whose own name cannot be believed. */
   strays = 0
+  isUnreadable = false
 
   /** @param {{ databases: Databases, locks: Locks, protection: Protection }} store @param {{ repair: boolean, signal?: AbortSignal }} options */
   constructor ({ databases, locks, protection }, { repair, signal }) {
@@ -54,7 +55,7 @@ export class TagCheck {
 
   /** @param {object} range */
   async * #entries (range) {
-    for await (const [key, value] of eachReadable(this.#index.iterator({ ...range, ...VIEWS }), () => { this.strays++ })) {
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...range, ...VIEWS }), () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       yield [new Uint8Array(key), new Uint8Array(value)]
     }

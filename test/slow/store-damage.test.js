@@ -1,0 +1,101 @@
+// Files of LevelDB with flipped bits, cut short, or gone. Whatever is left, no wrong byte comes out; what is damaged is found, and after a repair it
+// can be received again.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { fill } from './damage-worker.js'
+
+const WORKER = fileURLToPath(new URL('damage-worker.js', import.meta.url))
+const TRIALS = Number(process.env.TRIALS ?? 100)
+
+const below = count => Math.floor(Math.random() * count)
+
+const DAMAGES = {
+  async 'a flipped bit' (path, len) {
+    const bytes = await readFile(path)
+    bytes[below(len)] ^= 1 << below(8)
+    await writeFile(path, bytes)
+  },
+  // Where LevelDB keeps keys, and what leads to them.
+  async 'a flipped bit near the end' (path, len) {
+    const bytes = await readFile(path)
+    bytes[len - 1 - below(Math.min(len, 2000))] ^= 1 << below(8)
+    await writeFile(path, bytes)
+  },
+  async 'a sector of zeros' (path, len) {
+    const bytes = await readFile(path)
+    const at = below(len) & ~511
+    bytes.fill(0, at, Math.min(at + 512, len))
+    await writeFile(path, bytes)
+  },
+  'a file that is cut short': (path, len) => truncate(path, below(len)),
+  'a file that is gone': path => rm(path)
+}
+
+/** @returns {Promise<{ end: string, line?: any }>} */
+async function look (location) {
+  const child = spawn(process.execPath, [WORKER, location], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let noise = ''
+  child.stdout.on('data', data => { out += data })
+  child.stderr.on('data', data => { noise += data })
+  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(timer)
+  if (signal === 'SIGABRT') return { end: 'LevelDB ended the process' }
+  if (code !== 0) return { end: `failed: ${signal ?? code} ${noise.slice(0, 2000)}` }
+  return { end: 'looked', line: JSON.parse(out) }
+}
+
+describe('store: files that are damaged', () => {
+  let folder
+  before(async function () {
+    this.timeout(60_000)
+    folder = await mkdtemp(join(tmpdir(), 'baobox-'))
+    await fill(join(folder, 'sound'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it(`in ${TRIALS} ways`, async function () {
+    this.timeout(Math.max(600_000, TRIALS * 10_000))
+    const counts = {}
+    const count = (...names) => { for (const name of names) counts[name] = (counts[name] ?? 0) + 1 }
+    for (let trial = 0; trial < TRIALS; trial++) {
+      const location = join(folder, 'spoilt')
+      await cp(join(folder, 'sound'), location, { recursive: true })
+      const database = trial % 2 === 0 ? 'data' : 'index'
+      const files = []
+      for (const name of await readdir(join(location, database))) {
+        const { size } = await stat(join(location, database, name))
+        if (/\.(ldb|log)$|^MANIFEST|^CURRENT/.test(name) && size > 0) files.push({ name, size })
+      }
+      const { name, size } = files[below(files.length)]
+      const [how, damage] = Object.entries(DAMAGES)[(trial >> 1) % Object.keys(DAMAGES).length]
+      await damage(join(location, database, name), size)
+
+      const { end, line } = await look(location)
+      const what = `${how} in ${database}/${name}: ${end} ${JSON.stringify(line)}`
+      if (end.startsWith('failed')) expect.fail(what)
+      count(how, end)
+      if (line) {
+        expect([...line.reads, ...line.rereads], what).to.not.include('WRONG')
+        for (const code of [...line.reads, ...line.rereads]) if (code !== 'all') expect(code, what).to.match(/^STORE_(CORRUPT|MISSING|NOT_FOUND)$|^LEVEL_IO_ERROR$/)
+        // What is told when it is read is found when it is looked for.
+        if (line.reads.includes('STORE_CORRUPT')) expect(line.found && line.steps.length === 0, what).to.equal(false)
+        expect(line.again, `after a repair, ${what}`).to.equal(true)
+        expect(line.rereads.filter(code => code === 'STORE_CORRUPT'), what).to.deep.equal([])
+        expect(line.refetched.every(Boolean), what).to.equal(true)
+        expect(line.isSound, what).to.equal(true)
+        count(line.found ? 'nothing was found' : 'found', ...line.isRepaired ? ['LevelDB repaired'] : [], ...line.steps)
+        for (const code of new Set(line.reads)) count(`read: ${code}`)
+        if (line.reads.every(code => code === 'all')) count('no read was harmed')
+      }
+      await rm(location, { recursive: true })
+    }
+    for (const [name, times] of Object.entries(counts).sort()) console.log(`      ${name}: ${times}`)
+  })
+})
