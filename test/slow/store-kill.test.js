@@ -126,7 +126,8 @@ async function settle (store, i, promised, jobs) {
   if (sizeProven) expect(size).to.equal(bytes.length)
   expect(await store.has(root)).to.equal(complete)
   const ranges = present.toBytes(bytes.length)
-  for (const [start, end] of ranges) {
+  // `fsck` looks at the bytes of all; here those are read that something was happening to.
+  for (const [start, end] of jobs.some(([, number]) => number === i) ? ranges : []) {
     if (!same(await store.bytes(root, { start, end }), bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
   }
   promised.ranges = ranges.map(([start, end]) => ({ start, end }))
