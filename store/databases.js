@@ -154,8 +154,13 @@ export class Databases {
         throw error
       })
     }
-    await this.#promise
     for (let i = 0; i < count; i++) this.#underWay.add(id + i)
+    try {
+      await this.#promise
+    } catch (error) {
+      this.settle(id, count)
+      throw error
+    }
     return id
   }
 

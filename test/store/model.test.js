@@ -20,6 +20,7 @@ const blob = fc.nat(BLOBS.length - 1)
 /** Two places in a blob, as shares of it, a little beyond its end. */
 const share = fc.double({ min: 0, max: 1.1, noNaN: true })
 const pair = fc.tuple(share, share)
+const name = fc.constantFrom('a', 'b', 'c')
 const call = fc.oneof(
   fc.record({ do: fc.constant('put'), blob }),
   { weight: 4, arbitrary: fc.record({ do: fc.constant('receive'), blob, pair, claim: fc.option(fc.nat(70 * GROUP), { nil: undefined, freq: 5 }), flip: fc.option(share, { nil: undefined, freq: 4 }) }) },
@@ -27,6 +28,11 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('slice'), blob, pair }),
   fc.record({ do: fc.constant('missing'), blob, pair }),
   fc.record({ do: fc.constant('delete'), blob }),
+  fc.record({ do: fc.constant('tag'), blob, name }),
+  fc.record({ do: fc.constant('untag'), name }),
+  fc.record({ do: fc.constant('rename'), name, other: name }),
+  fc.record({ do: fc.constant('gc') }),
+  fc.record({ do: fc.constant('fsck'), repair: fc.boolean() }),
   fc.record({ do: fc.constant('reopen') })
 )
 
@@ -44,6 +50,9 @@ class Model {
   isWhole (i) { return this.of(i).contains(0, BLOBS[i].chunks) }
   add (i, ranges) { if (!ranges.isEmpty) this.#groups.set(i, this.of(i).union(ranges)) }
   delete (i) { return this.#groups.delete(i) }
+  /** Names to numbers of blobs. */
+  tags = new Map()
+  isTagged (i) { return [...this.tags.values()].includes(i) }
   get ids () { return this.#groups.size }
 }
 
@@ -131,7 +140,42 @@ const CALLS = {
   },
 
   async delete ({ store, model }, { blob }) {
+    if (model.isThere(blob) && model.isTagged(blob) && BLOBS[blob].bytes.length > 0) {
+      expect(await errorOf(store.delete(BLOBS[blob].root))).to.include({ code: 'STORE_TAGGED' })
+      return
+    }
     expect(await store.delete(BLOBS[blob].root)).to.equal(model.delete(blob))
+  },
+
+  async tag ({ store, model }, { blob, name }) {
+    await store.tags.set(name, BLOBS[blob].root)
+    model.tags.set(name, blob)
+  },
+
+  async untag ({ store, model }, { name }) {
+    expect(await store.tags.delete(name)).to.equal(model.tags.delete(name))
+  },
+
+  async rename ({ store, model }, { name, other }) {
+    const error = await errorOf(store.tags.rename(name, other))
+    if (!model.tags.has(name)) return expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' })
+    expect(error).to.equal(undefined)
+    const blob = model.tags.get(name)
+    model.tags.delete(name)
+    model.tags.set(other, blob)
+  },
+
+  async gc ({ store, model }) {
+    const doomed = [...BLOBS.keys()].filter(i => BLOBS[i].bytes.length > 0 && model.isThere(i) && !model.isTagged(i))
+    const bytes = doomed.reduce((sum, i) => sum + lenOf(model.of(i), BLOBS[i].bytes), 0)
+    expect(await store.gc({ dryRun: true })).to.deep.equal({ blobs: doomed.length, bytes })
+    expect(await store.gc()).to.deep.equal({ blobs: doomed.length, bytes })
+    for (const i of doomed) model.delete(i)
+  },
+
+  /** Nothing is ever wrong, and looking changes nothing. */
+  async fsck ({ store, model }, { repair }) {
+    expect(await store.fsck({ repair })).to.deep.include({ isSound: true, blobs: model.ids })
   },
 
   async reopen (real) {
@@ -146,6 +190,10 @@ const lenOf = (ranges, bytes) => ranges.isEmpty ? 0 : ranges.toBytes(bytes.lengt
 
 /** Everything, at the end. */
 async function expectAll ({ store, model, place }) {
+  await CALLS.fsck({ store, model }, { repair: false })
+  const tags = []
+  for await (const { name, cid } of store.tags.list()) tags.push([name, BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))])
+  expect(tags).to.deep.equal([...model.tags].sort())
   const listed = []
   for await (const { cid } of store.list()) listed.push(cid.toString())
   expect(listed).to.have.length(model.ids)
@@ -178,7 +226,7 @@ describe('store: model', () => {
   }), 100))
 
   it('any calls, all at once, lose nothing and mix nothing up', () => holds('store: model at once', fc.asyncProperty(
-    fc.array(fc.record({ what: fc.constantFrom('put', 'receive', 'get', 'missing', 'delete'), blob, pair }), { minLength: 2, maxLength: 12 }), async calls => {
+    fc.array(fc.record({ what: fc.constantFrom('put', 'receive', 'get', 'missing', 'delete', 'gc', 'fsck'), blob, pair }), { minLength: 2, maxLength: 12 }), async calls => {
       const place = await inMemory()
       const store = await place.open()
       const run = {
@@ -191,7 +239,9 @@ describe('store: model', () => {
           else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
         },
         missing: ({ root }) => store.missing(root),
-        delete: ({ root }) => store.delete(root)
+        delete: ({ root }) => store.delete(root),
+        gc: () => store.gc(),
+        fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
       }
       try {
         await Promise.all(calls.map(({ what, blob, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair))))
