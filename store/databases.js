@@ -20,6 +20,24 @@ import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, doomedKey, hashOfK
 
 export { VIEWS }
 
+/**
+ * A value that is small and mostly in memory. It is read without going through a thread where the database can do that: a thread takes longer to
+ * answer than such a read takes.
+ *
+ * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @returns {Promise<Uint8Array | undefined>}
+ */
+export async function getSmall (database, key, options) {
+  const { getSync } = /** @type {any} */ (database.supports)
+  return getSync ? database.getSync(key, options) : database.get(key, options)
+}
+
+/**
+ * Bytes of small blobs that LevelDB gathers before it makes a table of them. With its own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each,
+ * with 32 MiB 17; it may hold twice as much while a table is written.
+ */
+const WRITE_BUFFER_LEN = 1 << 25
+
 /** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
 const ID_BLOCK = 1024
 
@@ -34,7 +52,7 @@ const DAMAGED = new Uint8Array(0)
 export const levelsAt = location => ({
   index: /** @type {Database} */ (new Level(`${location}/index`, VIEWS)),
   // Content is mostly compressed already, and is hashed anyway: time is better spent on writing it.
-  data: /** @type {Database} */ (new Level(`${location}/data`, { ...VIEWS, compression: false }))
+  data: /** @type {Database} */ (new Level(`${location}/data`, { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }))
 })
 
 export class Databases {
@@ -122,17 +140,8 @@ export class Databases {
   /** Does a resolved write survive a power cut? */
   get isSync () { return this.#sync }
 
-  /**
-   * A value of the index. Small and mostly in memory, it is read without going through a thread where the database can do that: a thread takes
-   * longer to answer than a small read takes.
-   *
-   * @param {Uint8Array} key
-   * @returns {Promise<Uint8Array | undefined>}
-   */
-  async indexed (key) {
-    const { getSync } = /** @type {any} */ (this.index.supports)
-    return getSync ? this.index.getSync(key, VIEWS) : this.index.get(key, VIEWS)
-  }
+  /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
+  indexed (key) { return getSmall(this.index, key, VIEWS) }
 
   /** Ids from here on were never given away. */
   get nextId () { return this.#nextId }

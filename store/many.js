@@ -25,6 +25,8 @@ import { isKept } from './presence.js'
 /** What one batch has at most. */
 const BATCH_COUNT = 1024
 const BATCH_LEN = 1 << 22
+/** Bytes of memory that the small blobs of a batch have together; or some of them, so that none keeps much. */
+const MEMORY_LEN = 1 << 18
 /** Blobs that are looked up together: all of them may be as long as a cell. */
 const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
 
@@ -49,12 +51,13 @@ export async function * putMany (store, blobs, { signal }) {
   }
   for await (const batch of batchesOf(blobs, signal)) {
     if ('failure' in batch) {
-      yield * await writing // what came before has been kept
+      for (const result of await writing) yield result // what came before has been kept
       throw batch.failure
     }
-    yield * await after(() => store.life.run(() => 'source' in batch ? putOne(store, batch, signal) : keep(store, batch.small)))
+    // Not `yield *`, which takes several turns for each.
+    for (const result of await after(() => store.life.run(() => 'source' in batch ? putOne(store, batch, signal) : keep(store, batch.small)))) yield result
   }
-  yield * await writing
+  for (const result of await writing) yield result
 }
 
 /** @param {StoreParts & { writer: BlobWriter }} store @param {{ source: Source }} blob @param {AbortSignal} [signal] */
@@ -72,6 +75,16 @@ async function * batchesOf (blobs, signal) {
   }
   let batch = /** @type {Uint8Array[]} */ ([])
   let len = 0
+  // Memory is taken for many at a time: a thousand pieces of it would keep the collector busy.
+  let free = new Uint8Array(0)
+  /** @param {Uint8Array} bytes */
+  const copyOf = bytes => {
+    if (free.length < bytes.length) free = new Uint8Array(Math.max(MEMORY_LEN, bytes.length))
+    const copy = free.subarray(0, bytes.length)
+    copy.set(bytes)
+    free = free.subarray(bytes.length)
+    return copy
+  }
   const taken = () => {
     const small = batch
     batch = []
@@ -82,7 +95,7 @@ async function * batchesOf (blobs, signal) {
     for await (const source of blobs) {
       signal?.throwIfAborted()
       if (source instanceof Uint8Array && source.length <= FILE_FROM) {
-        batch.push(new Uint8Array(source))
+        batch.push(copyOf(source))
         len += source.length
         if (batch.length === BATCH_COUNT || len >= BATCH_LEN) yield taken()
       } else {
@@ -108,7 +121,7 @@ async function keep (store, batch) {
   return writer.whileActive(async () => {
     const id = await databases.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
-    for (const [i, bytes] of batch.entries()) blobs.push(await smallBlob(databases, id + i, bytes))
+    for (const [i, bytes] of batch.entries()) blobs.push(bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes))
     const releases = blobs.map(({ root }) => protection.use(root))
     try {
       return await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
@@ -159,12 +172,14 @@ async function noteUse (catalog, root, record) {
   if (record?.complete) await catalog.addName(root, record)
 }
 
-/** @param {StoreParts['databases']} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
-async function smallBlob (databases, id, bytes) {
-  if (bytes.length <= GROUP_LEN) {
-    const root = hash(bytes)
-    return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0), value: bytes }] }
-  }
+/** A blob of one group. @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */
+function smallBlob (id, bytes) {
+  const root = hash(bytes)
+  return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0), value: bytes }] }
+}
+
+/** A blob with a tree. @param {StoreParts['databases']} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
+async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)
   await blob.write(bytes)
   const root = blob.root()

@@ -10,7 +10,7 @@ import { chunkCount, levelOf } from '../lib/tree.js'
 import { allOfId, pageKey, placeOfKey } from './keys.js'
 import { RunList } from './runs.js'
 import { readable } from './faults.js'
-import { VIEWS } from './databases.js'
+import { VIEWS, getSmall } from './databases.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { Step } from '../lib/types.js' */
@@ -116,7 +116,9 @@ export class Pages {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
     if (missing.size === 0) return
     const keys = [...missing.values()].map(name => pageKey(this.#id, name))
-    const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
+    const stored = keys.length === 1
+      ? [await readable(getSmall(data, keys[0], options))]
+      : await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
     let i = 0
     for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
   }

@@ -222,8 +222,9 @@ describe('store: its state', () => {
     it('an I/O error is none: it is told as it is', async () => {
       const failed = Object.assign(new Error('IO error: too many open files'), { code: 'LEVEL_IO_ERROR' })
       const { store, pair } = await spoilt('data', 'get', () => false)
-      pair.data.getMany = () => Promise.reject(failed)
+      pair.data.getMany = pair.data.getSync = () => Promise.reject(failed)
       expect(await errorOf(store.bytes(hash(bytes)))).to.equal(failed)
+      expect(await errorOf(collect(store.slice(hash(bytes))))).to.equal(failed)
       await store.close()
     })
   })
