@@ -9,7 +9,7 @@ import { blobKey, packRecord } from '../../../store/keys.js'
 import { concat, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { Bao } from '../../support/twin/index.js'
-import { someBlob, someBoundaries, someStored } from '../cases.js'
+import { siblingOf, someBlob, someBoundaries, someStored } from '../cases.js'
 import { expectCode, expectThat, finding } from '../finding.js'
 import { oneFlipped } from '../mutations.js'
 
@@ -82,6 +82,12 @@ const DAMAGE = {
   longKey: (random, level, { key, value }) => level.put(concat([key, random.bytes(random.between(1, 3))]), value, VIEWS),
   noise: (random, level) => level.put(random.bytes(random.between(1, 20)), random.bytes(random.below(60)), VIEWS),
   far: (random, level, { key, value }) => level.put(concat([key.subarray(0, 8), random.bytes(9)]), value, VIEWS),
+  /** All that is kept of one blob, in the place of another. */
+  async foreign (_random, level, one, other) {
+    for (const [key, value] of await level.iterator(VIEWS).all()) {
+      if (same(key.subarray(0, 8), other.key.subarray(0, 8))) await level.put(concat([one.key.subarray(0, 8), key.subarray(8)]), value, VIEWS)
+    }
+  },
   swapped: async (random, level, one, other) => {
     await level.put(one.key, other.value, VIEWS)
     await level.put(other.key, one.value, VIEWS)
@@ -103,7 +109,8 @@ async function damage (random) {
   const isOnDisk = random.chance(0.08)
   const place = isOnDisk ? await newDirectory() : newDatabases()
   try {
-    await damaged(random, place, [isOnDisk ? someBlob(random, 'huge') : someStored(random), someStored(random)])
+    const blob = isOnDisk ? someBlob(random, 'huge') : someStored(random)
+    await damaged(random, place, [blob, random.chance(0.3) ? siblingOf(blob) : someStored(random)])
   } finally {
     await place.remove()
   }
