@@ -12,7 +12,7 @@ import { TreeBuilder } from './builder.js'
 import { Walk, endOf, parentStep, startOf } from './walk.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
 import { enter } from './mode.js'
-import { forEachStep } from './perfect.js'
+import { forEachParent, forEachStep } from './perfect.js'
 import { hashLeaves, hashPairs } from './wide.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
@@ -269,32 +269,4 @@ function planOf ({ size, groupLog, ranges }) {
   const plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
   plan.fill()
   return plan
-}
-
-/**
- * The parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
- *
- * @param {import('./perfect.js').Subtree} subtree @param {number} size @param {number} groupLog
- * @param {(step: Step) => void} visit  the same step each time
- */
-function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
-  const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
-  let { pre, post } = step
-  post -= len / leafLen - 2
-
-  /** @param {number} from  bytes @param {number} below  bytes @param {number} level @param {number} before  pairs in post-order */
-  const descend = (from, below, level, before) => {
-    const half = below / 2
-    step.node = (from + half) / CHUNK_LEN - 1
-    step.level = level
-    step.start = from
-    step.len = below
-    step.pre = pre++
-    step.post = before + below / leafLen - 2
-    visit(step)
-    if (half === leafLen) return
-    descend(from, half, level - 1, before)
-    descend(from + half, half, level - 1, before + half / leafLen - 1)
-  }
-  descend(start, len, step.level, post)
 }

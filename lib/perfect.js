@@ -5,6 +5,7 @@ import { CHUNK_LEN, PAIR_LEN } from './constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from './arena.js'
 import { PAIRS_BEFORE, firstOfHeight } from './tree.js'
 import { cvsOf, hashPointed, reduce } from './window.js'
+import { parentStep } from './walk.js'
 import { kernel } from './kernel/index.js'
 
 /** @import { Step } from './types.js' */
@@ -64,6 +65,34 @@ export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
     if (!onLeaf(parent.start, leafLen)) return false
   }
   return true
+}
+
+/**
+ * The parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
+ *
+ * @param {Subtree} subtree @param {number} size @param {number} groupLog
+ * @param {(step: Step) => void} visit  the same step each time
+ */
+export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
+  const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
+  let { pre, post } = step
+  post -= len / leafLen - 2
+
+  /** @param {number} from  bytes @param {number} below  bytes @param {number} level @param {number} before  pairs in post-order */
+  const descend = (from, below, level, before) => {
+    const half = below / 2
+    step.node = (from + half) / CHUNK_LEN - 1
+    step.level = level
+    step.start = from
+    step.len = below
+    step.pre = pre++
+    step.post = before + below / leafLen - 2
+    visit(step)
+    if (half === leafLen) return
+    descend(from, half, level - 1, before)
+    descend(from + half, half, level - 1, before + half / leafLen - 1)
+  }
+  descend(start, len, step.level, post)
 }
 
 /**

@@ -8,7 +8,7 @@ import { assertInteger, describe } from './bytes.js'
 import { leaseBuffers } from './buffers.js'
 
 /** @import { OpenFile } from './files.node.js' */
-/** @import { OpenSource, ProgressOptions, RandomAccess, Source } from './types.js' */
+/** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from './types.js' */
 
 /**
  * A random-access view of bytes, a Blob, a file, or what already is one.
@@ -134,6 +134,18 @@ async function * piecesOf (file, start, end, signal) {
     // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
     reading.then(release, release)
   }
+}
+
+/**
+ * What other threads can read of a source that has been opened at any place, if they can.
+ *
+ * @param {Source} source @param {RandomAccess & { shared?: SharedFile }} opened  by `toRandomAccess`
+ * @returns {OpenSource['shared']}
+ */
+export function sharedOf (source, opened) {
+  if (opened.shared !== undefined) return { file: opened.shared }
+  if (source instanceof Blob) return canShareBlobs ? { blob: source } : undefined
+  return sharedMemory(source)
 }
 
 /** @param {Blob} blob @returns {RandomAccess} */

@@ -76,7 +76,7 @@ export class SpanReader {
 
   /** @param {number} start @param {number} end @returns {Promise<Piece>} */
   async #read (start, end) {
-    if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end) }
+    if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
     const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
     return { bytes: buffer.subarray(0, await this.#source.readInto(buffer, start)), buffer }
   }

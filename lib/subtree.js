@@ -12,7 +12,7 @@ import { kernel } from './kernel/index.js'
 import { maxSubtreeLen } from './tree.js'
 import { modeOf } from './hasher.js'
 
-/** @import { ModeOptions } from './types.js' */
+/** @import { Mode, ModeOptions } from './types.js' */
 
 /** Chunks of 2^53 - 1 bytes: where a chunk index ends. */
 const MAX_CHUNK_INDEX = Math.floor(Number.MAX_SAFE_INTEGER / CHUNK_LEN)
@@ -59,6 +59,19 @@ export function subtreeCv (bytes, startChunk, options) {
  */
 export function parentCv (left, right, options) {
   const flags = enterPair(left, right, options)
+  kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
+  return new Uint8Array(RESULT)
+}
+
+/**
+ * The same of a pair; and of the root its hash.
+ *
+ * @param {Mode} mode @param {Uint8Array} pair  64 bytes @param {boolean} isRoot
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ */
+export function parentCvIn (mode, pair, isRoot) {
+  const flags = enter(mode) | PARENT | (isRoot ? ROOT : 0)
+  u8.set(pair, BLOCK)
   kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
   return new Uint8Array(RESULT)
 }

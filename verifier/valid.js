@@ -4,14 +4,17 @@ import { HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Audit } from '../lib/audit.js'
 import { PairAudit } from '../lib/pair-audit.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { PIECE_LEN, turn, untilAborted } from '../lib/reading.js'
+import { PIECE_LEN, ahead, inTurn, turn, untilAborted } from '../lib/reading.js'
 import { pairsOf } from '../lib/paged.js'
 import { SpanReader } from '../lib/spans.js'
+import { auditInSpans } from '../lib/parallel/audit.js'
 import { assertBytesOf, assertInteger } from '../lib/bytes.js'
 import { modeOf } from '../lib/hasher.js'
-import { toRandomAccess } from '../lib/source.js'
+import { sharedOf, toRandomAccess } from '../lib/source.js'
 
-/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { OpenFile } from '../lib/files.node.js' */
+/** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/types.js' */
+/** @import { SpanOptions } from '../lib/parallel/spans.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
 /** Milliseconds of work after which timers, aborts and the screen have their turn. */
@@ -20,7 +23,8 @@ const TURN_MS = 12
 /**
  * The chunks that are right in the source and that the outboard's pairs prove, up to the root. What is looked at are whole chunk groups of
  * the outboard: a wrong byte loses its group, a wrong or missing pair everything below it, and a source that is too short what it lacks.
- * Memory holds a window.
+ * Memory holds a window. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several threads. Of a source that changes meanwhile
+ * the answer is about what was read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
@@ -28,18 +32,39 @@ const TURN_MS = 12
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the blob, as far as it is there
  * @param {SliceOutboard} outboard  whose root is believed, and nothing else
  * @param {RangesLike} [ranges]  what to look at, rounded to groups; everything unless told
- * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
+ * @param {ProgressOptions & ThreadOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
  * @returns {Promise<ChunkRanges>} bounded by the blob's chunks. Of the empty blob nothing: it has no byte that could be right
- * @throws what the source or the outboard throws while it is read
+ * @throws what the source or the outboard throws while it is read; BAO_WORKER_FAILED
  */
-export async function validRanges (source, outboard, ranges, { key, signal, onProgress } = {}) {
-  const what = begin(outboard, ranges, key)
+export function validRanges (source, outboard, ranges, { key, signal, onProgress, threads } = {}) {
+  return findValid(source, outboard, ranges, { key, signal, onProgress, threads })
+}
+
+/**
+ * The same, where tests can say more about threads.
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
+ * @param {ProgressOptions & ThreadOptions & SpanOptions & { key?: Uint8Array }} options
+ * @returns {Promise<ChunkRanges>}
+ */
+export async function findValid (source, outboard, ranges, { key, signal, onProgress, ...threads }) {
+  const all = begin(outboard, ranges, key)
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source)
   try {
+    const progress = new Progress(all.ranges, all.size)
+    const type = 'baobox:valid'
+    const right = await auditInSpans({
+      size: blob.size,
+      shared: sharedOf(source, blob),
+      pieces: (start = 0, end = blob.size) => (blob.overlaps ? ahead : inTurn)(blob, start, end, signal),
+      use: promise => /** @type {Partial<OpenFile>} */ (blob).use?.(promise)
+    }, all, all.pairs, { ...threads, signal, onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } }) })
+    const what = { ...all, ranges: all.ranges.difference(right) }
+    progress.go(what.ranges)
     const audit = new Audit(what, what.pairs)
     const reader = new SpanReader(blob, what.ranges.toBytes(what.size), signal)
-    return await run(audit, what, { signal, onProgress, type: 'baobox:valid' }, async way => {
+    const rest = await run(audit, what, progress, { signal, onProgress, type }, async way => {
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
         for (let at = start; at < end; at += PIECE_LEN) {
@@ -54,6 +79,7 @@ export async function validRanges (source, outboard, ranges, { key, signal, onPr
       for (const { start, end } of audit.spans) bytes.push(await reader.read(start, end))
       audit.check(bytes)
     })
+    return right.union(rest)
   } finally {
     if (signal?.aborted) Promise.resolve(blob.close()).catch(() => {})
     else await blob.close()
@@ -74,7 +100,7 @@ export async function validOutboardRanges (outboard, ranges, { key, signal, onPr
   const what = begin(outboard, ranges, key)
   signal?.throwIfAborted()
   const audit = new PairAudit(what, what.pairs)
-  return run(audit, what, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
+  return run(audit, what, new Progress(what.ranges, what.size), { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
 }
 
 /** @param {SliceOutboard} outboard @param {RangesLike} [like] @param {Uint8Array} [key] */
@@ -91,14 +117,13 @@ function begin (outboard, like, key) {
 /**
  * Window by window.
  *
- * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what
+ * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
  * @param {(way: () => Promise<void>) => Promise<void>} look  at the planned window; long ones give way meanwhile
  * @returns {Promise<ChunkRanges>}
  */
-async function run (audit, what, { signal, onProgress, type }, look) {
+async function run (audit, what, progress, { signal, onProgress, type }, look) {
   const way = givingWay(signal)
-  const progress = new Progress(what.ranges, what.size)
   while (audit.plan()) {
     if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
     await look(way)
@@ -111,15 +136,23 @@ async function run (audit, what, { signal, onProgress, type }, look) {
 /** How much of what is looked at stands before a place. */
 class Progress {
   #spans
+  #size
   #passed = 0
   #at = 0
   total
 
   /** @param {ChunkRanges} ranges @param {number} size */
   constructor (ranges, size) {
+    this.#size = size
     this.#spans = ranges.toBytes(size)
     this.total = this.#spans.reduce((sum, [start, end]) => sum + end - start, 0)
   }
+
+  /** So much of it has been looked at out of order. @param {number} len  bytes @returns {number} */
+  skip (len) { return (this.#passed += len) }
+
+  /** What is left is looked at in order. @param {ChunkRanges} ranges */
+  go (ranges) { this.#spans = ranges.toBytes(this.#size) }
 
   /** @param {number} place  at or behind the one before */
   upTo (place) {

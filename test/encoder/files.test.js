@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
-import { ChunkRanges } from '../../lib/index.js'
+import { ChunkRanges, closeWorkers } from '../../lib/index.js'
 import { createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { VerifiedReader, validRanges } from '../../verifier/index.js'
+import { findValid } from '../../verifier/valid.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -45,7 +46,10 @@ describe('outboards in files', () => {
     await rm(target, { force: true })
     await writeFile(blob, BYTES)
   })
-  after(() => rm(folder, { recursive: true }))
+  after(async () => {
+    await closeWorkers()
+    await rm(folder, { recursive: true })
+  })
 
   it('are what outboards in memory are, and serve like them', async () => {
     for (const [name, source] of [['a path', () => blob], ['a stream', () => stream(ragged(BYTES, 3))]]) {
@@ -84,6 +88,7 @@ describe('outboards in files', () => {
         expect(at).to.equal(slice.length)
         expect((await validRanges(blob, outboard, ranges)).equals(ranges.canonical(bytes.length).roundToGroups(groupLog).canonical(bytes.length))).to.equal(true)
       }
+      expect((await findValid(blob, outboard, undefined, { threads: 2, spanLen: 1 << 18 })).boundaries).to.deep.equal([0, 8790])
       const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
       expect(same(await reader.read(), bytes)).to.equal(true)
       await Promise.all([reader.close(), outboard.close()])

@@ -1,0 +1,176 @@
+// The quick part of an audit, on several threads: spans that are right as a whole. Each thread hashes one span after the other; a span is right when
+// its pairs are those of the outboard, and its chaining value is what the parents above promise. What is not is left to the audit that looks at
+// every step, so the answer is the same whoever has found it.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../constants.js'
+import { ChunkRanges } from '../ranges.js'
+import { SPAN_LEN, SpanWork } from './work.js'
+import { chunkCount, leftChunks } from '../tree.js'
+import { forEachParent } from '../perfect.js'
+import { parentCvIn } from '../subtree.js'
+import { parentStep } from '../walk.js'
+import { sharedPool } from './pool.js'
+import { untilAborted } from '../reading.js'
+import { widthOf } from './spans.js'
+
+/** @import { AuditOf } from '../audit.js' */
+/** @import { OpenSource, PairReader, SpanResult, ThreadOptions } from '../types.js' */
+/** @import { SpanOptions } from './spans.js' */
+
+/** Parents whose pairs are fetched at a time. */
+const MAX_NODES = 1024
+
+/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
+
+/**
+ * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'use'>} opened
+ * @param {AuditOf} what
+ * @param {PairReader} pairs
+ * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`: when so many bytes were found right
+ * @returns {Promise<ChunkRanges>} what was found right: whole spans. None where it is for one thread
+ */
+export async function auditInSpans (opened, what, pairs, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan }) {
+  const { shared, size = 0 } = opened
+  // Only of what is shared the size is more than a claim.
+  const candidates = shared === undefined ? [] : wholeSpans(what, Math.min(size, what.size), spanLen)
+  const width = widthOf(threads, pool, candidates.length * spanLen, candidates.length)
+  if (shared === undefined || width < 2) return ChunkRanges.none
+
+  const promised = await promisedOf(candidates, what, pairs, spanLen, signal)
+  const spans = candidates.filter(({ start }) => promised.has(start))
+  /** @type {number[]} */
+  const right = []
+  let looking = Promise.resolve()
+  const work = new SpanWork({
+    opened,
+    shared,
+    spans,
+    width,
+    mode: what.mode,
+    outboard: { groupLog: what.groupLog, order: 'pre' },
+    take: (index, result) => {
+      // One after the other: what one has fetched is lent until the next fetches.
+      looking = looking.then(async () => {
+        const { start, end } = spans[index]
+        if (!isEqual(result.cv, /** @type {Uint8Array} */ (promised.get(start))) || !await hasPairs(spans[index], what, pairs, result, signal)) return
+        right.push(start / CHUNK_LEN)
+        onSpan?.(end - start)
+      })
+      return looking
+    },
+    forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED' // it has become shorter: the other audit will see
+  })
+  try {
+    if (spans.length > 0) await untilAborted(work.run(pool), signal)
+  } finally {
+    work.stop()
+  }
+  return new ChunkRanges(joined(right.sort((a, b) => a - b), spanLen / CHUNK_LEN))
+}
+
+/** Perfect subtrees of one size that are there and wanted whole; not the root. @param {AuditOf} what @param {number} present  bytes @param {number} spanLen @returns {Span[]} */
+function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
+  const spans = []
+  if (spanLen < CHUNK_LEN * 2 ** groupLog || spanLen >= size) return []
+  for (const [start, end] of ranges.toBytes(size)) {
+    for (let at = Math.ceil(start / spanLen) * spanLen; at + spanLen <= Math.min(end, present); at += spanLen) spans.push({ start: at, end: at + spanLen })
+  }
+  return spans
+}
+
+/**
+ * What right parents promise of spans. Of those that stand below a wrong or missing one nothing.
+ *
+ * @param {Span[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen @param {AbortSignal} [signal]
+ * @returns {Promise<Map<number, Uint8Array>>} chaining values, by the byte that a span starts at
+ */
+async function promisedOf (spans, { root, size, groupLog, mode }, pairs, spanLen, signal) {
+  const spanChunks = spanLen / CHUNK_LEN
+  const promised = new Map()
+  const wants = wantedIn(spans.map(({ start }) => start / CHUNK_LEN))
+  let level = [{ start: 0, end: chunkCount(size), cv: root }].filter(({ start, end }) => wants(start, end))
+  for (let isRoot = true; level.length > 0; isRoot = false) {
+    const below = []
+    for (let i = 0; i < level.length; i += MAX_NODES) {
+      const nodes = level.slice(i, i + MAX_NODES).map(node => ({ ...node, middle: node.start + leftChunks(node.end - node.start) }))
+      await untilAborted(pairs.prepare?.(nodes.map(({ middle }) => middle - 1)), signal)
+      for (const { start, middle, end, cv } of nodes) {
+        const pair = new Uint8Array(PAIR_LEN)
+        if (!pairs.copyPair(parentStep(middle - 1, size, groupLog, true, true), pair, 0) || !isEqual(parentCvIn(mode, pair, isRoot), cv)) continue
+        below.push({ start, end: middle, cv: pair.subarray(0, HASH_LEN) }, { start: middle, end, cv: pair.subarray(HASH_LEN) })
+      }
+    }
+    for (const { start, end, cv } of below) if (end - start === spanChunks && start % spanChunks === 0) promised.set(start * CHUNK_LEN, cv)
+    level = below.filter(({ start, end }) => end - start > spanChunks && wants(start, end))
+  }
+  return promised
+}
+
+/** Does one of these stand between two places? @param {number[]} places  increasing @returns {(start: number, end: number) => boolean} */
+const wantedIn = places => (start, end) => {
+  let [low, high] = [0, places.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (places[middle] < start) low = middle + 1
+    else high = middle
+  }
+  return low < places.length && places[low] < end
+}
+
+/** Does the outboard have the very pairs of a span? @param {Span} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result @param {AbortSignal} [signal] */
+async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: found = new Uint8Array(0) }, signal) {
+  const leafLen = CHUNK_LEN * 2 ** groupLog
+  const subtrees = partsOf({ start, len: end - start, leafLen })
+  const memory = new Uint8Array(MAX_NODES * PAIR_LEN)
+  let done = 0
+  for (const subtree of subtrees) {
+    /** @type {number[]} */
+    const nodes = []
+    const visit = (/** @type {(step: import('../types.js').Step) => void} */ each) =>
+      subtree.isParent ? each(parentStep((subtree.start + subtree.len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)) : forEachParent(subtree, size, groupLog, each)
+    if (pairs.prepare) {
+      visit(({ node }) => { nodes.push(node) })
+      await untilAborted(pairs.prepare(nodes), signal)
+    }
+    let len = 0
+    let isThere = true
+    visit(step => {
+      isThere = isThere && pairs.copyPair(step, memory, len)
+      len += PAIR_LEN
+    })
+    if (!isThere || !isEqual(memory.subarray(0, len), found.subarray(done, done + len))) return false
+    done += len
+  }
+  return true
+}
+
+/**
+ * A subtree in the order of its parents: those above, one by one, and those below in subtrees of as many as are fetched at a time.
+ *
+ * @param {import('../perfect.js').Subtree} subtree
+ * @returns {Generator<import('../perfect.js').Subtree & { isParent: boolean }>}
+ */
+function * partsOf ({ start, len, leafLen }) {
+  if (len === leafLen) return
+  if (len / leafLen <= MAX_NODES) return yield { start, len, leafLen, isParent: false }
+  yield { start, len, leafLen, isParent: true }
+  yield * partsOf({ start, len: len / 2, leafLen })
+  yield * partsOf({ start: start + len / 2, len: len / 2, leafLen })
+}
+
+/** As boundaries, neighbours as one. @param {number[]} starts  chunks, increasing @param {number} chunks  of each */
+function joined (starts, chunks) {
+  /** @type {number[]} */
+  const boundaries = []
+  for (const start of starts) {
+    if (boundaries.at(-1) === start) boundaries[boundaries.length - 1] = start + chunks
+    else boundaries.push(start, start + chunks)
+  }
+  return boundaries
+}
+
+/** @param {Uint8Array} a @param {Uint8Array} b  as long */
+function isEqual (a, b) {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
