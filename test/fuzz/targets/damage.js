@@ -163,6 +163,7 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
     const act = random.pick(Object.keys(ACTS))
     await tolerated(act, () => ACTS[act](random, store, blob, what, forged.get(blob)))
   }
+  if (random.chance(0.3) && forged.size === 0) await mended(random, store, blobs, what)
   // Whatever was wrong with it: deleted and put again, a blob is here. And so after the next opening.
   const [{ bytes, root }] = blobs
   await tolerated('delete', () => store.delete(root, { force: true }))
@@ -180,7 +181,20 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   await store.close()
 }
 
-/** @type {Record<string, (random: Random, store: BlobStore, blob: any, what: string) => Promise<unknown>>} */
+/** After a repair nothing is wrong any more: what was is not here. */
+async function mended (random, store, blobs, what) {
+  const repaired = await store.fsck({ repair: true })
+  const again = await store.fsck({ repair: random.chance(0.5) })
+  expectThat(again.damaged.length === 0, () => `${what}: after a repair, ${again.damaged.length} are damaged; ${repaired.damaged.length} were before`)
+  for (const { root, bytes } of blobs) {
+    const got = []
+    const error = await errorOf(async () => { got.push(await store.bytes(root)) })
+    if (error) expectCode(error, ['STORE_NOT_FOUND', 'STORE_MISSING'], `${what}: after a repair`)
+    else expectThat(same(got[0], bytes), () => `${what}: other bytes after a repair`)
+  }
+}
+
+/** @type {Record<string, (random: Random, store: BlobStore, blob: any, what: string, forgedSize?: number) => Promise<unknown>>} */
 const ACTS = {
   has: (_random, store, { root }) => store.has(root),
   async stat (_random, store, { root }, what) {
@@ -232,6 +246,7 @@ const ACTS = {
   rename: (random, store) => store.tags.rename(random.pick(TAGS), random.pick(TAGS)),
   untag: (random, store) => store.tags.delete(random.pick(TAGS)),
   gc: (_random, store) => store.gc(),
+  fsck: (random, store) => store.fsck({ repair: random.chance(0.5) }),
   async block (_random, store, { root, bytes }, what) {
     const got = concat(await collectAll(asBlockstore(store).get(toCid(root))))
     expectThat(same(got, bytes), () => `${what}: a block of other bytes`)

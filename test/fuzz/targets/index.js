@@ -7,8 +7,9 @@ import parsers from './parsers.js'
 import proofs from './proofs.js'
 import readers from './readers.js'
 import senders from './senders.js'
+import servers from './servers.js'
 import slices from './slices.js'
 import store from './store.js'
 
 /** @type {import('../engine.js').Target[]} */
-export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage]
+export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage, ...servers]
