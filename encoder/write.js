@@ -25,7 +25,7 @@ import { outboardLen } from '../lib/tree.js'
  *     const outboard = await openOutboard('movie.obao', info)
  *
  * A file appears under its name, or takes the place of the one before, only when all of it is on the disk. Anything else that is written to has a whole
- * outboard when the promise is kept, and until then no size in front. Pairs come in order, but for the few above 8 MiB; those of a source
+ * outboard when the promise is kept, and until then no size in front. Writes come one at a time, and in any order of places; pairs of a source
  * whose size is not known are written in post-order, and for pre-order turned where they are.
  *
  * Of a blob that has grown, the outboard from before can be brought up to date where it is, if it is in post-order:
