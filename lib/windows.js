@@ -45,7 +45,8 @@ export class Windows {
   /** Moves to the next step of the window. @returns {boolean} false when the window has no more */
   next () {
     const { step } = this
-    if (this.#chunks >= WINDOW_CHUNKS || !(this.#isHeld || step.next())) return false
+    if (this.#chunks >= WINDOW_CHUNKS || (this.#chunks >= this.#minChunks && this.len >= this.#inHand)) return false
+    if (!this.#isHeld && !step.next()) return false
     this.#measure()
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN)) {
       step.lookInside()
