@@ -80,7 +80,14 @@ async function look (location) {
   }
   const found = await store.fsck().catch(error => { failed(`look ${error.code}`); return { isSound: false } })
   const mended = await orRepaired(store => store.fsck({ repair: true }))
-  const again = await orRepaired(store => store.fsck())
+  let again = await orRepaired(store => store.fsck())
+  if (!again.isSound && !isRepaired) {
+    await store.close()
+    isRepaired = true
+    await BlobStore.repair(location)
+    store = await opened()
+    again = await store.fsck()
+  }
   const rereads = []
   for (const i of BLOBS.keys()) rereads.push(await readOf(store, i))
   const refetched = []
@@ -92,7 +99,7 @@ async function look (location) {
   }
   const { isSound } = await store.fsck()
   await store.close()
-  return { steps, isRepaired, reads, found: found.isSound, mended: mended.isSound, again: again.isSound, rereads, refetched, isSound }
+  return { steps, isRepaired, reads, found: found.isSound, mended: mended.isSound, again: again.isSound, isDisordered: !again.isSound && again.damaged.length === 0, rereads, refetched, isSound }
 }
 
 const [, file, location] = process.argv
