@@ -16,6 +16,7 @@ const COMMANDS = {
   add: async () => (await import('./store.js')).add,
   get: async () => (await import('./store.js')).get,
   ls: async () => (await import('./store.js')).ls,
+  fsck: async () => (await import('./fsck.js')).fsck,
   slice: async () => (await import('./slice.js')).slice,
   verify: async () => (await import('./slice.js')).verify,
   demo: async () => (await import('./demo.js')).demo

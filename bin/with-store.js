@@ -5,6 +5,9 @@ import { Failure } from './errors.js'
 
 const DEFAULT_STORE = '.baobox'
 
+/** @param {string | undefined} dir  what --store said */
+export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || DEFAULT_STORE)
+
 /**
  * @template T
  * @param {string | undefined} dir  what --store said
@@ -13,7 +16,7 @@ const DEFAULT_STORE = '.baobox'
  * @returns {Promise<T>}
  */
 export async function withStore (dir, use, { create = false } = {}) {
-  const location = dir ?? (process.env.BAOBOX_STORE || DEFAULT_STORE)
+  const location = locationOf(dir)
   const store = await BlobStore.open(location, { create }).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
     throw new Failure(`there is no store at ${location}: 'baobox add' makes one, --store names another`)

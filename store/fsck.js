@@ -29,6 +29,7 @@ import { TagCheck } from './tag-check.js'
 /**
  * @typedef {object} DamagedBlob
  * @property {CID} cid
+ * @property {number} size  bytes, to make bytes of the ranges
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
  * @property {number} strays  entries beside the blob's own, or not in their shape
@@ -163,7 +164,7 @@ export class Fsck {
     // Files that are not at hand are not damaged: the databases were given alone.
     const isMended = this.#repairs && (record.home === 'extents' || this.#databases.files !== undefined)
     const kept = isMended ? await this.#mend(root, record, right) : right
-    this.#report.damaged.push({ cid: toCid(root), data, tree, strays, lost: expected.union(tree).difference(kept) })
+    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost: expected.union(tree).difference(kept) })
   }
 
   /**
