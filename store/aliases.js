@@ -3,9 +3,10 @@
 
 import { HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
+import { Beside } from './beside.js'
 import { VIEWS } from './databases.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
-import { aliasKey, aliasOfKey, allAliases, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
+import { aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { Operation } from './catalog.js' */
@@ -50,6 +51,9 @@ export class Aliases {
       if (root !== undefined) yield { multihash: multihashOfAlias(key), root }
     }
   }
+
+  /** The blobs that have aliases, for who walks all blobs. */
+  beside () { return new Beside(this.#index.iterator({ ...allAliasesByBlob, ...VIEWS })) }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
   puts (multihash, root) {

@@ -188,9 +188,14 @@ export class Catalog {
     await this.#deleteData(record)
   }
 
-  /** What has to be done to forget a blob and all its names. @param {Uint8Array} root @param {BlobRecord} [record] @returns {Promise<Removal>} */
-  async removal (root, record) {
-    const aliases = (await this.aliases.of(root)).flatMap(alias => this.aliases.dels(alias, root))
+  /**
+   * What has to be done to forget a blob and all its names.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} [record] @param {{ hasAliases?: boolean }} [options]  `hasAliases`: false when it is known to have none
+   * @returns {Promise<Removal>}
+   */
+  async removal (root, record, { hasAliases = true } = {}) {
+    const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
     const operations = [{ type: /** @type {const} */ ('del'), key: blobKey(root) }, { type: /** @type {const} */ ('del'), key: usedKey(root) }, ...aliases, ...doom(record)]
     return { root, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
   }
@@ -212,12 +217,13 @@ export class Catalog {
   async deleteForgotten (records) {
     if (records.length === 0) return
     await this.#batch(true, records.flatMap(doom))
-    for (const record of records) await this.#deleteData(record)
+    const inFiles = records.filter(({ home }) => home === 'file')
+    await this.#databases.deleteDoomed(records.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
   }
 
   /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
   async #deleteData (record) {
-    if (record !== undefined) await this.#databases.deleteDoomed(record.id).catch(() => {})
+    if (record !== undefined) await this.#databases.deleteDoomed([record.id]).catch(() => {})
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root */

@@ -47,9 +47,9 @@ export class Collector {
       const sweep = this.sweep(marks)
       let done = 0
       try {
-        for await (const { root, record } of this.unprotected(marks)) {
+        for await (const { root, record, hasAliases } of this.unprotected(marks)) {
           signal?.throwIfAborted()
-          const bytes = dryRun ? await this.#store.presence.len(root, record) : await sweep.forget(root, signal)
+          const bytes = dryRun ? await this.#store.presence.len(root, record) : await sweep.forget(root, { hasAliases, signal })
           if (bytes !== undefined) {
             freed.blobs++
             freed.bytes += bytes
@@ -90,15 +90,17 @@ export class Collector {
   async * unprotected (marks) {
     const { catalog, protection, tags } = this.#store
     const tagged = tags.beside()
+    const aliased = catalog.aliases.beside()
     try {
       for await (const { root, record } of catalog.entries()) {
         if (root === undefined || record === undefined) continue
         const name = nameOf(root)
         if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
-        yield { root, record }
+        // Who gives it an alias later protects it by that.
+        yield { root, record, hasAliases: await aliased.find(root) !== undefined }
       }
     } finally {
-      await tagged.close()
+      await Promise.all([tagged.close(), aliased.close()])
     }
   }
 
@@ -122,16 +124,16 @@ export class Sweep {
    * Forgets a blob, unless it is protected by now.
    *
    * @param {Uint8Array} root
-   * @param {AbortSignal} [signal]
-   * @param {(record: BlobRecord) => Promise<boolean>} [isMeant]  a last look at the blob
+   * @param {{ hasAliases?: boolean, isMeant?: (record: BlobRecord) => Promise<boolean>, signal?: AbortSignal }} [options]  `isMeant`: a last
+   *   look at the blob
    * @returns {Promise<number | undefined>} bytes that were here; undefined when it stays, or is gone already
    */
-  async forget (root, signal, isMeant = async () => true) {
+  async forget (root, { hasAliases, isMeant, signal } = {}) {
     const { catalog, locks } = this.#store
     const forgotten = await locks.run(nameOf(root), async () => {
       const { record } = await catalog.look(root)
-      if (record === undefined || !await isMeant(record)) return undefined
-      const removal = await catalog.removal(root, record)
+      if (record === undefined || !(await isMeant?.(record) ?? true)) return undefined
+      const removal = await catalog.removal(root, record, { hasAliases })
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: who protects the blob later finds it gone.
       if (!this.isFree(root)) return undefined

@@ -176,10 +176,16 @@ export class Databases {
   /** Records speak of them now, or nothing is written under them. @param {number} id @param {number} [count]  ids from there on */
   settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
-  /** Deletes what is kept under an id whose record is gone, and the note that says so. @param {number} id */
-  async deleteDoomed (id) {
-    await this.deleteData(id)
-    await this.index.batch([{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }], VIEWS)
+  /**
+   * Deletes what is kept under ids whose records are gone, and the notes that say so.
+   *
+   * @param {number[]} ids
+   * @param {number[]} [fileIds]  those of them that may have a file
+   */
+  async deleteDoomed (ids, fileIds = ids) {
+    for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
+    await Promise.all(fileIds.map(id => this.files?.remove(id)))
+    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), VIEWS)
   }
 
   /** Deletes what is kept under an id. @param {number} id */
@@ -263,7 +269,7 @@ export class Databases {
   async #deleteAllDoomed () {
     for await (const [key, value] of eachReadable(this.index.iterator({ ...allDoomed, ...VIEWS }))) {
       const id = unpackDoomed(key, value)
-      if (id !== undefined) await this.deleteDoomed(id)
+      if (id !== undefined) await this.deleteDoomed([id])
     }
   }
 
@@ -323,6 +329,17 @@ export class Databases {
     const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#promisedId }
     await this.index.put(stateKey, packState(state), this.syncOptions)
   }
+}
+
+/** Ids that follow one another. @param {number[]} ids */
+function runsOf (ids) {
+  const runs = /** @type {{ first: number, last: number }[]} */ ([])
+  for (const id of [...ids].sort((a, b) => a - b)) {
+    const run = runs.at(-1)
+    if (run?.last === id - 1) run.last = id
+    else runs.push({ first: id, last: id })
+  }
+  return runs
 }
 
 /** @param {string} location */

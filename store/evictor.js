@@ -80,7 +80,7 @@ export class Evictor {
     try {
       while (this.#quota.excess(len) > 0) {
         const candidate = this.#candidates.shift()
-        if (candidate !== undefined) await this.#sweep?.forget(candidate.root, undefined, record => this.#isStill(candidate, record))
+        if (candidate !== undefined) await this.#sweep?.forget(candidate.root, { isMeant: record => this.#isStill(candidate, record) })
         // There were more than are kept in mind; or something has come to be protected just now.
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }

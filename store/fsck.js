@@ -220,7 +220,7 @@ export class Fsck {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
-    if (this.#repairs && this.#isIndexWhole) await this.#databases.deleteDoomed(id)
+    if (this.#repairs && this.#isIndexWhole) await this.#databases.deleteDoomed([id])
   }
 
   /**

@@ -132,6 +132,8 @@ export const aliasKey = multihash => pack(ALIAS, multihash)
 /** @param {Uint8Array} hash @param {Uint8Array} multihash */
 export const aliasOfKey = (hash, multihash) => pack(ALIAS_OF, hash, multihash)
 export const allAliases = { gte: pack(ALIAS), lt: pack(ALIAS + 1) }
+/** All aliases in the order of the blobs. */
+export const allAliasesByBlob = { gte: pack(ALIAS_OF), lt: pack(ALIAS_OF + 1) }
 /** All aliases of a blob. (No multihash begins with ten bytes of ones: its first number would not end.) @param {Uint8Array} hash */
 export const allAliasesOf = hash => ({ gte: pack(ALIAS_OF, hash), lt: pack(ALIAS_OF, hash, new Uint8Array(10).fill(0xff)) })
 /** @param {Uint8Array} key  of an alias */
