@@ -106,8 +106,7 @@ export class Databases {
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
     try {
-      // A level opens itself, and makes what is not there.
-      if (!create && typeof where === 'string' && !await isStoreAt(where)) throw absent(location)
+      if (typeof where === 'string') await assertOpenable(where, create)
       const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
       databases.#letGo = letGo
       await databases.#open(create)
@@ -229,8 +228,6 @@ export class Databases {
   /** @param {boolean} create */
   async #open (create) {
     try {
-      // Without the file that it begins with LevelDB would take its directory for a new one, and delete everything in it.
-      if (this.#hasFolder) for (const path of pathsIn(this.location)) if (await isHeadless(path)) throw new Error(`${path} lacks the file CURRENT: BlobStore.repair can make it anew`)
       await this.index.open()
       await this.data.open()
       if (this.#hasFolder) this.files = await openFolder(`${this.location}/blobs`)
@@ -340,6 +337,21 @@ function runsOf (ids) {
     else runs.push({ first: id, last: id })
   }
   return runs
+}
+
+/**
+ * To be asked before there is a level: that opens itself, and makes what is not there. Without the file that it begins with LevelDB would even take its
+ * directory for a new one, and delete everything in it.
+ *
+ * @param {string} location @param {boolean} create
+ */
+async function assertOpenable (location, create) {
+  if (!create && !await isStoreAt(location)) throw absent(location)
+  for (const path of pathsIn(location)) {
+    if (!await isHeadless(path)) continue
+    const cause = new Error(`${path} lacks the file CURRENT: BlobStore.repair can make it anew`)
+    throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${location}`, { location, cause })
+  }
 }
 
 /** @param {string} location */
