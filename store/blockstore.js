@@ -9,10 +9,14 @@ import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import * as Digest from 'multiformats/hashes/digest'
 import { equals } from 'uint8arrays/equals'
 import { HASH_LEN } from '../lib/constants.js'
+import { hash } from '../lib/hasher.js'
 import { RAW, blake3, toCid, unsupported } from '../lib/cid.js'
 import { concat, describe } from '../lib/bytes.js'
 import { toPieces } from '../lib/source.js'
 import { blockNotFound, damagedAlias, mismatch } from './faults.js'
+import { Batch, unhurried } from './batch.js'
+import { keepMany } from './many.js'
+import { FILE_FROM } from './incoming.js'
 import { nameOf } from './catalog.js'
 import { partsOf } from './blobs.js'
 
@@ -21,6 +25,7 @@ import { partsOf } from './blobs.js'
 
 /** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
 /** @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are asked for */
+/** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
 /**
@@ -62,21 +67,44 @@ class Blockstore {
     signal?.throwIfAborted()
     if (name.isOwn) await this.#write(bytes, signal, { cid })
     else {
-      // A copy: what was hashed is what is kept, whatever the caller does to his bytes meanwhile.
-      const block = await gathered(bytes, signal)
-      if (!await this.#isNamed(name, block)) throw mismatch(cid)
+      const block = await this.#verified(name, bytes, signal)
       if (!name.isContent) await this.#write(block, signal, { alias: name.multihash })
     }
     return cid
   }
 
   /**
-   * @param {Iterable<{ cid: CID, bytes: BlockBytes }> | AsyncIterable<{ cid: CID, bytes: BlockBytes }>} pairs
+   * Keeps blocks as `put` does, and small ones by the batch. What came before a failure is kept.
+   *
+   * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<CID>} each when its block is kept
+   * @returns {AsyncGenerator<CID>} each when its block is kept, in their order
    */
-  async * putMany (pairs, options) {
-    for await (const { cid, bytes } of pairs) yield await this.put(cid, bytes, options)
+  async * putMany (pairs, { signal } = {}) {
+    const batch = new Batch()
+    const keep = () => batch.keep(blocks => this.#parts.life.run(() => keepMany(this.#parts, blocks)))
+    try {
+      for await (const pair of unhurried(pairs)) {
+        if (batch.isFull || pair === undefined) yield * await keep()
+        if (pair === undefined) continue
+        const { cid, bytes } = pair
+        const name = new Name(cid)
+        assertBlock(bytes)
+        signal?.throwIfAborted()
+        const block = name.isOwn && !isSmall(bytes) ? undefined : await this.#verified(name, bytes, signal)
+        if (name.isContent) batch.add(cid)
+        else if (block !== undefined && isSmall(block)) batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
+        else {
+          yield * await keep()
+          await this.#write(block ?? bytes, signal, name.isOwn ? { cid } : { alias: name.multihash })
+          yield cid
+        }
+      }
+    } catch (error) {
+      yield * await keep()
+      throw error
+    }
+    yield * await keep()
   }
 
   /**
@@ -184,8 +212,20 @@ class Blockstore {
     yield block
   }
 
+  /**
+   * A copy of a block that is what its name says: what was hashed is what is kept, whatever the caller does to his bytes meanwhile.
+   *
+   * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
+   */
+  async #verified (name, bytes, signal) {
+    const block = await gathered(bytes, signal)
+    if (!await this.#isNamed(name, block)) throw mismatch(name.cid)
+    return block
+  }
+
   /** @param {Name} name @param {Uint8Array} block */
   async #isNamed (name, block) {
+    if (name.isOwn) return equals(hash(block), name.digest)
     if (name.isContent) return equals(block, name.digest)
     const hasher = this.#hashers.get(name.code)
     if (hasher === undefined) throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
@@ -227,6 +267,9 @@ class Name {
   /** Written in the one shortest way, whatever it looked like. */
   get multihash () { return Digest.create(this.code, this.digest).bytes }
 }
+
+/** @param {BlockBytes} bytes  of a block, or where they come from */
+const isSmall = bytes => bytes instanceof Uint8Array && bytes.length <= FILE_FROM
 
 /** @param {unknown} bytes */
 function assertBlock (bytes) {

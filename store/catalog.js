@@ -131,10 +131,13 @@ export class Catalog {
     await this.#deleteData(replaces)
   }
 
-  /** The same for several, with `sync`. @param {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord }[]} blobs */
+  /** The same for several, with `sync`. @param {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }[]} blobs */
   async writeMany (blobs) {
-    await this.#batch(true, blobs.flatMap(({ root, record, replaces }) =>
-      [{ type: /** @type {const} */ ('put'), key: blobKey(root), value: packRecord(root, record) }, ...doom(replaces)]))
+    await this.#batch(true, blobs.flatMap(({ root, record, replaces, aliases }) => [
+      { type: /** @type {const} */ ('put'), key: blobKey(root), value: packRecord(root, record) },
+      ...aliases.flatMap(alias => this.aliases.puts(alias, root)),
+      ...doom(replaces)
+    ]))
     for (const { root } of blobs) this.#observers.changed(root)
     for (const { replaces } of blobs) await this.#deleteData(replaces)
   }

@@ -23,8 +23,8 @@ import { isKept } from './presence.js'
 /** @import { Source } from '../lib/types.js' */
 
 /** What one batch has at most. */
-const BATCH_COUNT = 1024
-const BATCH_LEN = 1 << 22
+export const BATCH_COUNT = 1024
+export const BATCH_LEN = 1 << 22
 /** Bytes of memory that the small blobs of a batch have together; or some of them, so that none keeps much. */
 const MEMORY_LEN = 1 << 18
 /** Blobs that are looked up together: all of them may be as long as a cell. */
@@ -54,14 +54,15 @@ export async function * putMany (store, blobs, { signal }) {
       for (const result of await writing) yield result // what came before has been kept
       throw batch.failure
     }
+    const kept = () => 'source' in batch ? putOne(store, batch, signal) : keepMany(store, batch.small.map(bytes => ({ bytes })))
     // Not `yield *`, which takes several turns for each.
-    for (const result of await after(() => store.life.run(() => 'source' in batch ? putOne(store, batch, signal) : keep(store, batch.small)))) yield result
+    for (const result of await after(() => store.life.run(kept))) yield result
   }
   for (const result of await writing) yield result
 }
 
-/** @param {StoreParts & { writer: BlobWriter }} store @param {{ source: Source }} blob @param {AbortSignal} [signal] */
-const putOne = async ({ writer }, { source }, signal) => [await writer.put(source, { signal })]
+/** @param {StoreParts & { writer: BlobWriter }} store @param {{ source: Source, alias?: Uint8Array }} blob @param {AbortSignal} [signal] */
+const putOne = async ({ writer }, { source, alias }, signal) => [await writer.put(source, { signal }, { alias })]
 
 /**
  * Small blobs by the batch, copied; others as they are; and at last what ended it, if it was a failure.
@@ -111,17 +112,26 @@ async function * batchesOf (blobs, signal) {
   if (batch.length > 0) yield taken()
 }
 
-/** @typedef {{ id: number, root: Uint8Array, name: string, size: number, puts: Operation[] }} SmallBlob */
+/** @typedef {{ id: number, root: Uint8Array, name: string, size: number, puts: Operation[], alias?: Uint8Array }} SmallBlob */
 
-/** @param {StoreParts & { writer: BlobWriter }} store @param {Uint8Array[]} batch @returns {Promise<PutResult[]>} */
-async function keep (store, batch) {
+/**
+ * Keeps a batch of small blobs.
+ *
+ * @param {StoreParts & { writer: BlobWriter }} store
+ * @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them.
+ *   `alias`: the multihash under which it is put, unless under its own name
+ * @returns {Promise<PutResult[]>}
+ */
+export async function keepMany (store, batch) {
   const { databases, locks, protection, quota, writer } = store
   // Under a quota each blob may be the one that there is no room for.
-  if (quota.isLimited) return (await Promise.all(batch.map(source => putOne(store, { source })))).flat()
+  if (quota.isLimited) return (await Promise.all(batch.map(({ bytes, alias }) => putOne(store, { source: bytes, alias })))).flat()
   return writer.whileActive(async () => {
     const id = await databases.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
-    for (const [i, bytes] of batch.entries()) blobs.push(bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes))
+    for (const [i, { bytes, alias }] of batch.entries()) {
+      blobs.push({ ...bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes), alias })
+    }
     const releases = blobs.map(({ root }) => protection.use(root))
     try {
       return await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
@@ -135,15 +145,24 @@ async function keep (store, batch) {
 /** Under the locks of all of them. @param {StoreParts & { writer: BlobWriter }} store @param {SmallBlob[]} blobs @returns {Promise<PutResult[]>} */
 async function keepBlobs (store, blobs) {
   const { catalog, presence, protection } = store
-  const before = (await catalog.lookMany(blobs.map(({ root }) => root))).map(({ record }) => record)
-  const first = new Map(blobs.map(({ name }, i) => /** @type {const} */ ([name, i])).reverse())
-  const isFirst = blobs.map(({ name }, i) => first.get(name) === i)
+  const looks = await catalog.lookMany(blobs.map(({ root }) => root))
+  const before = looks.map(({ record }) => record)
+  const same = new Map(blobs.map(({ name }) => [name, /** @type {SmallBlob[]} */ ([])]))
+  const named = blobs.map(blob => /** @type {SmallBlob[]} */ (same.get(blob.name)))
+  for (const [i, blob] of blobs.entries()) named[i].push(blob)
+  const isFirst = blobs.map((blob, i) => named[i][0] === blob)
   const isNew = isFirst.map((isFirst, i) => isFirst && !before[i]?.complete)
-  await write(store, blobs.map((blob, i) => ({ ...blob, replaces: before[i] })).filter(({ replaces }, i) => isFirst[i] && !(replaces && isKept(replaces))))
-  for (const [i, { root }] of blobs.entries()) {
+  await write(store, blobs.map((blob, i) => ({
+    ...blob,
+    replaces: before[i],
+    aliases: named[i].flatMap(({ alias }) => alias ?? []),
+    // What was being received, or had been damaged, may have been wanted under its own name.
+    isNameless: !looks[i].isThere && named[i].every(({ alias }) => alias !== undefined)
+  })).filter(({ replaces }, i) => isFirst[i] && !(replaces && isKept(replaces))))
+  for (const [i, { root, alias }] of blobs.entries()) {
     protection.arrived(root)
     if (isNew[i]) presence.forget(root)
-    else await noteUse(catalog, root, before[i])
+    else await noteUse(catalog, root, before[i], alias)
   }
   return blobs.map(({ root, size }, i) => ({ cid: toCid(root), size, isNew: isNew[i] }))
 }
@@ -151,25 +170,30 @@ async function keepBlobs (store, blobs) {
 /**
  * The data, and then the records that name it.
  *
- * @param {StoreParts & { writer: BlobWriter }} store @param {(SmallBlob & { replaces?: BlobRecord })[]} blobs
+ * @param {StoreParts & { writer: BlobWriter }} store
+ * @param {(SmallBlob & { replaces?: BlobRecord, aliases: Uint8Array[], isNameless: boolean })[]} blobs
  */
 async function write ({ databases, catalog, writer }, blobs) {
   if (blobs.length === 0) return
   const created = Date.now()
   try {
     await databases.data.batch(blobs.flatMap(({ puts }) => puts), databases.syncOptions)
-    await catalog.writeMany(blobs.map(({ id, root, size, replaces }) =>
-      ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created }, replaces })))
+    await catalog.writeMany(blobs.map(({ id, root, size, replaces, aliases, isNameless }) =>
+      ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces, aliases })))
   } catch (error) {
     for (const { id } of blobs) await writer.discard(id)
     throw error
   }
 }
 
-/** It was here already, if not under its own name. @param {StoreParts['catalog']} catalog @param {Uint8Array} root @param {BlobRecord} [record] */
-async function noteUse (catalog, root, record) {
+/**
+ * It was here already, if not under this name.
+ *
+ * @param {StoreParts['catalog']} catalog @param {Uint8Array} root @param {BlobRecord} [record] @param {Uint8Array} [alias]
+ */
+async function noteUse (catalog, root, record, alias) {
   catalog.touch(root)
-  if (record?.complete) await catalog.addName(root, record)
+  if (record?.complete) await catalog.addName(root, record, alias)
 }
 
 /** A blob of one group. @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */

@@ -10,7 +10,7 @@ import { blake3, hash, keyedHash, toCid } from '../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../store/index.js'
 import { aliasKey, aliasOfKey, allAliases } from '../../store/keys.js'
 import { flipped, hex, same } from '../support/bytes.js'
-import { collect, errorOf, ragged, stream } from '../support/feeding.js'
+import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
 import { entriesOf, expectNoOrphans, forEachPlace, idsIn, inMemory, newStores, recordsIn, sliceOf } from '../support/stores.js'
@@ -152,6 +152,75 @@ describe('store: blockstore', () => {
     expect(await namesIn(blocks)).to.deep.equal([])
     await store.close()
     await expectNothing(place)
+  })
+
+  describe('many at once', () => {
+    const hashers = [sha256, blake3, sha512, identity]
+
+    it('are kept in their order, small and large, under all their names', async () => {
+      const { store, blocks, place, data } = await newBlocks()
+      const contents = [noise(100, 1), noise(2_000_000, 2), noise(20_000, 3), noise(100, 1), new Uint8Array(0), noise(70_000, 4)]
+      const pairs = []
+      for (const [i, content] of contents.entries()) {
+        for (const hasher of content.length > 100 ? hashers.slice(0, 3) : hashers) {
+          pairs.push({ cid: await cidOf(hasher, content), bytes: i % 2 ? content : stream(ragged(content, 4)), content })
+        }
+      }
+      const { batch } = data
+      let batches = 0
+      data.batch = function (...args) { batches++; return batch.apply(this, args) }
+      expect(await listed(blocks.putMany(stream(pairs)))).to.deep.equal(pairs.map(({ cid }) => cid))
+      expect(batches).to.be.lessThan(pairs.length)
+      for (const { cid, content } of pairs) expect(same(await collect(blocks.get(cid)), content), `${cid}`).to.equal(true)
+      const isListed = ({ cid, content }) => cid.multihash.code !== identity.code && (content.length > 0 || cid.multihash.code !== blake3.code)
+      const names = new Set(pairs.filter(isListed).map(({ cid }) => cid.toString()))
+      expect(await namesIn(blocks)).to.deep.equal([...names].sort())
+      await listed(blocks.putMany(pairs.map(({ cid, content }) => ({ cid, bytes: content }))))
+      expect(await namesIn(blocks), 'again').to.deep.equal([...names].sort())
+      await listed(blocks.deleteMany(pairs.map(({ cid }) => cid)))
+      await store.close()
+      await expectNothing(place)
+    })
+
+    it('are kept when nothing else comes for the time being', async () => {
+      const { blocks } = await newBlocks()
+      const seen = []
+      const pairs = (async function * () {
+        for (let i = 0; i < 3; i++) {
+          const cid = await cidOf(hashers[i], noise(100, i))
+          const before = seen.length
+          yield { cid, bytes: noise(100, i) }
+          while (seen.length === before) await new Promise(resolve => setTimeout(resolve, 1)) // it goes on when it has had word
+        }
+      })()
+      for await (const cid of blocks.putMany(pairs)) seen.push(cid)
+      expect(seen).to.have.length(3)
+    })
+
+    it('are kept as far as they were good', async () => {
+      const reason = new Error('no more')
+      const good = await Promise.all([1, 2, 3].map(async i => ({ cid: await cidOf(hashers[i - 1], noise(100, i)), bytes: noise(100, i) })))
+      const endings = [
+        [{ cid: await cidOf(sha256, bytes), bytes: flipped(bytes, 5) }, { code: 'CID_MISMATCH' }],
+        [{ cid: toCid(hash(bytes)), bytes: flipped(bytes, 5) }, { code: 'CID_MISMATCH' }],
+        [{ cid: await cidOf(toy, bytes), bytes }, { code: 'CID_UNSUPPORTED' }],
+        [{ cid: 'text', bytes }, { name: 'TypeError' }],
+        [undefined, { message: 'no more' }]
+      ]
+      for (const [bad, expected] of endings) {
+        const { blocks } = await newBlocks()
+        const pairs = (async function * () {
+          yield * good
+          if (bad === undefined) throw reason
+          yield bad
+        })()
+        const seen = []
+        const error = await errorOf(async () => { for await (const cid of blocks.putMany(pairs)) seen.push(cid) })
+        expect(error).to.include(expected)
+        expect(seen).to.deep.equal(good.map(({ cid }) => cid))
+        expect(await namesIn(blocks)).to.deep.equal(seen.map(String).sort())
+      }
+    })
   })
 
   it('deletes what is not there', async () => {
@@ -395,6 +464,8 @@ describe('store: blockstore', () => {
       'while the first name is put': { before: [], job: async (blocks, [a]) => blocks.put(a, bytes) },
       'while a second name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[2], bytes) },
       'while the own name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[1], bytes) },
+      'while two names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany([0, 2].map(i => ({ cid: cids[i], bytes })))) },
+      'while all names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany(cids.map(cid => ({ cid, bytes })))) },
       'while one of two names is deleted': { before: [0, 2], job: async (blocks, cids) => blocks.delete(cids[0]) },
       'while the own name is deleted': { before: [1, 2], job: async (blocks, cids) => blocks.delete(cids[1]) },
       'while the last name is deleted': { before: [2], job: async (blocks, cids) => blocks.delete(cids[2]) },

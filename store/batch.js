@@ -1,0 +1,69 @@
+// Blocks on their way in, many at a time.
+
+import { BATCH_COUNT, BATCH_LEN } from './many.js'
+
+/** @import { CID } from 'multiformats/cid' */
+
+/** How long a batch waits for the next block, in milliseconds. */
+const SOON = 5
+
+/** Blocks that are verified, and will be kept together. */
+export class Batch {
+  #cids = /** @type {CID[]} */ ([])
+  #blocks = /** @type {{ bytes: Uint8Array, alias?: Uint8Array }[]} */ ([])
+  #len = 0
+
+  get isFull () { return this.#cids.length >= BATCH_COUNT || this.#len >= BATCH_LEN }
+
+  /** @param {CID} cid @param {{ bytes: Uint8Array, alias?: Uint8Array }} [block]  unless there is nothing to be kept */
+  add (cid, block) {
+    this.#cids.push(cid)
+    if (block === undefined) return
+    this.#blocks.push(block)
+    this.#len += block.bytes.length
+  }
+
+  /** @param {(blocks: { bytes: Uint8Array, alias?: Uint8Array }[]) => Promise<unknown>} write @returns {Promise<CID[]>} the names of what is kept now */
+  async keep (write) {
+    const [cids, blocks] = [this.#cids, this.#blocks]
+    this.#cids = []
+    this.#blocks = []
+    this.#len = 0
+    if (blocks.length > 0) await write(blocks)
+    return cids
+  }
+}
+
+/**
+ * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must not wait for ever.
+ *
+ * @template T @param {Iterable<T> | AsyncIterable<T>} source @returns {AsyncGenerator<T | undefined>}
+ */
+export async function * unhurried (source) {
+  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+  let isAtEnd = false
+  try {
+    while (true) {
+      const next = Promise.resolve(iterator.next())
+      if (!await isSoon(next)) yield undefined
+      const { done, value } = await next
+      isAtEnd = done === true
+      if (isAtEnd) return
+      yield value
+    }
+  } finally {
+    // Not awaited: it may be stuck.
+    if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {})
+  }
+}
+
+/** @param {Promise<unknown>} promise */
+async function isSoon (promise) {
+  let timer
+  const late = new Promise(resolve => { timer = setTimeout(resolve, SOON, false) })
+  try {
+    return await Promise.race([promise.then(() => true, () => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
