@@ -13,7 +13,7 @@ import { u8 } from '../lib/arena.js'
 /** The chunk behind everything below a parent. @param {number} node */
 const endOf = node => node + 1 + 2 ** levelOf(node)
 
-/** @typedef {{ start: number, len: number, bytes?: Uint8Array }} Group  without bytes when these are in a file already */
+/** @typedef {{ start: number, len: number, bytes?: Uint8Array, file?: number }} Group  without bytes when these are in a file already: of that id */
 
 /** Takes what a verifier believes, in the order of the walk. */
 export class Received {
@@ -24,8 +24,6 @@ export class Received {
   /** Pairs given away already that stand above what comes next, and the id under which they were kept. */
   #path = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
   #id = -1
-  /** Under which id groups without bytes are. */
-  #fileId = -1
   /** The chunk behind the last leaf. */
   #position = 0
   /** Bytes of the groups: of all, and of those that are in memory. */
@@ -67,9 +65,11 @@ export class Received {
       for (let end = start; held[i]?.start === end; end += held[i++].len) pieces.push(/** @type {Uint8Array} */ (held[i].bytes))
       await file.write(pieces, start)
     }
-    for (const group of held) group.bytes = undefined
+    for (const group of held) {
+      group.bytes = undefined
+      group.file = id
+    }
     this.heldLen = 0
-    this.#fileId = id
   }
 
   /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
@@ -99,7 +99,7 @@ export class Received {
     const { groups: all, pairs, path } = this.drop()
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
     if (id !== this.#id) pairs.push(...path)
-    const groups = all.filter(({ bytes }) => bytes !== undefined || id === this.#fileId)
+    const groups = all.filter(({ bytes, file }) => bytes !== undefined || file === id)
     this.#id = id
 
     const pages = new PageEditor(id)
