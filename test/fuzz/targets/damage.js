@@ -123,7 +123,7 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
     const boundaries = random.chance(0.5) ? [0] : someBoundaries(random, bytes.length)
     if (random.chance(0.5)) await store.put(bytes)
     else await store.receive(root, Bao.slice(tree, GROUP_LOG, boundaries), ChunkRanges.fromBoundaries(boundaries))
-    if (random.chance(0.1)) await store.delete(root)
+    if (random.chance(0.1)) await store.delete(root, { force: true })
     if (random.chance(0.3)) await ACTS.tag(random, store, { root })
   }
   await store.close()
