@@ -1,5 +1,9 @@
 // validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what recursion finds right.
 import { ChunkRanges } from '../../../lib/index.js'
+import { modeOf } from '../../../lib/hasher.js'
+import { auditInSpans } from '../../../lib/parallel/audit.js'
+import { pairsOf } from '../../../lib/paged.js'
+import { openSource } from '../../../lib/source.js'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { validOutboardRanges, validRanges } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
@@ -80,4 +84,28 @@ async function run (random) {
   expectThat(asked < 100_000, () => `${what}: ${asked} pairs were asked for`)
 }
 
-export default [{ name: 'audits', about: 'validRanges and validOutboardRanges over blobs, outboards and sources that lie', run }]
+/** The quick part, on several threads: nothing is right there that is not right by recursion. @param {Random} random */
+async function onThreads (random) {
+  const held = await holdings(random)
+  const { blob, groupLog, bytes, paged, size } = held
+  const spanLen = 1024 * 2 ** Math.max(groupLog + 1, random.between(4, 6))
+  if (size === 0 || bytes.length < 2 * spanLen) return
+  const spans = toGroups(selectedSpans(size, random.chance(0.5) ? [0] : someBoundaries(random, blob.bytes.length)), size, groupLog)
+  const ranges = new ChunkRanges(spans.flat())
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  shared.set(bytes)
+  const opened = await openSource(shared)
+  const what = { root: blob.root, size, groupLog, ranges, mode: modeOf({ key: blob.key }) }
+  const got = await auditInSpans(opened, what, pairsOf(paged), { threads: 2, spanLen })
+  await opened.close()
+  const due = new ChunkRanges(rightOf(held, spans, true))
+  expectThat(got.difference(due).isEmpty, () => `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, spans of ${spanLen}: [${got.boundaries}] is right, must be [${due.boundaries}]`)
+  // Where all is right, all whole spans are found; unless there is one only, which is not worth a thread.
+  if (size !== blob.bytes.length || !due.equals(ranges)) return
+  const whole = Array.from({ length: Math.floor(size / spanLen) }, (_, i) => [i * spanLen / 1024, (i + 1) * spanLen / 1024]).filter(([start, end]) => ranges.contains(start, end))
+  for (const [start, end] of whole.length > 1 ? whole : []) {
+    expectThat(got.contains(start, end), () => `spans of ${spanLen}: ${start} to ${end} is right, [${got.boundaries}] was found`)
+  }
+}
+
+export default [{ name: 'threads', about: 'the part of validRanges that is done on several threads, over the same', run: onThreads }, { name: 'audits', about: 'validRanges and validOutboardRanges over blobs, outboards and sources that lie', run }]
