@@ -266,13 +266,14 @@ export class Databases {
   async #deleteAllDoomed () {
     for await (const [key, value] of eachReadable(this.index.iterator({ ...allDoomed, ...VIEWS }))) {
       const id = unpackDoomed(key, value)
-      if (id !== undefined) await this.deleteDoomed([id])
+      if (id !== undefined) await readable(this.deleteDoomed([id])) // else the note stays
     }
   }
 
   /** Deletes data that no record speaks of: of puts that did not end. @param {Set<number>} known  ids that have records */
   async #sweep (known) {
-    for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) await this.deleteData(id)
+    // What LevelDB cannot read is left for `fsck`: it is no reason not to open.
+    for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) await readable(this.deleteData(id))
     for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) await this.deleteData(id)
     return this.#nextId
   }
@@ -281,11 +282,12 @@ export class Databases {
    * Ids under which there is data, hopping from one to the next; and keys that were never written.
    *
    * @param {number} from
+   * @param {() => void} [onDamage]  called where LevelDB cannot read on: then that was all
    * @returns {AsyncGenerator<{ id?: number, key: Uint8Array }>} with an id the first key of it; increasing
    */
-  async * dataIds (from) {
+  async * dataIds (from, onDamage) {
     for (let { gte } = allOfId(from); ;) {
-      const [key] = await this.data.keys({ gte, limit: 1, ...VIEWS }).all()
+      const [key] = await readable(this.data.keys({ gte, limit: 1, ...VIEWS }).all()) ?? [onDamage?.()]
       if (key === undefined) return
       const id = idOfKey(key)
       yield { id, key }

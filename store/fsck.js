@@ -3,7 +3,7 @@
 import { toCid } from '../lib/cid.js'
 import { VIEWS } from './databases.js'
 import { allBlobs, allOfIndex, hashOfKey, isSoundNote, unpackRecord } from './keys.js'
-import { eachReadable } from './faults.js'
+import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
@@ -205,7 +205,7 @@ export class Fsck {
   async #checkOrphans (isOurs) {
     const { data, files } = this.#databases
     const withFile = new Set(await files?.ids())
-    for await (const { id, key } of this.#databases.dataIds(0)) {
+    for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
       else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, withFile.has(id))
@@ -220,7 +220,11 @@ export class Fsck {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
-    if (this.#repairs && this.#isIndexWhole) await this.#databases.deleteDoomed([id])
+    if (!this.#repairs || !this.#isIndexWhole) return
+    await this.#databases.deleteDoomed([id]).catch(error => {
+      if (!isCorruption(error)) throw error
+      this.#isDataWhole = false
+    })
   }
 
   /**

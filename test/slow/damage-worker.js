@@ -103,4 +103,7 @@ async function look (location) {
 }
 
 const [, file, location] = process.argv
-if (file === new URL(import.meta.url).pathname) console.log(JSON.stringify(await look(location)))
+if (file === new URL(import.meta.url).pathname) {
+  Error.stackTraceLimit = 50
+  console.log(JSON.stringify(await look(location)))
+}
