@@ -1,6 +1,6 @@
 // Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes out, and the damage is named.
 import { expect } from 'chai'
-import { hash } from '../../lib/index.js'
+import { hash, subtreeCv } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { blobKey, packRecord, unpackRecord } from '../../store/keys.js'
 import { concat, flipped, same } from '../support/bytes.js'
@@ -212,6 +212,32 @@ describe('store: damage', () => {
       }
     })
   }
+
+  it('that was made with care: bytes and the pair above them fit each other, and nothing above', async () => {
+    const { store, index, data } = await newStore()
+    await store.put(BYTES)
+    const entries = await entriesOf(data)
+    const forged = noise(GROUP, 95)
+    for (const group of [0, 1, 6, 63]) {
+      const extent = entries.find(({ offset }) => offset === Math.floor(group / 4) * CELL)
+      const page = entries.find(({ offset }) => offset === undefined)
+      const bytes = extent.value.slice()
+      bytes.set(forged, group % 4 * GROUP)
+      const pairs = page.value.slice()
+      // Slot s stands between groups s and s + 1; those of even number are the lowest.
+      pairs.set(subtreeCv(forged, group * 16), BITS + (group - group % 2) * PAIR + group % 2 * PAIR / 2)
+      await withEntry(extent, ({ put }) => put(bytes), () => withEntry(page, ({ put }) => put(pairs), async () => {
+        const again = await BlobStore.open({ index: await copyOf(index), data: await copyOf(data) })
+        // Its page is in memory then, and some of its pairs have been compared.
+        const other = (group + 20) % 64
+        expect(same(await again.bytes(ROOT, { start: other * GROUP, end: other * GROUP + 5 }), BYTES.subarray(other * GROUP, other * GROUP + 5))).to.equal(true)
+        for (const range of [{ start: group * GROUP, end: group * GROUP + 5 }, { start: group * GROUP, end: (group + 1) * GROUP }, {}]) {
+          expect(await errorOf(again.bytes(ROOT, range)), `group ${group}`).to.include({ code: 'STORE_CORRUPT' })
+        }
+        await again.close()
+      }))
+    }
+  })
 
   it('is found before the first byte of a range, and only where one looks', async () => {
     const { store, data } = await newStore()
