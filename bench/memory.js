@@ -1,9 +1,9 @@
 // How much memory does it take to go through a blob that is longer than memory?
 //
 // A row is something that is done to a file of 10 GiB, which has holes and takes no place on the disk, in a process of its own; the figures are peaks over
-// the idle process, which has imported everything. `heap and buffers` is what JavaScript holds and has not collected yet, looked at all along; `resident`
-// is all that the system counts, with what the engine compiles and keeps for later. Outboards are files, but for `createOutboard`, whose outboard
-// is part of what it holds.
+// the idle process, which has imported everything. `heap and buffers` is what JavaScript holds and has not collected yet, looked at all along;
+// `resident` is all that the system counts, with what the engine compiles and keeps for later. Outboards are files, but for
+// `createOutboard`, whose outboard is part of what it holds. `verifyStream` reads from a pipe what another process sends.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, openSync, ftruncateSync, closeSync, rmSync } from 'node:fs'
@@ -31,6 +31,9 @@ const JOBS = [
   ['encodeStream to verifyStream', { groupLog: 4 }],
   ['encodeStream to verifyStream', { groupLog: 4, reuse: true }],
   ['encodeStream to verifyStream', { groupLog: 0, reuse: true }],
+  ['verifyStream', { groupLog: 4 }],
+  ['verifyStream', { groupLog: 4, reuse: true }],
+  ['verifyStream', { groupLog: 0, reuse: true }],
   ['validRanges', { groupLog: 4 }],
   ['validRanges', { groupLog: 0 }]
 ]

@@ -83,10 +83,10 @@ export class OpenFile {
     return got
   }
 
-  /** Everything from here to the end, however long that is. @returns {AsyncGenerator<Uint8Array>} */
+  /** Everything from here to the end, however long that is. @returns {AsyncGenerator<Uint8Array>} each piece is lent until the next one is asked for */
   async * pieces () {
+    const buffer = new Uint8Array(PIECE_LEN)
     while (true) {
-      const buffer = new Uint8Array(PIECE_LEN)
       const len = await this.use(this.#read(buffer, 0, null))
       if (len === 0) return
       yield buffer.subarray(0, len)

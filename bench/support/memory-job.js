@@ -2,9 +2,13 @@
 //
 //   node memory-job.js JOB OPTIONS FOLDER     prints { idle, held, resident }, in bytes
 
-import { createReadStream, existsSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
 import { closeWorkers, hashStream, warmup } from '../../lib/index.js'
 import { createOutboard, encodeStream, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { validRanges, verifyStream } from '../../verifier/index.js'
@@ -31,6 +35,15 @@ const JOBS = {
     const encoded = encodeStream(blob, outboard, { reuse, validate: false, onProgress: sample })
     return drain(verifyStream(encoded, { root: outboard.root, groupLog, reuse }))
   }),
+  /** What another process sends. */
+  verifyStream: async () => {
+    const pipe = join(folder, 'pipe')
+    if (!existsSync(pipe)) execFileSync('mkfifo', [pipe])
+    spawn(process.execPath, [fileURLToPath(import.meta.url), 'send', options, folder], { stdio: 'inherit' })
+    const { info: { root } } = await outboardFile()
+    await drain(verifyStream(pipe, { root, groupLog, reuse }))
+  },
+  send: () => withOutboard(outboard => pipeline(Readable.from(encodeStream(blob, outboard, { validate: false })), createWriteStream(join(folder, 'pipe')))),
   validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))
 }
 
@@ -43,13 +56,17 @@ let most = 0
 await JOBS[job]()
 sample()
 await closeWorkers()
-console.log(JSON.stringify({ idle, held: most, resident: process.resourceUsage().maxRSS * 1024 }))
+if (job !== 'send') console.log(JSON.stringify({ idle, held: most, resident: process.resourceUsage().maxRSS * 1024 }))
 
 function sample () { most = Math.max(most, held() - idleHeld) }
 
 /** @param {AsyncIterable<unknown>} pieces */
 async function drain (pieces) {
-  for await (const piece of pieces) if (piece === undefined) throw new Error('nothing')
+  let count = 0
+  for await (const piece of pieces) {
+    if (piece === undefined) throw new Error('nothing')
+    if (count++ % 16 === 0) sample()
+  }
 }
 
 /** @param {(outboard: PagedOutboard) => Promise<unknown>} work */
