@@ -140,6 +140,12 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
     await DAMAGE[how](random, databases[name], random.pick(entries), random.pick(entries))
     done.push(`${name} ${how}`)
   }
+  const [one, other] = blobs
+  if (one !== other && one.bytes.length === other.bytes.length) {
+    const entries = (await databases.data.keys(VIEWS).all()).map(key => ({ key: new Uint8Array(key), value: key }))
+    if (entries.length > 1) await DAMAGE.foreign(random, databases.data, entries[0], entries[entries.length - 1])
+    done.push('data of the other')
+  }
   if (random.chance(0.2)) {
     const blob = random.pick(blobs)
     forged.set(blob, await forgeRecord(random, databases.index, blob))
