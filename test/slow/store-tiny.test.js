@@ -1,0 +1,40 @@
+// A hundred thousand blobs of a few bytes: all are there when the store is opened again, looked through, and gone when garbage is collected.
+import { expect } from 'chai'
+import { hash } from '../../lib/index.js'
+import { hex } from '../support/bytes.js'
+import { onDisk } from '../support/stores.js'
+
+const COUNT = Number(process.env.COUNT ?? 100_000)
+/** @param {number} i */
+const blobOf = i => new TextEncoder().encode(`blob ${i}`)
+
+function * all (of) {
+  for (let i = 0; i < COUNT; i++) yield of(i)
+}
+
+describe('store: tiny blobs', () => {
+  let place
+  before(async () => { place = await onDisk() })
+  after(() => place.remove())
+
+  it(`${COUNT} of them`, async function () {
+    this.timeout(600_000)
+    let store = await place.open()
+    let news = 0
+    for await (const { isNew } of store.putMany(all(blobOf))) news += isNew ? 1 : 0
+    expect(news).to.equal(COUNT)
+    await store.tags.set('kept', hash(blobOf(7)))
+    await store.close()
+
+    store = await place.open()
+    let i = 0
+    for await (const { bytes } of store.getMany(all(i => hash(blobOf(i))))) {
+      if (hex(bytes) !== hex(blobOf(i++))) expect.fail(`blob ${i - 1} is wrong`)
+    }
+    expect(i).to.equal(COUNT)
+    expect(await store.fsck()).to.include({ isSound: true, blobs: COUNT })
+    expect((await store.gc()).blobs).to.equal(COUNT - 1)
+    expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
+    expect(await store.bytes(hash(blobOf(7)))).to.deep.equal(blobOf(7))
+  })
+})
