@@ -62,6 +62,7 @@ if (values.case !== undefined) {
   console.log(`seed ${master}, ${values.minutes} minutes, ${chosen.map(({ name }) => name).join(' ')}`)
   for (let round = 0; performance.now() < until && findings.length < MOST_FINDINGS; round++) {
     for (const one of state.values()) {
+      if (round > 0 && performance.now() >= until) break
       const kernel = KERNELS[round % KERNELS.length]
       const stop = performance.now() + BATCH_MS
       const seeds = function * () { while (performance.now() < stop) yield seedOf(master, one.cases, kernel) }
