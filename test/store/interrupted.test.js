@@ -13,11 +13,11 @@ const COMING = noise(66 * GROUP + 77, 402)
 const HALF = { start: 0, end: 40 * GROUP }
 
 const WRITES = ['put', 'batch', 'del', 'clear']
-const READS = ['get', 'getMany']
+const READS = ['get', 'getMany', 'getSync']
 
 /** Has something happen at a call to either database. @returns {() => void} ends it */
 function tapped ({ index, data }, methods, happens) {
-  const originals = [index, data].flatMap(level => methods.map(method => [level, method, level[method]]))
+  const originals = [index, data].flatMap(level => methods.filter(method => level[method]).map(method => [level, method, level[method]]))
   for (const [level, method, original] of originals) {
     level[method] = function (...args) {
       const failure = happens()
