@@ -76,7 +76,7 @@ export const levelOver = chunks => chunks <= 2 ** 32
  *
  * @param {number} chunks  under the parent: at least 2
  */
-export const leftChunks = chunks => 2 ** levelOver(chunks)
+export const leftChunks = chunks => chunks <= 2 ** 31 ? 1 << (31 - Math.clz32(chunks - 1)) : 2 ** levelOver(chunks) // a shift is many times as quick
 
 /**
  * The level of a parent: 0 over two chunks.
