@@ -32,8 +32,9 @@ import { outboardLen } from '../lib/tree.js'
  *
  *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
  *
- * This is `appendOutboard` for files. Until the last write, which is of the pairs on the right edge that change, the old outboard stands there with new
- * pairs behind it: whoever is interrupted begins again from the old `info`.
+ * This is `appendOutboard` for files. Until the last writes, which are of the pairs on the right edge that change and of the size in front, the old outboard
+ * stands there with new pairs behind it: whoever is interrupted begins again from the old `info`. If that is refused, they had begun, and the
+ * outboard is to be written anew.
  *
  * @param {Source} source  to append, one that can be read at any place
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or what is written from byte 0 on

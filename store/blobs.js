@@ -171,7 +171,8 @@ export class BlobStore {
    * @param {Source} source
    * @param {PutOptions} [options]
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: it was not here before
-   * @throws {BaoError} STORE_FULL { wanted, got } when the quota leaves no room; then nothing else had to go
+   * @throws {BaoError} STORE_FULL { wanted, got } when the quota leaves no room: then nothing else had to go, unless something came to be protected
+   *   meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a damaged tag or sequence protects
    */
   put (source, options = {}) {
     return this.#whileOpen(() => this.#writer.put(source, options))
@@ -380,7 +381,7 @@ export class BlobStore {
    * @param {ProgressOptions & { size?: number }} [options]  `size`: of the blob, for slices without the length in front.
    *   `onProgress` gets `baobox:receive`
    * @returns {Promise<{ received: number, complete: boolean }>} bytes that were not here before; whether the blob is whole now
-   * @throws {BaoError} as `SliceVerifier`
+   * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
   receive (cid, source, ranges, options) {
     return this.#whileOpen(() => this.#writer.receive(cid, source, ranges, options))
@@ -462,8 +463,9 @@ export class BlobStore {
   #whileOpen (work) { return this.#life.run(work) }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<BlobStat>} */
-  async #describe (root, { size, sizeProven, complete, created }) {
-    const lastUsed = await this.#catalog.lastUsed(root) ?? created
+  async #describe (root, record) {
+    const { size, sizeProven, complete, created } = record
+    const lastUsed = await this.#catalog.lastUsed(root, record)
     return { cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) }
   }
 }

@@ -41,6 +41,7 @@ export class Catalog {
   aliases
   /** Uses that are not written yet: names to milliseconds since 1970. */
   #used = /** @type {Map<string, number>} */ (new Map())
+  #isFlushing = false
 
   /** @param {Databases} databases @param {Presence} presence @param {Quota} quota @param {Observers} observers */
   constructor (databases, presence, quota, observers) {
@@ -233,22 +234,32 @@ export class Catalog {
   touch (root) {
     if (isEmpty(root)) return
     this.#used.set(nameOf(root), Date.now())
-    if (this.#used.size >= USED_BATCH) this.flush().catch(() => {}) // a time lost: the blob is used again some day
+    if (this.#used.size >= USED_BATCH && !this.#isFlushing) this.flush().catch(() => {}) // a time lost: the blob is used again some day
   }
 
-  /** @param {Uint8Array} root @returns {Promise<number | undefined>} milliseconds since 1970 */
-  async lastUsed (root) {
+  /**
+   * When a blob was last used: not before it was made, whatever is known of one that was here earlier.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<number>} milliseconds since 1970
+   */
+  async lastUsed (root, { created }) {
     const used = this.#used.get(nameOf(root))
-    if (used !== undefined) return used
+    if (used !== undefined) return Math.max(used, created)
     const stored = await readable(this.#databases.index.get(usedKey(root), VIEWS))
-    return stored === undefined ? undefined : unpackTime(stored)
+    return Math.max((stored && unpackTime(stored)) ?? 0, created)
   }
 
-  /** Writes the uses. */
+  /** Writes the uses. Until they are written they are remembered. */
   async flush () {
     const used = [...this.#used]
-    this.#used.clear()
-    await this.#batch(false, used.map(([name, time]) => ({ type: 'put', key: usedKey(parseRoot(name)), value: packTime(time) })))
+    this.#isFlushing = true
+    try {
+      await this.#batch(false, used.map(([name, time]) => ({ type: 'put', key: usedKey(parseRoot(name)), value: packTime(time) })))
+    } finally {
+      for (const [name, time] of used) if (this.#used.get(name) === time) this.#used.delete(name)
+      this.#isFlushing = false
+    }
   }
 
   /** Times of use beside their blobs. What is not written yet is written first. */

@@ -54,11 +54,13 @@ export class Evictor {
    * @param {Uint8Array} root
    * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are here
    * @returns {Promise<Room>}
-   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted
+   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected meanwhile; STORE_CORRUPT when it cannot be told what a
+   *   damaged tag or sequence protects
    */
   async reserve (root, lenBeyond) {
     if (!this.#quota.isLimited) return this.#quota.promise(0)
     return this.#locks.run('quota', async () => {
+      if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#catalog.look(root)
       const isHere = record !== undefined && record.home !== 'reference'
       const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#presence.of(root, record) : ChunkRanges.none)
@@ -84,14 +86,17 @@ export class Evictor {
         // There were more than are kept in mind; or something has come to be protected just now.
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }
-    } finally {
       await this.#sweep?.end()
+    } catch (error) {
+      // What could not be read now is looked at anew the next time.
+      await this.#sweep?.end()
+      this.#end()
+      throw error
     }
   }
 
   /** Could as many bytes be had from the candidates? @param {number} len */
   async #suffices (len) {
-    if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
     let sum = 0
     for (const candidate of this.#candidates) {
       if (sum >= len) break
@@ -103,7 +108,7 @@ export class Evictor {
 
   /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
   async #isStill ({ root, id, used }, record) {
-    return record.id === id && (await this.#catalog.lastUsed(root) ?? record.created) === used
+    return record.id === id && await this.#catalog.lastUsed(root, record) === used
   }
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
@@ -123,7 +128,7 @@ export class Evictor {
         const bytes = await this.#presence.len(root, record)
         if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
-        found.push({ root, id: record.id, bytes, used: (entry && unpackTime(entry[1])) ?? record.created })
+        found.push({ root, id: record.id, bytes, used: Math.max((entry && unpackTime(entry[1])) ?? 0, record.created) })
         if (found.length >= 2 * KEPT) found = oldest(found)
       }
     } finally {

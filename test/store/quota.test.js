@@ -53,6 +53,17 @@ describe('store: quota', () => {
       await open(100_000)
     })
 
+    it('a blob that came in part and then as a whole was used when it came as a whole', async () => {
+      const [first, second, third] = [[40_000, 1], [40_000, 2], [30_000, 3]].map(([size, seed]) => blobOf(size, 320 + seed))
+      await store.receive(first.root, sliceOf(first.bytes, { start: 0, end: GROUP }), { start: 0, end: GROUP })
+      await later()
+      await putAll(store, [second, first])
+      const { created, lastUsed } = await store.stat(first.root)
+      expect(+lastUsed).to.be.at.least(+created)
+      await store.put(third.bytes)
+      expect(await namesIn(store)).to.deep.equal(namesOf([first, third]))
+    })
+
     it('what was not used for the longest time goes, and no more than has to', async () => {
       await putAll(store, TEN)
       expect(await namesIn(store), 'ten fit').to.have.length(10)
