@@ -102,7 +102,7 @@ describe('a transform in a pipeline of Node.js', () => {
     for (const [spoilt, code] of [[flipped, 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 200_000), 'BAO_TRUNCATED']]) {
       const { len, error } = await piped(spoilt, (_piece, _encoding, done) => setTimeout(done, 1))
       expect(error).to.include({ code })
-      expect(len).to.be.within(150_000, 190_000)
+      expect(len, 'but for what waited in a stream that an error ends').to.be.within(100_000, 190_000)
     }
   })
 
