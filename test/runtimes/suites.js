@@ -18,6 +18,9 @@ const all = readdirSync(TESTS, { recursive: true })
   .filter(path => path.endsWith('.test.js') && !/^(slow|browser)\//.test(path))
   .sort()
 
+// Deno does not follow the link from a package to this one, but knows it then.
+if (deno) await import('../support/aegir/chai.js')
+
 const mocha = new Mocha({ timeout, reporter: chosen.length > 0 ? 'spec' : 'dot' })
 for (const path of chosen.length > 0 ? chosen : all) mocha.addFile(TESTS + path)
 await mocha.loadFilesAsync()
