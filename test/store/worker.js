@@ -66,9 +66,9 @@ async function work (location, first) {
   }
 }
 
-/** Blobs that are put before each collection; the last of them goes to a file. Every third one is tagged. */
+/** Blobs that are put before each collection, no two alike; the last of them goes to a file. Every third one is tagged. */
 export const GARBAGE_COUNT = 12
-export const garbageOf = i => noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 1, i + 1)
+export const garbageOf = i => noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 100, i + 1)
 export const isTagged = i => i % 3 === 2
 
 async function litter (location, first) {
