@@ -14,6 +14,7 @@ import { toRanges } from '../lib/ranges.js'
 
 /** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
+/** @import { Check } from '../lib/slicer.js' */
 
 /**
  * @typedef {object} SliceOptions
@@ -35,11 +36,8 @@ import { toRanges } from '../lib/ranges.js'
  */
 export function encodeSliceSync (bytes, outboard, ranges, { into, ...options } = {}) {
   assertBytes('bytes', bytes)
-  const { what, header, validated } = begin(outboard, ranges, options)
-  const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into }, window => {
-    const { fault } = validated(window)
-    if (fault) throw fault
-  })
+  const { what, header, check } = begin(outboard, ranges, options)
+  const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into, check })
   slice.set(header)
   return slice
 }
@@ -78,18 +76,16 @@ export function encodeSlice (source, outboard, ranges, { signal, onProgress, reu
  * @param {ReturnType<typeof begin>} begun @param {StreamOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * give (source, outboard, { what, header, validated }, { signal, onProgress, reuse }) {
+async function * give (source, outboard, { what, header, check }, { signal, onProgress, reuse }) {
   signal?.throwIfAborted()
   const blob = await toRandomAccess(source)
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const window of cut(blob, outboard, what, { signal, reuse })) {
+    for await (const window of cut(blob, outboard, what, { check, signal, reuse })) {
       signal?.throwIfAborted()
-      const { good, fault } = validated(window)
-      if (good.length > 0) yield good
-      if (fault) throw fault
-      done += good.length
+      yield window
+      done += window.length
       onProgress?.({ type: 'baobox:slice', detail: { done } })
     }
   } finally {
@@ -106,23 +102,22 @@ function begin (outboard, like, { header = true, validate = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  const checker = validate ? new Checker(what) : undefined
+  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check: validate ? checkedBy(new Checker(what), outboard) : undefined }
+}
 
-  /** A window up to its first fault. @param {Uint8Array<ArrayBuffer>} window @returns {{ good: Uint8Array<ArrayBuffer>, fault?: BaoError }} */
-  const validated = window => {
-    if (checker === undefined) return { good: window }
-    const before = checker.verified
-    try {
-      checker.write(window)
-      checker.flush()
-      // A leaf that the source did not give whole has not been verified.
-      return { good: window.subarray(0, checker.verified - before) }
-    } catch (error) {
-      if (!(error instanceof BaoError)) throw error
-      return { good: window.slice(0, checker.verified - before), fault: blame(error, outboard) }
-    }
+/** @param {Checker} checker @param {SliceOutboard} outboard @returns {Check} */
+const checkedBy = (checker, outboard) => window => {
+  const before = checker.verified
+  let fault
+  try {
+    checker.write(window)
+    checker.flush()
+  } catch (error) {
+    if (!(error instanceof BaoError)) throw error
+    fault = blame(error, outboard)
   }
-  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), validated }
+  // A leaf that the source did not give whole has not been verified.
+  return { good: checker.verified - before, fault }
 }
 
 /** Pairs below the group level were made from the group's bytes: those are at fault. @param {BaoError} error @param {SliceOutboard} outboard */

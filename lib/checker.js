@@ -73,7 +73,7 @@ export class Checker {
   /**
    * Takes bytes of the encoding, and looks at every window that they fill.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept
+   * @param {Uint8Array} bytes  any piece; read, not kept. May stand at INPUT in the arena
    * @param {number} [at]  from here on
    * @returns {number} where the encoding ends in them: before their end only when all is done
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
@@ -133,7 +133,7 @@ export class Checker {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
     enter(this.#mode)
     if (head.length > 0) u8.set(head, INPUT)
-    u8.set(tail, INPUT + head.length)
+    if (head.length > 0 || tail.byteOffset !== INPUT || tail.buffer !== u8.buffer) u8.set(tail, INPUT + head.length)
     this.#hash(0, count, INPUT)
     whileLent(() => this.#compare(0, count, u8, INPUT))
   }

@@ -152,10 +152,22 @@ export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
  * @param {'pre' | 'post'} order  in this order
  * @param {number} out  where in the arena the encoding goes
  */
-export function interleave ({ len, leafLen }, bytesAt, pairsAt, order, out) {
+export function interleave (subtree, bytesAt, pairsAt, order, out) {
+  putLeaves(subtree.len, subtree.leafLen, bytesAt, out)
+  placePairs(subtree, pairsAt, order, out)
+}
+
+/**
+ * Puts pairs that are at hand to their places in the encoding of a subtree.
+ *
+ * @param {Subtree} subtree
+ * @param {number} pairsAt  where in the arena they stand
+ * @param {'pre' | 'post'} order  in this order
+ * @param {number} out  where in the arena the encoding is
+ */
+export function placePairs ({ len, leafLen }, pairsAt, order, out) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
-  putLeaves(len, leafLen, bytesAt, out)
   for (let height = 1; height <= depth; height++) {
     const first = TABLE / 4 + firstOfHeight(height, depth, order)
     for (let leaf = 0; leaf < leaves; leaf += 1 << height) {

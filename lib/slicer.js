@@ -7,14 +7,15 @@ import { ENTER, LEAF, SUBTREE, Walk } from './walk.js'
 import { TreeBuilder } from './builder.js'
 import { PairTable } from './pairs.js'
 import { pairsOf } from './paged.js'
-import { INPUT, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
+import { INPUT, INPUT_LEN, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
 import { Windows } from './windows.js'
 import { SpanReader } from './spans.js'
 import { untilAborted } from './reading.js'
 import { chunkCount, leftChunks } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
-import { encodedLen, interleave, walkInto } from './perfect.js'
+import { encodedLen, forEachStep, interleave, placePairs, walkInto } from './perfect.js'
+import { whileLent } from './mode.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
@@ -25,9 +26,18 @@ const MAX_NEEDED = 1 << 21
 
 /** Where the pairs of a subtree are put beside its bytes. */
 const PAIRS = STAGE + WINDOW_LEN
+/** Leaves from this length on are put to their places one by one; shorter ones the kernel spreads. */
+const LONG_LEAF = 1 << 12
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} SliceOf */
+/**
+ * Looks at a window as it is written, before it leaves: bytes of it that are right, from its start on, and what is wrong behind them.
+ *
+ * @callback Check
+ * @param {Uint8Array} window
+ * @returns {{ good: number, fault?: BaoError }}
+ */
 
 /**
  * The windows of a slice, without its header. Where the source ends too early, what stands before is given and then the fault is thrown.
@@ -35,11 +45,11 @@ const PAIRS = STAGE + WINDOW_LEN
  * @param {RandomAccess} source
  * @param {SliceOutboard} outboard
  * @param {SliceOf} what
- * @param {{ signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: windows are lent until the next
+ * @param {{ check?: Check, signal?: AbortSignal, reuse?: boolean }} [options]  `reuse`: windows are lent until the next
  */
-export async function * cut (source, outboard, what, { signal, reuse = false } = {}) {
+export async function * cut (source, outboard, what, { check, signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
-  const slicer = new Slicer(what, pairs)
+  const slicer = new Slicer(what, pairs, check)
   const reader = new SpanReader(source, neededBytes(what), signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
@@ -48,7 +58,9 @@ export async function * cut (source, outboard, what, { signal, reuse = false } =
     reader.begin()
     for (const { start, end } of slicer.spans) bytes.push(await reader.read(start, end))
     if (!reuse || memory.length < slicer.len) memory = new Uint8Array(slicer.len)
-    yield memory.subarray(0, slicer.emit(bytes, memory, 0))
+    const len = slicer.emit(bytes, memory, 0)
+    // After a fault nobody waits for the rest of the window.
+    if (len > 0) yield slicer.fault ? memory.slice(0, len) : memory.subarray(0, len)
     if (slicer.fault) throw slicer.fault
   }
 }
@@ -65,20 +77,18 @@ const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).round
  * @param {object} options
  * @param {number} options.headerLen  bytes that are left free in front
  * @param {Uint8Array<ArrayBuffer>} [options.into]  that memory
- * @param {(window: Uint8Array<ArrayBuffer>) => void} onWindow  sees each window as it is written; may throw
+ * @param {Check} [options.check]
  * @returns {Uint8Array<ArrayBuffer>} fresh, unless in `into`
  */
-export function cutSync (source, outboard, what, { headerLen, into }, onWindow) {
-  const slicer = new Slicer(what, outboard)
+export function cutSync (source, outboard, what, { headerLen, into, check }) {
+  const slicer = new Slicer(what, outboard, check)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
   const out = roomIn(into, headerLen + Math.min(lenOf(what), most))
   let at = headerLen
   while (slicer.plan()) {
-    const end = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
-    onWindow(out.subarray(at, end))
+    at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
     if (slicer.fault) throw slicer.fault
-    at = end
   }
   return out
 }
@@ -112,23 +122,27 @@ class Slicer {
   #groupLen
   #mode
   #size
+  #check
+  /** Must pairs of the planned window be made from the bytes of their group? */
+  #hashes = false
   /** The group that was last looked at, when it is wanted in part: where it starts, its bytes, its pairs in post-order. */
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
   /** What the next `emit` needs: bytes of the blob, increasing and apart; and, if they must be fetched, the parents whose pairs are in the outboard. */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** Bytes or a pair were not there: the last window ends where they should be. @type {BaoError | undefined} */
+  /** Bytes or a pair were not there, or are wrong: the last window ends where they should be. @type {BaoError | undefined} */
   fault
 
-  /** @param {SliceOf} what @param {PairReader} pairs */
-  constructor ({ size, groupLog, ranges, mode }, pairs) {
+  /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
+  constructor ({ size, groupLog, ranges, mode }, pairs, check) {
     this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS })
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size
     this.#mode = mode
     this.#pairs = pairs
+    this.#check = check
   }
 
   /** Bytes of the planned window. */
@@ -141,12 +155,14 @@ class Slicer {
     this.spans = []
     this.nodes = []
     let needed = 0
+    this.#hashes = false
     windows.begin()
     while (windows.next()) {
       if (step.kind === ENTER && step.isStored) {
         this.nodes.push(step.node)
         continue
       }
+      this.#hashes ||= step.kind === ENTER
       if (step.kind === SUBTREE && this.#pairs.prepare) walkInto(step, this.#groupLen, parent => this.nodes.push(parent.node) > 0, () => true)
       const group = this.#groupsOf(step)
       const extra = this.#extra(group)
@@ -162,7 +178,7 @@ class Slicer {
   }
 
   /**
-   * Writes the planned window.
+   * Writes the planned window, checked.
    *
    * @param {Uint8Array[]} bytes  of each of `spans`; fewer than asked for are a fault
    * @param {Uint8Array} out  takes `len` bytes
@@ -170,6 +186,26 @@ class Slicer {
    * @returns {number} where it ends: earlier than planned at a fault
    */
   emit (bytes, out, at) {
+    if (this.#check === undefined) return this.#write(bytes, out, at)
+    if (!this.#canStandInArena) {
+      const { good, fault } = this.#check(out.subarray(at, this.#write(bytes, out, at)))
+      this.fault = fault ?? this.fault
+      return at + good
+    }
+    // Where it is checked, so that it need not be copied there.
+    let end = INPUT
+    whileLent(() => { end = this.#write(bytes, u8, INPUT) })
+    const { good, fault } = this.#check(u8.subarray(INPUT, end))
+    this.fault = fault ?? this.fault
+    out.set(u8.subarray(INPUT, INPUT + good), at)
+    return at + good
+  }
+
+  /** Does it fit, and can it be written without hashing anything? Who fetches pairs may do that. */
+  get #canStandInArena () { return this.len <= INPUT_LEN && !this.#hashes && this.#pairs.copySubtree !== undefined }
+
+  /** @param {Uint8Array[]} bytes @param {Uint8Array} out @param {number} at @returns {number} */
+  #write (bytes, out, at) {
     const step = this.#behind
     const putPair = (/** @type {Step} */ parent) => {
       if (!this.#pairs.copyPair(parent, out, at)) {
@@ -191,11 +227,18 @@ class Slicer {
       const whole = this.#bytesOf(bytes, start, len)
       const order = whole.length === len ? this.#pairs.copySubtree?.(step, u8, PAIRS) : undefined
       if (order !== undefined) {
-        u8.set(whole, STAGE)
-        interleave({ start, len, leafLen: this.#groupLen }, STAGE, PAIRS, order, INPUT)
-        const encoded = u8.subarray(INPUT, INPUT + encodedLen(len, this.#groupLen))
-        out.set(encoded, at)
-        at += encoded.length
+        const subtree = { start, len, leafLen: this.#groupLen }
+        const encoded = encodedLen(len, this.#groupLen)
+        const to = out === u8 ? at : INPUT
+        if (this.#groupLen < LONG_LEAF) {
+          u8.set(whole, STAGE)
+          interleave(subtree, STAGE, PAIRS, order, to)
+        } else {
+          forEachStep(subtree, () => {}, (leafStart, leafAt, leafLen) => u8.set(whole.subarray(leafStart - start, leafStart - start + leafLen), to + leafAt))
+          placePairs(subtree, PAIRS, order, to)
+        }
+        if (out !== u8) out.set(u8.subarray(to, to + encoded), at)
+        at += encoded
         return true
       }
       return walkInto(step, this.#groupLen, putPair,
