@@ -84,7 +84,7 @@ export class Checker {
       const due = this.wanted
       if (bytes.length - at < due) {
         // Memory follows what came, not what was claimed.
-        this.#pending.push(bytes.subarray(at), this.#plan.len)
+        this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#plan.len)
         return bytes.length
       }
       this.#check(this.#plan.count, this.#pending.bytes, bytes.subarray(at, at + due))
