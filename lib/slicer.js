@@ -24,6 +24,9 @@ import { whileLent } from './mode.js'
 /** Bytes of groups that are read for one window, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
 
+/** Chunks of the first window: enough to be hashed side by side. */
+const FIRST_CHUNKS = 16
+
 /** Where the pairs of a subtree are put beside its bytes. */
 const PAIRS = STAGE + WINDOW_LEN
 /** Leaves from this length on are put to their places one by one; shorter ones the kernel spreads. */
@@ -123,6 +126,7 @@ class Slicer {
   #mode
   #size
   #check
+  #isFirst = true
   /** Must pairs of the planned window be made from the bytes of their group? */
   #hashes = false
   /** The group that was last looked at, when it is wanted in part: where it starts, its bytes, its pairs in post-order. */
@@ -137,7 +141,7 @@ class Slicer {
   /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
   constructor ({ size, groupLog, ranges, mode }, pairs, check) {
     this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
-    this.#behind = new Walk(size, groupLog, ranges, { subtrees: WINDOW_CHUNKS })
+    this.#behind = new Walk(size, groupLog, ranges)
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size
     this.#mode = mode
@@ -156,7 +160,11 @@ class Slicer {
     this.nodes = []
     let needed = 0
     this.#hashes = false
-    windows.begin()
+    // The first is short: whoever waits for the source does not wait for a whole window of it.
+    if (this.#isFirst) windows.begin(FIRST_CHUNKS, 0)
+    else windows.begin()
+    this.#behind.setSubtrees(this.#isFirst ? FIRST_CHUNKS : WINDOW_CHUNKS)
+    this.#isFirst = false
     while (windows.next()) {
       if (step.kind === ENTER && step.isStored) {
         this.nodes.push(step.node)

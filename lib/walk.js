@@ -63,7 +63,7 @@ export class Walk {
   #chunks
   #groupChunks
   #comesBack
-  #subtreeChunks
+  #subtreeChunks = 0
   #ranges
   /**
    * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand before it in post-order and
@@ -76,17 +76,15 @@ export class Walk {
    * @param {number} size  bytes
    * @param {number} groupLog  0 to 16
    * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
-   * @param {{ comesBack?: boolean, subtrees?: number }} [options]  `comesBack`: with LEAVE steps; `subtrees`: with SUBTREE steps for
-   *   subtrees of up to so many chunks
+   * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
    */
-  constructor (size, groupLog, ranges = ChunkRanges.all, { comesBack = false, subtrees = 0 } = {}) {
+  constructor (size, groupLog, ranges = ChunkRanges.all, { comesBack = false } = {}) {
     assertInteger('size', size)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     this.#size = size
     this.#groupChunks = 2 ** groupLog
     this.#comesBack = comesBack
-    this.#subtreeChunks = subtrees
     this.#ranges = ranges.canonical(size)
     this.#chunks = chunkCount(size)
     if (!this.#ranges.isEmpty) this.#push(0, this.#chunks, 0, 0, 0)

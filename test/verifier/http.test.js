@@ -274,7 +274,7 @@ forEachKernel(() => describe('a verified download', () => {
   it('begins when its first bytes are here, and ends with its reader', async () => {
     const slice = encodeSliceSync(content, outboard)
     for (const [bytes, options, headers, enough] of [
-      [content, { outboard }, { 'content-range': `bytes 0-${content.length - 1}/${content.length}` }, 150_000],
+      [content, { outboard }, { 'content-range': `bytes 0-${content.length - 1}/${content.length}` }, 16_384],
       [slice, {}, { 'content-type': 'application/vnd.bao-slice' }, 18_000]
     ]) {
       const stalls = (_request, response) => {
