@@ -4,7 +4,7 @@
 import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
-import { cut, cutSync, lenOf } from '../lib/slicer.js'
+import { FIRST_CHUNKS, cut, cutSync, lenOf } from '../lib/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/paged.js'
 import { HEADER_LEN, assertBytes, assertInteger, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
@@ -102,7 +102,7 @@ function begin (outboard, like, { header = true, validate = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check: validate ? checkedBy(new Checker(what), outboard) : undefined }
+  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check: validate ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined }
 }
 
 /** @param {Checker} checker @param {SliceOutboard} outboard @returns {Check} */

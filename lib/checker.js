@@ -51,17 +51,18 @@ export class Checker {
    * @param {ChunkRanges} what.ranges
    * @param {Mode} what.mode
    * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
+   * @param {number} [what.firstChunks]  the same of the first window, where that is different
    * @param {number} [what.inHand]  bytes of the first `write`
    * @param {BelievedSink} [sink]  none: who only wants to know whether it is right
    */
-  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, inHand = 0 }, sink) {
+  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, inHand = 0 }, sink) {
     this.#mode = mode
     this.#size = size
     this.#sink = sink
     this.#promised = new Promised(root)
     this.#minChunks = minChunks
     this.#plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
-    this.#plan.fill(minChunks, inHand)
+    this.#plan.fill(firstChunks, inHand)
   }
 
   /** Has everything that was wanted been found right? */
@@ -73,7 +74,7 @@ export class Checker {
   /**
    * Takes bytes of the encoding, and looks at every window that they fill.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept. May stand at INPUT in the arena
+   * @param {Uint8Array} bytes  any piece; read, not kept. What stands at INPUT in the arena already is looked at there
    * @param {number} [at]  from here on
    * @returns {number} where the encoding ends in them: before their end only when all is done
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
@@ -132,10 +133,14 @@ export class Checker {
   #check (count, head, tail) {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
     enter(this.#mode)
-    if (head.length > 0) u8.set(head, INPUT)
-    if (head.length > 0 || tail.byteOffset !== INPUT || tail.buffer !== u8.buffer) u8.set(tail, INPUT + head.length)
-    this.#hash(0, count, INPUT)
-    whileLent(() => this.#compare(0, count, u8, INPUT))
+    const isThere = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
+    const at = isThere ? tail.byteOffset : INPUT
+    if (!isThere) {
+      if (head.length > 0) u8.set(head, INPUT)
+      u8.set(tail, INPUT + head.length)
+    }
+    this.#hash(0, count, at)
+    whileLent(() => this.#compare(0, count, u8, at))
   }
 
   /** One leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */

@@ -25,7 +25,7 @@ import { whileLent } from './mode.js'
 const MAX_NEEDED = 1 << 21
 
 /** Chunks of the first window: enough to be hashed side by side. */
-const FIRST_CHUNKS = 16
+export const FIRST_CHUNKS = 16
 
 /** Where the pairs of a subtree are put beside its bytes. */
 const PAIRS = STAGE + WINDOW_LEN
