@@ -19,7 +19,7 @@ export class Protection {
 
   /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
   tag (root, format) {
-    this.keep(root, format)
+    this.#keep(root, format)
     return count(this.#tags[format], nameOf(root))
   }
 
@@ -43,8 +43,23 @@ export class Protection {
     return () => { this.#marks.delete(marks) }
   }
 
-  /** A blob is about to be tagged. @param {Uint8Array} root @param {TagFormat} format */
-  keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
+  /**
+   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are told once it is there.
+   *
+   * @template T @param {Uint8Array} root @param {TagFormat} format @param {() => Promise<T>} write @returns {Promise<T>}
+   */
+  async whileTagging (root, format, write) {
+    const release = this.tag(root, format)
+    try {
+      return await write()
+    } finally {
+      this.#keep(root, format)
+      release()
+    }
+  }
+
+  /** @param {Uint8Array} root @param {TagFormat} format */
+  #keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
 
   /** A blob has been put, or more of it received. @param {Uint8Array} root */
   arrived (root) { for (const marks of this.#marks) marks.arrived(root) }

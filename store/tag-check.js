@@ -95,8 +95,8 @@ export class TagCheck {
 
   /** @param {Tag} tag */
   async #write (tag) {
-    this.#protection.keep(tag.root, tag.format)
-    await this.#index.batch(Object.values(packTag(tag)).map(([key, value]) => ({ type: 'put', key, value })), this.#databases.syncOptions)
+    const operations = Object.values(packTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
+    await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncOptions))
   }
 
   /** The tag under a name. @param {string} name */

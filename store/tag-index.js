@@ -63,10 +63,9 @@ export class TagIndex {
    * @param {(operations: Operation[]) => Promise<void>} [write]  whoever has something to write in the same step
    */
   set (tag, write = operations => this.#write(operations)) {
-    return this.#alone([tag.name], async () => {
-      this.#protection.keep(tag.root, tag.format)
+    return this.#alone([tag.name], () => this.#protection.whileTagging(tag.root, tag.format, async () => {
       await write([...await this.#removal(tag.name), ...puts(tag)])
-    })
+    }))
   }
 
   /** @param {string} name @returns {Promise<boolean>} was it here? */
@@ -85,8 +84,9 @@ export class TagIndex {
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
       // Whoever walks the tags in some order must not miss this one because it moves.
-      this.#protection.keep(tag.root, tag.format)
-      await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
+      await this.#protection.whileTagging(tag.root, tag.format, async () => {
+        await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
+      })
     })
   }
 

@@ -185,12 +185,12 @@ describe('store: garbage collection', () => {
     /**
      * Stops a collection where it is about to forget `swept`, the first of all blobs, does something else, and lets it go on.
      *
-     * @param {(store: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile @returns the store, afterwards
+     * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile @returns the store, afterwards
      */
     async function collectBeside (prepare, meanwhile) {
       const { store, index } = await newStore()
       await store.put(swept.bytes)
-      await prepare(store)
+      await prepare(store, index)
       const { batch } = index
       let go
       const reached = new Promise(resolve => {
@@ -233,6 +233,41 @@ describe('store: garbage collection', () => {
         const { store } = await collectBeside(prepare, meanwhile)
         expect(await namesIn(store)).to.deep.equal(namesOf(kept))
         await expectKept(store, kept)
+      })
+    }
+
+    for (const [what, begin] of [
+      ['tagging it', (store, write) => write(store.tags.set('a', one.root))],
+      ['renaming its tag', async (store, write) => { await store.tags.set('m', one.root); await write(store.tags.rename('m', 'a')) }],
+      ['tagging a sequence that it is a member of', (store, write) => write(store.tags.set('a', sequence.root, { format: 'hashseq' }))],
+      ['putting and tagging such a sequence', (store, write) => write(store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }))]
+    ]) {
+      it(`who is ${what} when the collection begins keeps it`, async () => {
+        let finish
+        const { store } = await collectBeside(async (store, index) => {
+          await putAll(store, [one, two])
+          if (what.startsWith('tagging a sequence')) await store.put(sequence.bytes)
+          const temporary = store.tempTag(one.root)
+          temporary.add(two.root)
+          await begin(store, async writing => {
+            // It stands before its write, and the collection is about to begin.
+            const { batch } = index
+            let go
+            await new Promise(resolve => {
+              index.batch = function (operations, ...args) {
+                resolve()
+                return new Promise(_resolve => { go = _resolve }).then(() => batch.call(this, operations, ...args))
+              }
+            })
+            index.batch = batch
+            finish = async () => {
+              go()
+              await writing
+              temporary.release()
+            }
+          })
+        }, () => finish())
+        await expectKept(store, what.includes('sequence') ? [two, sequence] : [one])
       })
     }
 
