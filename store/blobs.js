@@ -157,7 +157,8 @@ export class BlobStore {
    */
   static async repair (location, options) {
     await Databases.repair(location)
-    const store = await BlobStore.open(location)
+    // What is without a record is looked at before anything is swept away: the record may be what was lost.
+    const store = new BlobStore(await Databases.open(location, { sync: true, create: true, wait: 0, sweeps: false }), { verify: true })
     try {
       return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()
     } finally {

@@ -10,8 +10,10 @@ import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
 import { hold } from './hold.js'
 import { eachReadable, readable } from './faults.js'
+import { isInOrder } from './order.js'
+import { isHalfSalvaged, salvage } from './salvage.js'
 import { upgrade } from './layout.js'
-import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, doomedKey, hashOfKey, idOfKey, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
+import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, allOfIndex, doomedKey, hashOfKey, idOfKey, isKnownKind, isSoundNote, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
 
 /** @import { BlobFolder } from './disk.node.js' */
 
@@ -48,11 +50,18 @@ const LONGEST_PAUSE = 200
 /** No state is that short. */
 const DAMAGED = new Uint8Array(0)
 
+/** The two databases. @type {('index' | 'data')[]} */
+const NAMES = ['index', 'data']
+/** How they are made. Content is mostly compressed already, and is hashed anyway: time is better spent on writing it. */
+const LEVEL_OPTIONS = {
+  index: VIEWS,
+  data: { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }
+}
+
 /** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
 export const levelsAt = location => ({
-  index: /** @type {Database} */ (new Level(`${location}/index`, VIEWS)),
-  // Content is mostly compressed already, and is hashed anyway: time is better spent on writing it.
-  data: /** @type {Database} */ (new Level(`${location}/data`, { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }))
+  index: /** @type {Database} */ (new Level(`${location}/index`, LEVEL_OPTIONS.index)),
+  data: /** @type {Database} */ (new Level(`${location}/data`, LEVEL_OPTIONS.data))
 })
 
 export class Databases {
@@ -83,7 +92,8 @@ export class Databases {
 
   /**
    * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
-   * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
+   * @param {{ sync: boolean, create: boolean, wait: number, sweeps?: boolean, signal?: AbortSignal }} options  see `BlobStore.open`. `sweeps`: delete
+   *   data that no record speaks of, when the store was not closed; true unless told
    * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION
    */
   static async open (where, { wait, signal, ...options }) {
@@ -100,8 +110,8 @@ export class Databases {
     }
   }
 
-  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean }} options */
-  static async #attempt (where, { sync, create }) {
+  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, sweeps?: boolean }} options */
+  static async #attempt (where, { sync, create, sweeps = true }) {
     const location = typeof where === 'string' ? where : 'the given databases'
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(location)
@@ -109,7 +119,7 @@ export class Databases {
       if (typeof where === 'string') await assertOpenable(where, create)
       const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
       databases.#letGo = letGo
-      await databases.#open(create)
+      await databases.#open(create, sweeps)
       return databases
     } catch (error) {
       await letGo()
@@ -118,15 +128,13 @@ export class Databases {
   }
 
   /**
-   * Has LevelDB make of its files what can be made of them. Where there is no LevelDB (IndexedDB) there is nothing to do.
+   * Makes of the files of LevelDB what can be made of them. Where there is no LevelDB (IndexedDB) there is nothing to do.
    *
    * @param {string} location @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
    */
   static async repair (location) {
-    const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
-    if (repair === undefined) return
     try {
-      for (const path of pathsIn(location)) await repair.call(Level, path)
+      for (const name of NAMES) await salvage(`${location}/${name}`, path => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name])))
     } catch (cause) {
       if (isLocked(cause)) throw locked(location, cause)
       throw new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
@@ -225,8 +233,8 @@ export class Databases {
     }
   }
 
-  /** @param {boolean} create */
-  async #open (create) {
+  /** @param {boolean} create @param {boolean} sweeps */
+  async #open (create, sweeps) {
     try {
       await this.index.open()
       await this.data.open()
@@ -237,7 +245,7 @@ export class Databases {
       throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
     }
     try {
-      await this.#start(create)
+      await this.#start(create, sweeps)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       if (cause instanceof BaoError) throw cause
@@ -245,8 +253,8 @@ export class Databases {
     }
   }
 
-  /** @param {boolean} create */
-  async #start (create) {
+  /** @param {boolean} create @param {boolean} sweeps */
+  async #start (create, sweeps) {
     const stored = await readable(this.index.get(stateKey, VIEWS), DAMAGED)
     if (stored === undefined && !create && (await this.index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(this.location)
     const state = stored && unpackState(stored)
@@ -257,8 +265,8 @@ export class Databases {
     this.#nextId = this.#promisedId = Math.max(state?.nextId ?? 0, await this.#idBehindData(), behind)
     await this.#deleteAllDoomed()
     // Who has lost the state may have lost records too: then what has none is for `fsck` to judge.
-    if (state === undefined || state.isClean) this.#swept = this.#nextId
-    else if (ids !== undefined) this.#swept = await this.#sweep(ids)
+    const isSwept = !sweeps || state === undefined || state.isClean || (ids !== undefined && await this.#sweep(ids))
+    if (isSwept) this.#swept = this.#nextId
     else this.#isSwept = false
     await this.#writeState(false)
   }
@@ -270,12 +278,27 @@ export class Databases {
     }
   }
 
-  /** Deletes data that no record speaks of: of puts that did not end. @param {Set<number>} known  ids that have records */
+  /**
+   * Deletes data that no record speaks of: of puts that did not end.
+   *
+   * @param {Set<number>} known  ids that have records
+   * @returns {Promise<boolean>} false when that cannot be told
+   */
   async #sweep (known) {
     // What LevelDB cannot read is left for `fsck`: it is no reason not to open.
-    for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) await readable(this.deleteData(id))
-    for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) await this.deleteData(id)
-    return this.#nextId
+    const leftovers = []
+    for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) leftovers.push(id)
+    for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) leftovers.push(id)
+    // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
+    if (leftovers.length > 0 && !(await isInOrder(this.index) && await this.#isIndexKnown())) return false
+    for (const id of leftovers) await readable(this.deleteData(id))
+    return true
+  }
+
+  /** Is there nothing in the index that was never written like that? */
+  async #isIndexKnown () {
+    for await (const [key, value] of this.index.iterator({ ...allOfIndex, ...VIEWS })) if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+    return true
   }
 
   /**
@@ -348,11 +371,12 @@ function runsOf (ids) {
  * @param {string} location @param {boolean} create
  */
 async function assertOpenable (location, create) {
-  if (!create && !await isStoreAt(location)) throw absent(location)
-  for (const path of pathsIn(location)) {
-    if (!await isHeadless(path)) continue
-    const cause = new Error(`${path} lacks the file CURRENT: BlobStore.repair can make it anew`)
-    throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${location}`, { location, cause })
+  if (!create && !await isStoreAt(location) && !await isHalfSalvaged(`${location}/index`)) throw absent(location)
+  for (const name of NAMES) {
+    const path = `${location}/${name}`
+    const fault = await isHalfSalvaged(path) ? 'was being repaired: BlobStore.repair has to go on' : await isHeadless(path) ? 'lacks the file CURRENT: BlobStore.repair can make it anew' : undefined
+    if (fault === undefined) continue
+    throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${location}`, { location, cause: new Error(`${path} ${fault}`) })
   }
 }
 
@@ -364,6 +388,3 @@ const locked = (location, cause) => new BaoError('STORE_LOCKED', `another proces
 
 /** @param {unknown} error  of LevelDB, or its cause */
 const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
-
-/** Where the two databases are. @param {string} location */
-const pathsIn = location => [`${location}/index`, `${location}/data`]

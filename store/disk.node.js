@@ -20,12 +20,25 @@ export async function openFolder (path) {
 }
 
 /** Asked before anything is opened, because opening makes what is not there. @param {string} location */
-export const isStoreAt = async location => await access(`${location}/index/CURRENT`).then(() => true, () => false) || isHeadless(`${location}/index`)
+export const isStoreAt = async location => await isThere(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
 
 /** Is this a directory of LevelDB that has lost the file which says what the others are? @param {string} path */
 export async function isHeadless (path) {
   const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
   return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
+}
+
+/** @param {string} path */
+export const isThere = path => access(path).then(() => true, () => false)
+
+/** @param {string} path */
+export const removeFolder = path => rm(path, { recursive: true, force: true })
+
+/** To where another may stand, which is removed first. @param {string} from @param {string} to  beside it */
+export async function moveFolder (from, to) {
+  await removeFolder(to)
+  await rename(from, to)
+  await syncFolder(dirname(to))
 }
 
 /** One file for each id. */

@@ -17,6 +17,15 @@ export async function isStoreAt (location) {
 /** @param {string} _path */
 export const isHeadless = async _path => false
 
+/** @param {string} _path */
+export const isThere = async _path => false
+
+/** @param {string} _path */
+export const removeFolder = async _path => {}
+
+/** @param {string} _from @param {string} _to */
+export const moveFolder = async (_from, _to) => {}
+
 /** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
 export async function writeFileAtomically (path, _pieces, _sync) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)

@@ -74,8 +74,11 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
   return { start: first, len: Math.min(2 * side, size - first) }
 }
 
-/** Is this what LevelDB says of files that it cannot make sense of? @param {unknown} error */
-export const isCorruption = error => /** @type {any} */ (error)?.code === 'LEVEL_CORRUPTION'
+/** Is this what LevelDB says of files that it cannot make sense of? A damaged table may send it to a place that no file has. @param {unknown} error */
+export function isCorruption (error) {
+  const { code, message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
+  return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
+}
 
 /**
  * What the database itself finds damaged is as good as not there: the tree says what that means.

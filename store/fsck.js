@@ -2,9 +2,10 @@
 
 import { toCid } from '../lib/cid.js'
 import { VIEWS } from './databases.js'
-import { allBlobs, allOfIndex, hashOfKey, isSoundNote, unpackRecord } from './keys.js'
+import { allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, unpackRecord } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
+import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
 import { lenOf } from './presence.js'
@@ -47,8 +48,8 @@ import { TagCheck } from './tag-check.js'
  * @property {number} orphans  blobs' worth of data that no record speaks of
  * @property {number} strays  entries that were never written like that
  * @property {boolean} isStateDamaged
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files: `BlobStore.repair` makes it. Until then data without a record is
- *   left alone, since its record may be among what cannot be read
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
+ *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
  */
 
 export class Fsck {
@@ -59,6 +60,7 @@ export class Fsck {
   #presence
   #quota
   #repairs
+  /** May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has none gets one. */
   #adopts
   #signal
   #onProgress
@@ -74,11 +76,12 @@ export class Fsck {
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
   #isIndexWhole = true
   #isDataWhole = true
+  #isInOrder = true
 
   /**
    * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
-   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost without a
-   *   trace, so a whole blob without one gets one
+   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
+   *   without a trace
    */
   constructor (store, { repair, adopts = false, signal, onProgress }) {
     const { databases, catalog, locks, presence, quota } = store
@@ -100,6 +103,7 @@ export class Fsck {
     // What comes in from now on is not looked at: it may be there before its record is.
     const limit = this.#databases.nextId
     const underWay = new Set(this.#databases.idsUnderWay)
+    await this.#checkOrder()
     await this.#checkState()
     await this.#count()
     await this.#checkTags()
@@ -108,9 +112,16 @@ export class Fsck {
     await this.#dropRecords()
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
-    report.isReadable = this.#isIndexWhole && this.#isDataWhole
+    report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
     report.isSound = report.isReadable && report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
     return report
+  }
+
+  /** What LevelDB has and does not find is not lost: `BlobStore.repair` brings it back, unless it was dropped before. */
+  async #checkOrder () {
+    const { index, data } = this.#databases
+    this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
+    this.#repairs &&= this.#isInOrder
   }
 
   async #checkState () {
@@ -123,10 +134,13 @@ export class Fsck {
     const { index, data } = this.#databases
     for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
-      if (!isSoundNote(key, value)) await this.#stray(() => index.del(key, VIEWS))
+      const isSound = isSoundNote(key, value)
+      if (!isSound || !isKnownKind(key)) this.#adopts = true
+      if (!isSound) await this.#stray(() => index.del(key, VIEWS))
     }
     for await (const { root, record } of this.#records()) {
       if (record === undefined) {
+        this.#adopts = true
         this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
         continue
       }

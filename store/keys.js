@@ -25,7 +25,8 @@ export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 /** How everything below is laid out; layout.js says what was otherwise before. A store with a higher number was written by a later release. */
 export const LAYOUT_VERSION = 2
 
-const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = [0, 1, 2, 3, 4, 5, 8, 9, 10]
+const KINDS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
+const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = KINDS
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
@@ -115,6 +116,8 @@ export function isSoundNote (key, value) {
     default: return key.length > 0
   }
 }
+/** Does this release write such keys? @param {Uint8Array} key  in the index */
+export const isKnownKind = key => KINDS.includes(key[0])
 /** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 /** By what keys that lie in the order of the blobs are ordered: a view of 32 bytes, unless the key is damaged. @param {Uint8Array} key */

@@ -29,11 +29,15 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   /** @type {BlobRecord} */
   const unknown = { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home: hasFile ? 'file' : hasPath ? 'reference' : 'extents', created: Date.now() }
   const { end, head } = await look(databases, unknown)
+  let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.look(root)
+    const found = { root, record: { ...unknown, size } }
+    if (isThere && record === undefined) return found
     // Whatever has no record is a whole blob, or nothing: of a put that did not end the beginning is a blob, too.
-    if (isThere ? record === undefined : adopts && size === end) return { root, record: { ...unknown, size } }
+    if (!isThere && size === end) unrecorded ??= found
   }
+  return adopts ? unrecorded : undefined
 }
 
 /** Where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */

@@ -44,7 +44,8 @@ async function readOf (store, i) {
   return got[0] ?? error?.code ?? 'all'
 }
 
-async function look (location) {
+/** What is wrong with the store, before and after repairs. @param {string} location */
+export async function look (location) {
   const steps = []
   const failed = code => steps.push(code)
   let isRepaired = false
@@ -80,14 +81,7 @@ async function look (location) {
   }
   const found = await store.fsck().catch(error => { failed(`look ${error.code}`); return { isSound: false } })
   const mended = await orRepaired(store => store.fsck({ repair: true }))
-  let again = await orRepaired(store => store.fsck())
-  if (!again.isSound && !isRepaired) {
-    await store.close()
-    isRepaired = true
-    await BlobStore.repair(location)
-    store = await opened()
-    again = await store.fsck()
-  }
+  const again = await orRepaired(store => store.fsck())
   const rereads = []
   for (const i of BLOBS.keys()) rereads.push(await readOf(store, i))
   const refetched = []
@@ -99,7 +93,7 @@ async function look (location) {
   }
   const { isSound } = await store.fsck()
   await store.close()
-  return { steps, isRepaired, reads, found: found.isSound, mended: mended.isSound, again: again.isSound, isDisordered: !again.isSound && again.damaged.length === 0, rereads, refetched, isSound }
+  return { steps, isRepaired, reads, found: found.isSound, mended: mended.isSound, again: again.isSound, rereads, refetched, isSound }
 }
 
 const [, file, location] = process.argv

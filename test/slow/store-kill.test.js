@@ -1,5 +1,8 @@
 // A process is killed at random moments of everything that a store does. What it had been promised is there, what it was doing is done, or not, or
 // in part where that is no harm, and nothing lies about.
+//
+// What is done, and how long after which beginning it ends, follows from a seed: `SEED=7 KILLS=500 npm run test:slow -- -g killed`. Where exactly a process
+// is then is up to the machine.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -9,17 +12,19 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
+import { Random } from '../fuzz/random.js'
 import { same } from '../support/bytes.js'
 import { idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
 import { BLOB_COUNT, PARTS, blobOf } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
+const { SEED = 1 } = process.env
 const KILLS = Number(process.env.KILLS ?? 200)
 /** Milliseconds after which, at most, a process is killed that has begun with something. */
 const PATIENCE = 15
 const PER_LIFE = 12
 
-const pick = list => list[Math.floor(Math.random() * list.length)]
+const random = new Random(Number(SEED))
 
 /** What the store has promised of one blob. */
 class Promised {
@@ -59,13 +64,13 @@ const AFTER = {
 function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   return Array.from({ length: PER_LIFE }, () => {
-    if (Math.random() < 0.2) return [[pick(['gc', 'gc', 'fsck'])]]
-    const first = Math.floor(Math.random() * BLOB_COUNT)
-    return [first, (first + 1 + Math.floor(Math.random() * (BLOB_COUNT - 1))) % BLOB_COUNT].map(i => {
-      const what = pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
+    if (random.chance(0.2)) return [[random.pick(['gc', 'gc', 'fsck'])]]
+    const first = random.below(BLOB_COUNT)
+    return [first, (first + 1 + random.below(BLOB_COUNT - 1)) % BLOB_COUNT].map(i => {
+      const what = random.pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
       if (what === 'putTagged' || what === 'tag') tagged[i] = true
       if (what === 'untag') tagged[i] = false
-      return what === 'receive' ? [what, i, Math.floor(Math.random() * PARTS.length)] : [what, i]
+      return what === 'receive' ? [what, i, random.below(PARTS.length)] : [what, i]
     })
   })
 }
@@ -75,10 +80,11 @@ async function live (location, blobs) {
   const child = spawn(process.execPath, [WORKER, location, JSON.stringify(ordersFor(blobs))], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exit = once(child, 'exit')
   const running = new Map()
-  let left = 1 + Math.floor(Math.random() * PER_LIFE)
+  let left = random.between(1, PER_LIFE)
+  const pause = random.next() / 2 ** 32 * PATIENCE
   let killing
   const kill = async () => {
-    await setTimeout(Math.random() * PATIENCE)
+    await setTimeout(pause)
     child.kill('SIGKILL')
   }
   for await (const line of createInterface({ input: child.stdout })) {
@@ -141,7 +147,7 @@ describe('store: being killed', () => {
   before(async () => { place = await onDisk() })
   after(() => place.remove())
 
-  it(`${KILLS} times keeps every promise`, async function () {
+  it(`${KILLS} times, of the seed ${SEED}, keeps every promise`, async function () {
     this.timeout(Math.max(600_000, KILLS * 10_000))
     const blobs = Array.from({ length: BLOB_COUNT }, () => new Promised())
     const found = {}

@@ -346,6 +346,26 @@ describe('store: fsck', () => {
       }
     })
 
+    it('gives a whole blob a record that has none, where the index is damaged: one wrong key may hide the next', async () => {
+      for (const spoil of [
+        (index, other) => index.put(blobKey(other), new Uint8Array(33), VIEWS),
+        index => index.put(new Uint8Array(7).fill(0x81), new Uint8Array(33), VIEWS),
+        index => index.put(new Uint8Array(5).fill(1), new Uint8Array(1), VIEWS)
+      ]) {
+        const { store, index } = await newStore()
+        const other = noise(100, 1)
+        await store.put(other)
+        await store.put(BYTES)
+        await index.del(blobKey(ROOT), VIEWS)
+        await spoil(index, hash(other))
+        const { records, orphans } = await store.fsck({ repair: true })
+        expect(records.map(({ isRestored }) => isRestored)).to.include(true)
+        expect(orphans).to.equal(0)
+        expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+        expect(await store.has(hash(other))).to.equal(true)
+      }
+    })
+
     it('sweeps away data without a record, but not what is being put', async () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)

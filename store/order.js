@@ -1,0 +1,60 @@
+// Does LevelDB find what it has? It keeps sorted tables, each with an index of its own and with filters, and believes them all: one flipped bit there,
+// or in a key, and an entry that is seen in passing is not found by its key; or what is written later is not, because a search is led astray.
+
+import { concat } from '../lib/bytes.js'
+import { isCorruption } from './faults.js'
+import { VIEWS } from './keys.js'
+
+/** @import { Database } from './databases.js' */
+
+/** Keys that are looked up together: each may lead to as many bytes as a cell has. */
+const LOOKUP_COUNT = 64
+
+/**
+ * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by those who read on from there? And is there nothing behind the last?
+ *
+ * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards, from who goes backwards only one.
+ *
+ * @param {Database} database  one without snapshots cannot be looked at while it is used, and is not LevelDB:
+ *   it counts as in order
+ * @param {AbortSignal} [signal]
+ */
+export async function isInOrder (database, signal) {
+  if (!database.supports.explicitSnapshots || !database.supports.has) return true
+  const snapshot = database.snapshot()
+  const options = { ...VIEWS, snapshot, fillCache: false }
+  const keys = database.keys({ ...options, reverse: true })
+  try {
+    let batch = await keys.nextv(LOOKUP_COUNT)
+    if (batch.length > 0 && !await isLast(database, batch[0], options)) return false
+    for (; batch.length > 0; batch = await keys.nextv(LOOKUP_COUNT)) {
+      signal?.throwIfAborted()
+      if (!await areFound(database, batch, options)) return false
+    }
+    return true
+  } catch (error) {
+    if (!isCorruption(error)) throw error
+    return false
+  } finally {
+    await keys.close()
+    await snapshot.close()
+  }
+}
+
+/** @param {Database} database @param {Uint8Array[]} keys @param {object} options */
+async function areFound (database, keys, options) {
+  const isSeen = await database.hasMany(keys, options)
+  const values = await database.getMany(keys, options)
+  return !isSeen.includes(false) && !values.includes(undefined)
+}
+
+/** Is who searches behind this key told that there is nothing? @param {Database} database @param {Uint8Array} key @param {object} options */
+async function isLast (database, key, options) {
+  const keys = database.keys(options)
+  try {
+    keys.seek(concat([key, new Uint8Array(1)]), VIEWS)
+    return await keys.next() === undefined
+  } finally {
+    await keys.close()
+  }
+}
