@@ -95,7 +95,9 @@ const PEERS = {
       put: async pieces => {
         const into = cacache.put.stream(folder, 'blob')
         const done = new Promise((resolve, reject) => into.on('error', reject).on('finish', resolve))
-        for await (const piece of pieces()) if (!into.write(Buffer.from(piece))) await new Promise(resolve => into.once('drain', () => resolve(undefined)))
+        let drained = (/** @type {unknown} */ _) => {}
+        into.on('drain', () => drained(undefined)) // one listener: its streams keep those that were meant for once
+        for await (const piece of pieces()) if (!into.write(Buffer.from(piece))) await new Promise(resolve => { drained = resolve })
         into.end()
         await done
         return 'blob'

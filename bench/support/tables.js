@@ -35,6 +35,8 @@ const UNITS = {
   times: { from: factor => factor, show: factor => factor.toFixed(2) },
   rate: { from: ns => 1e9 / ns, show: rate => `${rate.toFixed(0)}/s` }
 }
+/** What something costs beside time: a ratio to next to nothing says nothing. */
+const COSTS = ['megabytes', 'times']
 
 /**
  * The rows of a table; the first is its head.
@@ -62,14 +64,16 @@ const FORMS = {
     ]
   },
 
-  /** A row is a contestant, and how many times as fast as the first it is. */
+  /** A row is a contestant, and how many times as fast as the first it is; what is no speed is told as it is. */
   ranking ({ results }) {
     const names = contestantsOf(results)
+    const isSpeed = (/** @type {Result} */ result) => !COSTS.includes(unitOf(result))
     return [
-      ['', ...results.flatMap(({ name }) => [name, `x ${names[0]}`])],
-      ...names.map((name, i) => [name, ...results.flatMap(result => name in result.samples
-        ? [speed(result, name), i === 0 ? '' : ratio(speedups(result.samples, name, names[0]))]
-        : ['-', '-'])])
+      ['', ...results.flatMap(result => [result.name, ...isSpeed(result) ? [`x ${names[0]}`] : []])],
+      ...names.map((name, i) => [name, ...results.flatMap(result => {
+        const cells = name in result.samples ? [speed(result, name), i === 0 ? '' : ratio(speedups(result.samples, name, names[0]))] : ['-', '-']
+        return isSpeed(result) ? cells : [cells[0]]
+      })])
     ]
   },
 
