@@ -10,7 +10,7 @@ import { truncated } from './errors.js'
 export const PIECE_LEN = READ_LEN
 
 /** Milliseconds of work after which timers, aborts and the screen have their turn. */
-const TURN_MS = 12
+export const TURN_MS = 12
 
 /**
  * What a promise gives, unless the signal comes first: then its reason is thrown at once.

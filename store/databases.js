@@ -8,6 +8,7 @@ import { isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
+import { Pace } from './pace.js'
 import { hold } from './hold.js'
 import { eachReadable, readable } from './faults.js'
 import { isInOrder } from './order.js'
@@ -23,15 +24,34 @@ import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, allOfIndex, doomed
 export { VIEWS }
 
 /**
- * A value that is small and mostly in memory. It is read without going through a thread where the database can do that: a thread takes longer to
- * answer than such a read takes.
+ * A value that is small and mostly in memory: it is read on this thread where the database can do that, as long as it is quick.
  *
  * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}
  */
-export async function getSmall (database, key, options) {
-  const { getSync } = /** @type {any} */ (database.supports)
-  return getSync ? database.getSync(key, options) : database.get(key, options)
+export const getSmall = async (database, key, options) => getSoon(database, key, options)
+
+/**
+ * The same, and at once where it can be.
+ *
+ * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
+ */
+export function getSoon (database, key, options) {
+  const later = () => database.get(key, options)
+  if (!(/** @type {any} */ (database.supports).getSync)) return later()
+  return paceOf(database).read(() => database.getSync(key, options), later)
+}
+
+const paces = /** @type {WeakMap<Database, Pace>} */ (new WeakMap())
+
+/** @param {Database} database */
+function paceOf (database) {
+  const known = paces.get(database)
+  if (known !== undefined) return known
+  const pace = new Pace()
+  paces.set(database, pace)
+  return pace
 }
 
 /**
@@ -146,6 +166,9 @@ export class Databases {
 
   /** Does a resolved write survive a power cut? */
   get isSync () { return this.#sync }
+
+  /** Is a value that was read the reader's to keep? LevelDB and IndexedDB give copies; of other databases it is not known. */
+  get givesCopies () { return this.#hasFolder }
 
   /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
   indexed (key) { return getSmall(this.index, key, VIEWS) }

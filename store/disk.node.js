@@ -1,7 +1,7 @@
 // The bytes of large blobs as files beside the databases, where there are files: written once, and never moved by anybody. The only file
 // of the store that needs `node:fs`.
 
-import { constants, fdatasync, read, writev } from 'node:fs'
+import { constants, fdatasync, read, readSync, writev } from 'node:fs'
 import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -80,6 +80,20 @@ export class BlobFolder {
     return file
   }
 
+  /**
+   * Reads a file on this thread, if it is open: who waits for a disk here keeps everybody waiting.
+   *
+   * @param {number} id @param {number} start @param {number} end
+   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when it is not open, or ends before
+   */
+  readNow (id, start, end) {
+    const file = this.#kept.get(id)
+    if (file === undefined) return undefined
+    this.#kept.delete(id)
+    this.#kept.set(id, file)
+    return file.readNow(start, end)
+  }
+
   /** Somebody else's file for reading, to be released by the caller: it is closed then. @param {string} path */
   readerOf (path) {
     const file = this.#opened(path)
@@ -128,6 +142,8 @@ export class BlobFolder {
 /** A file that several read. It is closed when it is retired and nobody reads it any more. */
 export class BlobFile {
   handle
+  /** Once it is open. */
+  #fd = /** @type {number | undefined} */ (undefined)
   #onClose
   #uses = 0
   #isRetired = false
@@ -139,7 +155,7 @@ export class BlobFile {
   constructor (opening, onClose) {
     this.handle = opening
     this.#onClose = onClose
-    opening.catch(onClose)
+    opening.then(({ fd }) => { this.#fd = fd }, onClose)
   }
 
   get isUsed () { return this.#uses > 0 }
@@ -163,8 +179,7 @@ export class BlobFile {
   async read (start, end) {
     const { fd } = await this.handle
     if (this.#closing) throw new Error('the file is closed')
-    // Memory that is not cleared first: what of it is given has been read.
-    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
+    const bytes = roomFor(end - start)
     const reading = readWhole(fd, bytes, start)
     this.#reading.add(reading)
     try {
@@ -173,6 +188,13 @@ export class BlobFile {
     } finally {
       this.#reading.delete(reading)
     }
+  }
+
+  /** See `BlobFolder.readNow`. @param {number} start @param {number} end */
+  readNow (start, end) {
+    if (this.#fd === undefined || this.#closing) return undefined
+    const bytes = roomFor(end - start)
+    return readSync(this.#fd, bytes, 0, bytes.length, start) === bytes.length ? bytes : undefined
   }
 
   /** Waits for reads that are under way; later ones fail. */
@@ -191,6 +213,9 @@ export class BlobFile {
     if (this.#isRetired && this.#uses === 0) this.close().catch(() => {})
   }
 }
+
+/** Memory that is not cleared first: what of it is given has been read. @param {number} len */
+const roomFor = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
 
 /** @param {number} fd @param {Uint8Array} bytes @param {number} position @returns {Promise<number>} how many bytes: fewer than fit where the file ends before */
 async function readWhole (fd, bytes, position) {

@@ -124,4 +124,4 @@ export class ExtentReader {
 }
 
 /** @param {number} offset */
-const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN
+export const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

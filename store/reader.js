@@ -10,6 +10,7 @@ import { outboardLen } from '../lib/tree.js'
 import { Outboard } from '../encoder/outboard.js'
 import { encodeSlice } from '../encoder/slice.js'
 import { validOutboardRanges } from '../verifier/valid.js'
+import { QuickReads } from './quick.js'
 import { StoredView } from './view.js'
 import { TrustedTrees } from './trusted.js'
 import { changed, closed, corrupt, missing, notFound } from './faults.js'
@@ -24,6 +25,16 @@ import { unverified, verified } from './verified.js'
 /** @import { Protection } from './protection.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
 
+/**
+ * @typedef {object} Wanted  what is to be read
+ * @property {Uint8Array} root
+ * @property {BlobRecord} record
+ * @property {number} start  bytes
+ * @property {number} end  inside the blob, if that is whole
+ * @property {boolean} verify
+ * @property {AbortSignal} [signal]
+ */
+
 export class BlobReader {
   #databases
   #catalog
@@ -32,6 +43,7 @@ export class BlobReader {
   #protection
   #verifies
   #trees = new TrustedTrees()
+  #quick
 
   /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, protection: Protection, verifies: boolean }} store */
   constructor ({ databases, catalog, presence, life, protection, verifies }) {
@@ -41,29 +53,41 @@ export class BlobReader {
     this.#life = life
     this.#protection = protection
     this.#verifies = verifies
+    this.#quick = new QuickReads({ databases, protection, trees: this.#trees })
   }
 
   /** @param {BlobName} cid @param {GetOptions} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * get (cid, { start = 0, end = Infinity, verify = this.#verifies, signal } = {}) {
-    assertInteger('start', start)
-    if (end !== Infinity) assertInteger('end', end)
-    signal?.throwIfAborted()
-    const { root, record } = await this.#find(cid)
-    const stop = record.complete ? Math.min(end, record.size) : end
-    if (start >= stop) return
-    const wanted = ChunkRanges.fromBytes(start, stop)
-    await this.#require(root, record, wanted)
-    const range = { start, end: Math.min(stop, record.size) }
-    if (range.start >= range.end) return
-    yield * this.#reading(root, record, spanOf(wanted, record.size), view => verify || record.home === 'reference' ? verified(view, range, signal) : unverified(view, range, signal))
+  async * get (cid, options) {
+    const wanted = await this.#find(cid, options)
+    const quick = await this.#quick.read(wanted)
+    if (quick === undefined) return yield * this.#pieces(wanted)
+    const release = this.#protection.use(wanted.root)
+    try {
+      yield quick
+    } finally {
+      release()
+    }
   }
 
   /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
   async bytes (cid, range) {
+    const wanted = await this.#find(cid, range)
+    const quick = await this.#quick.read(wanted)
+    if (quick !== undefined) return quick
     const pieces = []
-    for await (const piece of this.get(cid, range)) pieces.push(piece)
+    for await (const piece of this.#pieces(wanted)) pieces.push(piece)
     // A little of a piece would keep all of its memory.
     return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
+  }
+
+  /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #pieces ({ root, record, start, end, verify, signal }) {
+    if (start >= end) return
+    const chunks = ChunkRanges.fromBytes(start, end)
+    await this.#require(root, record, chunks)
+    const range = { start, end: Math.min(end, record.size) }
+    if (range.start >= range.end) return
+    yield * this.#reading(root, record, spanOf(chunks, record.size), view => verify ? verified(view, range, signal) : unverified(view, range, signal))
   }
 
   /**
@@ -72,8 +96,7 @@ export class BlobReader {
    */
   async * slice (cid, ranges, { header = true, signal } = {}) {
     const wanted = toRanges(ranges)
-    signal?.throwIfAborted()
-    const { root, record } = await this.#find(cid)
+    const { root, record } = await this.#use(cid, signal)
     await this.#require(root, record, wanted)
     yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
       encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
@@ -81,8 +104,7 @@ export class BlobReader {
 
   /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
   async outboard (cid, { signal } = {}) {
-    signal?.throwIfAborted()
-    const { root, record } = await this.#find(cid)
+    const { root, record } = await this.#use(cid, signal)
     await this.#require(root, record, ChunkRanges.all)
     const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
     const { value } = await reading.next()
@@ -103,11 +125,21 @@ export class BlobReader {
   }
 
   /**
-   * A blob that is about to be read.
+   * Bytes that are about to be read.
    *
-   * @param {BlobName} cid
+   * @param {BlobName} cid @param {GetOptions} [options]
+   * @returns {Promise<Wanted>}
    */
-  #find (cid) {
+  async #find (cid, { start = 0, end = Infinity, verify = this.#verifies, signal } = {}) {
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end)
+    const { root, record } = await this.#use(cid, signal)
+    return { root, record, start, end: record.complete ? Math.min(end, record.size) : end, verify: verify || record.home === 'reference', signal }
+  }
+
+  /** A blob that is about to be read. @param {BlobName} cid @param {AbortSignal} [signal] */
+  async #use (cid, signal) {
+    signal?.throwIfAborted()
     const root = parseRoot(cid)
     return this.#life.run(async () => {
       const record = await this.#catalog.record(root)

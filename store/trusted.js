@@ -19,15 +19,19 @@ export class TrustedTree {
   #root
   #size
   #pages
+  #onCount
+  /** Pages, as they were told. */
+  #told = 0
 
-  /** @param {Uint8Array} root @param {{ id: number, size: number }} blob */
-  constructor (root, { id, size }) {
+  /** @param {Uint8Array} root @param {{ id: number, size: number }} blob @param {(change: number) => void} [onCount]  told of pages that come and go */
+  constructor (root, { id, size }, onCount = () => {}) {
     this.#root = root
     this.#size = size
     this.#pages = new Pages(id)
+    this.#onCount = onCount
   }
 
-  get pageCount () { return this.#pages.count }
+  get pageCount () { return this.#told }
 
   /**
    * The chaining value that a subtree must have; the hash, if that is the whole blob.
@@ -40,9 +44,12 @@ export class TrustedTree {
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
    */
   async promised (start, end, data, options) {
-    const known = this.#known(start, end)
+    const known = this.known(start, end)
     if (known !== undefined) return known
-    if (this.#pages.count > TREE_PAGES) this.#pages.clear()
+    if (this.#pages.count >= TREE_PAGES) {
+      this.#pages.clear()
+      this.#tell()
+    }
     let promised = this.#root
     for (let from = 0, to = this.#size; from < start || to > end;) {
       const middle = from + leftLen(to - from)
@@ -52,6 +59,7 @@ export class TrustedTree {
       // Before this one goes on, another reader of the same tree may have found too many pages, and let go of all.
       while (page === undefined) {
         await this.#pages.load(data, [name], options())
+        this.#tell()
         page = this.#pages.find(name)
       }
       const pair = page.pair(slot)
@@ -69,18 +77,26 @@ export class TrustedTree {
   }
 
   /**
-   * What a perfect subtree must have, when its parent's pair is trusted: who was there before has gone the whole way from the root.
+   * The same when nothing has to be read for it: of a perfect subtree whose parent's pair is trusted, since who was there before has gone the whole way
+   * from the root; and of the whole blob.
    *
-   * @param {number} start @param {number} end
+   * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
-  #known (start, end) {
+  known (start, end) {
     const len = end - start
+    if (len === this.#size) return this.#root
     const middle = start - start % (2 * len) + len
     if (middle >= this.#size || !Number.isInteger(Math.log2(len / CHUNK_LEN))) return undefined
     const { page, slot } = placeInPages(middle / CHUNK_LEN - 1)
     const found = this.#pages.find(page)
     const pair = found?.isTrusted(slot) ? found.pair(slot) : undefined
     return pair && half(pair, start < middle)
+  }
+
+  #tell () {
+    const change = this.#pages.count - this.#told
+    this.#told += change
+    if (change !== 0) this.#onCount(change)
   }
 }
 
@@ -90,27 +106,40 @@ const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarr
 /** Trees of blobs that are whole, and so do not change: those last used. */
 export class TrustedTrees {
   #trees = /** @type {Map<number, TrustedTree>} */ (new Map())
+  /** What the trees hold: each counts as one page, and has more. */
+  #count = 0
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
   of (root, record) {
     if (!record.complete) return new TrustedTree(root, record)
-    const tree = this.#trees.get(record.id) ?? new TrustedTree(root, record)
-    this.#trees.delete(record.id)
-    this.#trees.set(record.id, tree)
-    this.#bound()
+    const { id } = record
+    const known = this.#trees.get(id)
+    if (known !== undefined) {
+      this.#trees.delete(id)
+      this.#trees.set(id, known)
+      return known
+    }
+    // One that was let go of goes on for those who still read it.
+    const tree = new TrustedTree(root, record, change => { if (this.#trees.get(id) === tree) this.#add(change) })
+    this.#trees.set(id, tree)
+    this.#add(1)
     return tree
   }
 
   /** What did not verify is read again the next time. @param {number} id */
-  forget (id) { this.#trees.delete(id) }
+  forget (id) {
+    const tree = this.#trees.get(id)
+    if (tree === undefined) return
+    this.#trees.delete(id)
+    this.#count -= 1 + tree.pageCount
+  }
 
-  #bound () {
-    let count = 0
-    for (const { pageCount } of this.#trees.values()) count += pageCount + 1
-    for (const [id, { pageCount }] of this.#trees) {
-      if (count <= ALL_PAGES || this.#trees.size === 1) return
-      this.#trees.delete(id)
-      count -= pageCount + 1
+  /** @param {number} pages */
+  #add (pages) {
+    this.#count += pages
+    for (const id of this.#trees.keys()) {
+      if (this.#count <= ALL_PAGES || this.#trees.size === 1) return
+      this.forget(id)
     }
   }
 }

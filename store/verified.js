@@ -44,7 +44,7 @@ export async function * unverified (view, { start, end }, signal) {
  * @param {number} start @param {number} end @param {number} size  of the blob
  * @returns {Generator<Span>}
  */
-function * piecesOf (start, end, size) {
+export function * piecesOf (start, end, size) {
   const last = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)
   for (let at = start - start % GROUP_LEN; at < last;) {
     let len = PIECE_LEN
@@ -85,9 +85,11 @@ async function isRight (view, bytes, at) {
   } catch {
     return false // the groups in front of the pair that is wrong may be right
   }
-  const cv = bytes.length === view.size ? hash(bytes) : subtreeCv(bytes, at / CHUNK_LEN)
-  return areEqual(cv, 0, promised)
+  return hashesTo(bytes, at, view.size, promised)
 }
+
+/** @param {Uint8Array} bytes  a whole subtree @param {number} at  where it starts @param {number} size  of the blob @param {Uint8Array} promised */
+export const hashesTo = (bytes, at, size, promised) => areEqual(bytes.length === size ? hash(bytes) : subtreeCv(bytes, at / CHUNK_LEN), 0, promised)
 
 /**
  * @param {StoredView} view @param {{ bytes: Uint8Array<ArrayBuffer>, at: number, stop: number }} piece @param {number} start @param {number} end

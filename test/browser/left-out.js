@@ -20,6 +20,7 @@ export const LEFT_OUT = {
   'store/files.test.js': 'files, and streams of Node.js',
   'store/gc-files.test.js': 'files',
   'store/parts.test.js': 'files',
+  'store/quick-files.test.js': 'files',
   'store/disk.test.js': 'directories, and processes that are killed',
   'store/layout.test.js': 'stores that are kept as files'
 }

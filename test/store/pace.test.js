@@ -1,0 +1,47 @@
+// Whether small reads are done here or through threads.
+import { expect } from 'chai'
+import { Pace } from '../../store/pace.js'
+
+const slowly = ms => () => { for (const begun = performance.now(); performance.now() - begun < ms;); return 'here' }
+const later = async () => 'elsewhere'
+
+/** Reads until one is done in another place than the last. */
+async function countUntil (pace, where, now = () => 'here') {
+  for (let count = 0; count < 10_000; count++) if (await pace.read(now, later) === where) return count
+  return Infinity
+}
+
+describe('store: pace', () => {
+  it('reads are done here at first', async () => {
+    expect(await new Pace().read(() => 'here', later)).to.equal('here')
+  })
+
+  it('one that was slow is made up for by others that go through threads, and then they are done here again', async () => {
+    const pace = new Pace()
+    expect(await pace.read(slowly(2), later)).to.equal('here')
+    expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
+    expect(await countUntil(pace, 'here')).to.be.within(50, 1000)
+  })
+
+  it('those that are slow again and again are done here one time in many', async () => {
+    const pace = new Pace()
+    let here = 0
+    for (let i = 0; i < 2000; i++) if (await pace.read(slowly(3), later) === 'here') here++
+    expect(here).to.be.within(2, 20)
+  })
+
+  it('one that fails is a read, too', async () => {
+    const pace = new Pace()
+    const fails = () => { slowly(2)(); throw new Error('no such thing') }
+    expect(() => pace.read(fails, later)).to.throw('no such thing')
+    expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
+  })
+
+  it('who reads on and on lets timers have their turn', async () => {
+    const pace = new Pace()
+    const timer = { rings: 0 }
+    setTimeout(() => { timer.rings++ }, 1)
+    for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) await pace.read(() => 'here', later)
+    expect(timer.rings).to.equal(1)
+  })
+})
