@@ -57,6 +57,20 @@ describe('store: small reads of blobs in files', () => {
     await expectRight(RANGE)
   })
 
+  it('of a part of a blob never give what has not come', async () => {
+    const other = noise(BYTES.length, 65)
+    const here = { start: 0, end: GROUP }
+    await store.receive(hash(other), sliceOf(other, here), here)
+    for (const verify of [true, false]) {
+      expect(same(await store.bytes(hash(other), { ...here, verify }), other.subarray(0, GROUP))).to.equal(true)
+      expect(await errorOf(store.bytes(hash(other), { ...RANGE, verify }))).to.include({ code: 'STORE_MISSING' })
+    }
+    // What stands behind is in the file by now, and does not count either.
+    const behind = { start: 20 * GROUP, end: 21 * GROUP }
+    await store.receive(hash(other), sliceOf(other, behind), behind)
+    expect(await errorOf(store.bytes(hash(other), { ...RANGE, verify: false }))).to.include({ code: 'STORE_MISSING' })
+  })
+
   it('say so when the file has become too short', async () => {
     await truncate(path, RANGE.start + 5)
     for (const verify of [true, false]) expect(await errorOf(store.bytes(ROOT, { ...RANGE, verify }))).to.include({ code: 'STORE_CORRUPT' })
