@@ -175,9 +175,7 @@ export class Fsck {
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays } = await this.#examine(root, record, false)
     if (isSound) return
-    // Files that are not at hand are not damaged: the databases were given alone.
-    const isMended = this.#repairs && (record.home === 'extents' || this.#databases.files !== undefined)
-    const kept = isMended ? await this.#mend(root, record, right) : right
+    const kept = this.#repairs ? await this.#mend(root, record, right) : right
     this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost: expected.union(tree).difference(kept) })
   }
 
@@ -195,10 +193,12 @@ export class Fsck {
       this.#quota.add(-len)
       return before
     }
-    const { record: after, right } = await mend(this.#databases, root, record, { signal: this.#signal })
+    // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
+    const isReachable = record.home === 'extents' || this.#databases.files !== undefined
+    const { record: after, right } = await mend(this.#databases, root, isReachable ? record : { ...record, home: 'extents' }, { signal: this.#signal })
     this.#quota.add(await this.#presence.len(root, after) - len)
     // Of a size that nobody has proven nothing is left when no byte is.
-    if (right.isEmpty && !after.sizeProven) await this.#catalog.remove(root, record)
+    if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
     else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
     return right
   }

@@ -39,6 +39,8 @@ export class IncomingBlob {
   #home = /** @type {Home} */ ('extents')
   /** May anything be kept under the id? */
   isWritten = false
+  /** Has somebody begun to write its record, and not been told that it is there? */
+  mayBeRecorded = false
 
   /** @param {Databases} databases @param {number} id @param {{ isElsewhere?: boolean }} [options]  `isElsewhere`: keep the tree alone */
   constructor (databases, id, { isElsewhere = false } = {}) {

@@ -134,10 +134,14 @@ export async function keepMany (store, batch) {
     }
     const releases = blobs.map(({ root }) => protection.use(root))
     try {
-      return await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
+      const kept = await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
+      databases.settle(id, batch.length)
+      return kept
+    } catch (error) {
+      writer.leave() // some may have come to the disk, data or records: their ids are not settled
+      throw error
     } finally {
       for (const release of releases) release()
-      databases.settle(id, batch.length)
     }
   })
 }
@@ -170,20 +174,15 @@ async function keepBlobs (store, blobs) {
 /**
  * The data, and then the records that name it.
  *
- * @param {StoreParts & { writer: BlobWriter }} store
+ * @param {StoreParts} store
  * @param {(SmallBlob & { replaces?: BlobRecord, aliases: Uint8Array[], isNameless: boolean })[]} blobs
  */
-async function write ({ databases, catalog, writer }, blobs) {
+async function write ({ databases, catalog }, blobs) {
   if (blobs.length === 0) return
   const created = Date.now()
-  try {
-    await databases.data.batch(blobs.flatMap(({ puts }) => puts), databases.syncOptions)
-    await catalog.writeMany(blobs.map(({ id, root, size, replaces, aliases, isNameless }) =>
-      ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces, aliases })))
-  } catch (error) {
-    for (const { id } of blobs) await writer.discard(id)
-    throw error
-  }
+  await databases.data.batch(blobs.flatMap(({ puts }) => puts), databases.syncOptions)
+  await catalog.writeMany(blobs.map(({ id, root, size, replaces, aliases, isNameless }) =>
+    ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces, aliases })))
 }
 
 /**

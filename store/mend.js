@@ -42,7 +42,8 @@ export async function mend (databases, root, record, { signal }) {
   await rederive(databases, root, record, stored, signal)
   const right = await rightChunks(databases, root, record, stored, signal)
   const size = allChunks(record.size)
-  const sizeProven = record.sizeProven || right.has(size.boundaries[1] - 1)
+  // Of nothing there is no proof: then the size is a claim again.
+  const sizeProven = !right.isEmpty && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = record.home === 'reference' && !complete ? 'file' : record.home
   if (home === 'file') await settleFile(databases, root, record, right, signal)

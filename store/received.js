@@ -9,6 +9,7 @@ import { u8 } from '../lib/arena.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { FileWriter } from './disk.node.js' */
+/** @import { Operation } from './catalog.js' */
 
 /** The chunk behind everything below a parent. @param {number} node */
 const endOf = node => node + 1 + 2 ** levelOf(node)
@@ -61,14 +62,21 @@ export class Received {
     const held = this.#groups.filter(({ bytes }) => bytes !== undefined)
     for (let i = 0; i < held.length;) {
       const { start } = held[i]
-      const pieces = []
-      for (let end = start; held[i]?.start === end; end += held[i++].len) pieces.push(/** @type {Uint8Array} */ (held[i].bytes))
-      await file.write(pieces, start)
+      const run = []
+      for (let end = start; held[i]?.start === end; end += held[i++].len) run.push(held[i])
+      await file.write(run.map(({ bytes }) => /** @type {Uint8Array} */ (bytes)), start)
+      for (const group of run) {
+        group.bytes = undefined
+        group.file = id
+        this.heldLen -= group.len
+      }
     }
-    for (const group of held) {
-      group.bytes = undefined
-      group.file = id
-    }
+  }
+
+  /** Gives up the groups that are in memory alone. */
+  dropHeld () {
+    this.#groups = this.#groups.filter(({ bytes }) => bytes === undefined)
+    this.len -= this.heldLen
     this.heldLen = 0
   }
 
@@ -94,9 +102,23 @@ export class Received {
    * @param {Database} data
    * @param {number} id
    * @param {ChunkRanges} present  what is there
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, len: number, restore: () => void }>} `restore`: for who could not write them, to try again
    */
   async take (data, id, present) {
-    const { groups: all, pairs, path } = this.drop()
+    const { len: lenBefore, heldLen } = this
+    const idBefore = this.#id
+    const dropped = this.drop()
+    const restore = () => {
+      this.#groups = dropped.groups
+      this.#pairs.unshift(...dropped.pairs)
+      this.#provenPairs = dropped.pairs.length
+      this.#path = dropped.path
+      this.#id = idBefore
+      this.len = lenBefore
+      this.heldLen = heldLen
+    }
+    const { groups: all, path } = dropped
+    const pairs = [...dropped.pairs]
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
     if (id !== this.#id) pairs.push(...path)
     const groups = all.filter(({ bytes, file }) => bytes !== undefined || file === id)
@@ -125,6 +147,6 @@ export class Received {
     }
     extents.push(...cutter.end())
     for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)
-    return { puts: [...extents, ...pages.take()], fresh, len }
+    return { puts: [...extents, ...pages.take()], fresh, len, restore }
   }
 }

@@ -96,11 +96,11 @@ export class BlobWriter {
           room.release()
         }
       } catch (error) {
-        await this.#discard(id, blob)
+        await this.#giveUp(id, blob)
         throw error
       } finally {
         release()
-        this.#databases.settle(id)
+        if (!blob.mayBeRecorded) this.#databases.settle(id)
       }
     })
   }
@@ -120,11 +120,16 @@ export class BlobWriter {
       })
       const incoming = new IncomingSlice(this.#databases, root, received, verifier)
       let result = { received: 0, complete: false }
-      /** @param {boolean} isLast */
-      const keep = async isLast => {
-        const room = await this.#evictor.reserve(root, present => received.lenBeyond(present))
+      /** @param {boolean} isLast @param {boolean} [hasFailed]  then as much as can be */
+      const keep = async (isLast, hasFailed = false) => {
+        const reserve = () => this.#evictor.reserve(root, present => received.lenBeyond(present))
+        const room = await reserve().catch(error => {
+          if (!hasFailed) throw error
+          received.dropHeld()
+          return reserve()
+        })
         try {
-          const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, isLast))
+          const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, { isLast, hasFailed }))
           room.fill(len)
           result = { received: result.received + len, complete }
         } finally {
@@ -144,13 +149,14 @@ export class BlobWriter {
           if (verifier.done) break
         }
         verifier.end()
+        await keep(true)
       } catch (error) {
-        // What failed says nothing against what came before: that is kept, and then the failure is told.
+        // What failed says nothing against what came before: that is kept, and then the failure is told, whatever else fails.
         if (verifier.error === undefined) flush(verifier)
-        await keep(true).finally(end)
+        await keep(true, true).finally(end).catch(() => {})
         throw error
       }
-      await keep(true).finally(end)
+      await end()
       return result
     })
   }
@@ -180,36 +186,50 @@ export class BlobWriter {
     const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
     const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
     /** @param {Operation[]} [also] */
-    const write = also => this.#catalog.write(root, record, { sync: true, replaces: before, alias, path, also })
+    const write = also => {
+      blob.mayBeRecorded = true
+      return this.#catalog.write(root, record, { sync: true, replaces: before, alias, path, also })
+    }
     await (tagging === undefined ? write() : this.#tags.set(tagging, write))
     room.fill((path === undefined ? record.size : 0) - lenBefore)
     this.#protection.arrived(root)
     this.#presence.forget(root)
+    blob.mayBeRecorded = false // it is
     return result
+  }
+
+  /** Leaves nothing of a blob whose put has failed. @param {number} id @param {IncomingBlob} blob */
+  async #giveUp (id, blob) {
+    if (!blob.mayBeRecorded) return this.#discard(id, blob)
+    await blob.settle()
+    this.leave()
   }
 
   /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
-    if (blob.isWritten) await this.discard(id)
-  }
-
-  /** Deletes what was written under an id that has no record. @param {number} id */
-  async discard (id) {
+    if (!blob.isWritten) return
     try {
       await this.#databases.deleteData(id)
     } catch {
-      this.#hasLeftovers = true // the next opening sweeps them
+      this.leave()
     }
   }
 
   /**
+   * Something may lie about that the next opening has to look at. A record whose writing has failed may have come to the disk, and be there after a crash:
+   * its data stays until then, under an id that is never settled.
+   */
+  leave () { this.#hasLeftovers = true }
+
+  /**
    * Writes what a slice has proven so far. Under the blob's lock.
    *
-   * @param {IncomingSlice} incoming @param {boolean} isLast
+   * @param {IncomingSlice} incoming
+   * @param {{ isLast: boolean, hasFailed: boolean }} options  `hasFailed`: what does not come to its file is given up, so that the rest can be recorded
    * @returns {Promise<{ len: number, complete: boolean }>} bytes that were not here before; is the blob whole now?
    */
-  async #keep (incoming, isLast) {
+  async #keep (incoming, { isLast, hasFailed }) {
     const { root, received, verifier } = incoming
     const { data, syncOptions } = this.#databases
     const { record: before } = await this.#catalog.look(root)
@@ -219,11 +239,15 @@ export class BlobWriter {
       return { len: 0, complete: before?.complete ?? false }
     }
     const record = before ?? await this.#begin(root, verifier.size)
-    if (record.home === 'file' && !(await incoming.spill(record.id, isLast))) return { len: 0, complete: false }
+    if (record.home === 'file' && !(await incoming.spill(record.id, { isLast, hasFailed }))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
-    const { puts, fresh, len } = await received.take(data, record.id, present)
-    await data.batch(puts, isLast ? syncOptions : VIEWS)
-
+    const { puts, fresh, len, restore } = await received.take(data, record.id, present)
+    try {
+      await data.batch(puts, isLast ? syncOptions : VIEWS)
+    } catch (error) {
+      restore()
+      throw error
+    }
     const now = present.union(fresh)
     const after = { ...record, ...believedSize(record, verifier, present, fresh) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
@@ -276,10 +300,10 @@ class IncomingSlice {
    * Writes the bytes that are in memory.
    *
    * @param {number} id  of the file
-   * @param {boolean} isLast
+   * @param {{ isLast: boolean, hasFailed: boolean }} options  as of `#keep`
    * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
    */
-  async spill (id, isLast) {
+  async spill (id, { isLast, hasFailed }) {
     const { files, isSync } = this.#databases
     if (files === undefined) throw new Error('a blob is in a file, and there are none here')
     if (this.#file?.id !== id) {
@@ -287,7 +311,10 @@ class IncomingSlice {
       this.#file = { id, writer: await files.writer(id) }
       if (isSync) await files.sync()
     }
-    await this.received.spill(this.#file.writer, id)
+    await this.received.spill(this.#file.writer, id).catch(error => {
+      if (!hasFailed) throw error
+      this.received.dropHeld()
+    })
     if (isSync && !isLast && this.received.len < CHECKPOINT_LEN) return false
     if (isSync) await this.#file.writer.sync()
     return true

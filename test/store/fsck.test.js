@@ -162,7 +162,7 @@ describe('store: fsck', () => {
         const { damaged: [{ lost }] } = await store.fsck({ repair: true })
         expect(lost.boundaries).to.deep.equal(ALL.boundaries)
         await expectSound(store)
-        expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: true, complete: false })
+        expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: false, complete: false })
         expect(await store.has(ROOT)).to.equal(false)
         expect(await store.put(BYTES)).to.include({ isNew: true })
         await expectHere(store, ALL)
@@ -456,6 +456,39 @@ describe('store: fsck', () => {
         await expectSound(store)
         expect((await store.tags.get('a')).cid.toString()).to.equal(cid.toString())
       })
+    })
+
+    for (const home of ['file', 'reference']) {
+      it(`does not go by a record that says its bytes are in a ${home}, where there are no files`, async () => {
+        for (const areHere of [true, false]) {
+          const { store, index, data } = await newStore()
+          await store.put(BYTES)
+          const record = unpackRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
+          await index.put(blobKey(ROOT), packRecord(ROOT, { ...record, home }), VIEWS)
+          if (!areHere) for (const { del } of (await entriesOf(data)).filter(entry => !isPage(entry))) await del()
+          expect((await store.fsck()).isSound).to.equal(false)
+          const { damaged: [{ lost }] } = await store.fsck({ repair: true })
+          expect(lost.boundaries).to.deep.equal(areHere ? [] : ALL.boundaries)
+          await expectSound(store)
+          await fetchMissing(store)
+          await expectHere(store, ALL)
+          await expectSound(store)
+        }
+      })
+    }
+
+    it('takes a size for a claim again when it has dropped everything that had proven it', async () => {
+      const { store, index, data } = await newStore()
+      await store.put(BYTES)
+      // A record that was made with care lies about the length.
+      const record = unpackRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
+      await index.put(blobKey(ROOT), packRecord(ROOT, { ...record, size: record.size + 3 * GROUP }), VIEWS)
+      for (const { del } of await entriesOf(data)) await del()
+      await store.fsck({ repair: true })
+      await expectSound(store)
+      await store.receive(ROOT, sliceOf(BYTES))
+      await expectHere(store, ALL)
+      await expectSound(store)
     })
 
     it('writes a damaged state anew', async () => {

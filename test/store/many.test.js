@@ -114,7 +114,7 @@ describe('store: many blobs', () => {
     await expectNoOrphans(place)
   })
 
-  it('that cannot be written leave nothing', async () => {
+  it('that cannot be written leave nothing once the store is opened again', async () => {
     for (const database of ['index', 'data']) {
       const made = await newStore()
       const { batch } = made[database]
@@ -122,8 +122,11 @@ describe('store: many blobs', () => {
       made[database].batch = () => Promise.reject(reason)
       expect(await errorOf(all(made.store.putMany([noise(10), noise(20_000)])))).to.equal(reason)
       made[database].batch = batch
-      expect(await entriesOf(made.data)).to.deep.equal([])
       expect(await all(made.store.list())).to.deep.equal([])
+      await made.store.close()
+      const again = await made.place.open()
+      expect(await entriesOf(made.data)).to.deep.equal([])
+      expect(await all(again.list())).to.deep.equal([])
     }
   })
 
