@@ -10,7 +10,7 @@ import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
 import { Pace } from './pace.js'
 import { hold } from './hold.js'
-import { eachReadable, readable } from './faults.js'
+import { eachReadable, isNoRoom, noRoom, readable } from './faults.js'
 import { isInOrder } from './order.js'
 import { isHalfSalvaged, salvage } from './salvage.js'
 import { upgrade } from './layout.js'
@@ -265,15 +265,22 @@ export class Databases {
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       if (isLocked(cause)) throw locked(this.location, cause)
-      throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${this.location}`, { location: this.location, cause })
+      throw this.#notOpened('open', cause)
     }
     try {
       await this.#start(create, sweeps)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
       if (cause instanceof BaoError) throw cause
-      throw new BaoError('STORE_OPEN_FAILED', `could not read the store at ${this.location}`, { location: this.location, cause })
+      throw this.#notOpened('read', cause)
     }
+  }
+
+  /** @param {'open' | 'read'} what  could not be done @param {unknown} cause */
+  #notOpened (what, cause) {
+    // LevelDB writes when it is opened, and tells why it could not behind an error of its own.
+    if (isNoRoom(cause) || (cause instanceof Error && isNoRoom(cause.cause))) return noRoom(cause)
+    return new BaoError('STORE_OPEN_FAILED', `could not ${what} the store at ${this.location}`, { location: this.location, cause })
   }
 
   /** @param {boolean} create @param {boolean} sweeps */

@@ -1,0 +1,78 @@
+// A disk that is really full: a small one in memory. Only who may mount can run this; what a full disk looks like to the store is also in
+// test/store/life.test.js, where writes are made to fail.
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { same } from '../support/bytes.js'
+import { errorOf } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+import { sliceOf } from '../support/stores.js'
+
+const MIB = 1 << 20
+
+describe('store: a full disk', () => {
+  let disk
+  let isMounted = false
+  before(async function () {
+    disk = await mkdtemp(join(tmpdir(), 'baobox-full-'))
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=80m', 'tmpfs', disk], { stdio: 'pipe' })
+      isMounted = true
+    } catch (error) {
+      console.log(`    NOT RUN: no small disk can be mounted here: ${String(error.message).split('\n').at(-2) ?? error.message}`)
+      this.skip()
+    }
+  })
+  after(async () => {
+    if (isMounted) execFileSync('umount', [disk])
+    await rmdir(disk)
+  })
+
+  afterEach(() => isMounted && rm(join(disk, 'store'), { recursive: true }))
+
+  for (const [what, size] of [['small blobs, in the databases', 3000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
+    it(`of ${what}: what was acknowledged stays, and there is more when there is room`, async () => {
+      const location = join(disk, 'store')
+      const ballast = join(disk, 'ballast')
+      await writeFile(ballast, new Uint8Array(40 * MIB)) // LevelDB writes its log anew when it is opened
+      let store = await BlobStore.open(location)
+      const kept = []
+      const expectKept = async () => {
+        for (const bytes of kept) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      }
+      const error = await errorOf(async () => {
+        for (let i = 0; ; i++) {
+          const blobs = Array.from({ length: Math.ceil(100_000 / size) }, (_, k) => noise(size, 1000 * i + k))
+          for await (const { isNew } of store.putMany(blobs)) if (isNew) kept.push(blobs.shift())
+        }
+      })
+      expect(error).to.include({ code: 'STORE_FULL' })
+      expect(kept.length * size).to.be.above(8 * MIB)
+      await expectKept()
+
+      const half = noise(2 * size + 20_000, 7)
+      const end = Math.ceil(half.length / 2 / 16384) * 16384
+      const receive = range => store.receive(hash(half), sliceOf(half, range), range)
+      const refused = await errorOf(receive({ start: 0, end }))
+      if (refused !== undefined) expect(refused).to.include({ code: 'STORE_FULL' })
+
+      // LevelDB writes when it is opened: with no room at all it may not open.
+      await store.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
+      const reopened = await BlobStore.open(location).catch(error => { expect(error).to.include({ code: 'STORE_FULL' }) })
+      await reopened?.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
+      await rm(ballast)
+      store = await BlobStore.open(location)
+      await expectKept()
+      expect(await store.fsck()).to.include({ isSound: true })
+      const missing = await store.missing(hash(half))
+      await receive(missing)
+      expect(same(await store.bytes(hash(half)), half)).to.equal(true)
+      await store.put(noise(size, 999_999))
+      await store.close()
+    })
+  }
+})
