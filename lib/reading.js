@@ -45,6 +45,7 @@ export async function untilAborted (promise, signal) {
  * @param {AbortSignal} [signal]  does not wait for a source that is stuck
  */
 export async function readUpTo (source, start, end, signal) {
+  signal?.throwIfAborted()
   const bytes = await untilAborted(source.read(start, end, signal), signal)
   assertBytes('what source.read gave', bytes)
   if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
@@ -74,11 +75,12 @@ export async function * inTurn (source, start, end, signal) {
  */
 export async function * ahead (source, start, end, signal) {
   if (start === end) return
+  signal?.throwIfAborted()
   /** @param {number} at */
   const stopOf = at => Math.min(at + PIECE_LEN, end)
   /** @param {number} at */
   const read = at => {
-    const reading = Promise.resolve(source.read(at, stopOf(at)))
+    const reading = Promise.resolve(source.read(at, stopOf(at), signal))
     reading.catch(() => {}) // whoever awaits it is told; nobody may
     return reading
   }
@@ -86,6 +88,7 @@ export async function * ahead (source, start, end, signal) {
   for (let at = start; at < end; at += PIECE_LEN) {
     const stop = stopOf(at)
     const piece = whole(await untilAborted(next, signal), at, stop)
+    signal?.throwIfAborted()
     if (stop < end) next = read(stop)
     yield piece
   }
@@ -98,8 +101,7 @@ function whole (piece, start, end) {
 }
 
 /**
- * What an iterable gives, in pieces of at most 1 MiB, until the signal: then it ends at once, and the iterable is told so without being
- * waited for.
+ * What an iterable gives, in pieces of at most 1 MiB, until the signal: see `abortable`.
  *
  * @param {AsyncIterable<unknown> | Iterable<unknown>} iterable
  * @param {AbortSignal} [signal]
@@ -115,8 +117,15 @@ export async function * iterated (iterable, signal) {
   }
 }
 
-/** @param {AsyncIterable<unknown> | Iterable<unknown>} iterable @param {AbortSignal} signal @returns {AsyncGenerator<unknown>} */
-async function * abortable (iterable, signal) {
+/**
+ * What an iterable gives, until the signal: then it ends at once, and the iterable is told so without being waited for.
+ *
+ * @template T
+ * @param {AsyncIterable<T> | Iterable<T>} iterable
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<T>}
+ */
+export async function * abortable (iterable, signal) {
   const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
   let isAtEnd = false
   try {

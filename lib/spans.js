@@ -68,7 +68,7 @@ export class SpanReader {
     this.#bytes = bytes
     if (buffer !== undefined) this.#lent.push(buffer)
     this.#start = start
-    if (!this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
+    if (this.#signal?.aborted || !this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
     const reading = this.#read(stop, this.#stopOf(stop))
     reading.catch(() => {}) // whoever awaits it is told; nobody may
     this.#next = { start: stop, reading }
@@ -76,6 +76,7 @@ export class SpanReader {
 
   /** @param {number} start @param {number} end @returns {Promise<Piece>} */
   async #read (start, end) {
+    this.#signal?.throwIfAborted()
     if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
     const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
     return { bytes: buffer.subarray(0, await this.#source.readInto(buffer, start)), buffer }

@@ -1,6 +1,7 @@
 // Many small blobs in few batches: two writes to the disk keep a thousand of them, and two reads give them back.
 
 import { BaoError } from '../lib/errors.js'
+import { abortable } from '../lib/reading.js'
 import { describe } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { parseRoot, toCid } from '../lib/cid.js'
@@ -93,7 +94,7 @@ async function * batchesOf (blobs, signal) {
     return { small }
   }
   try {
-    for await (const source of blobs) {
+    for await (const source of signal === undefined ? blobs : abortable(blobs, signal)) {
       signal?.throwIfAborted()
       if (source instanceof Uint8Array && source.length <= FILE_FROM) {
         batch.push(copyOf(source))
@@ -233,7 +234,7 @@ export async function * getMany (store, cids, { signal }) {
 /** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} */
 async function * lookupsOf (cids, signal) {
   let roots = []
-  for await (const cid of cids) {
+  for await (const cid of signal === undefined ? cids : abortable(cids, signal)) {
     signal?.throwIfAborted()
     roots.push(parseRoot(cid))
     if (roots.length < LOOKUP_COUNT) continue

@@ -150,6 +150,25 @@ describe('store: many blobs', () => {
     expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
   })
 
+  it('does not wait for a source that is stuck when it is called off, and has kept what came', async () => {
+    const { store } = await newStore()
+    const stuck = async function * (items) {
+      yield * items
+      await new Promise(() => {})
+    }
+    for (const [what, many] of [
+      ['putMany', signal => store.putMany(stuck([noise(10), noise(20_000)]), { signal })],
+      ['getMany', signal => store.getMany(stuck([hash(noise(10))]), { signal })]
+    ]) {
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const ending = errorOf(all(many(controller.signal)))
+      setTimeout(() => controller.abort(reason), 20)
+      expect(await ending, what).to.equal(reason)
+    }
+    expect(await store.bytes(hash(noise(20_000)))).to.have.length(20_000)
+  })
+
   it('refuses what is no list, and closed stores', async () => {
     const { store } = await newStore()
     for (const bad of [undefined, 5, noise(10)]) await expectSlip('blobs', () => all(store.putMany(bad)))
