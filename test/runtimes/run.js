@@ -1,7 +1,8 @@
 // The suites in other runtimes: `node test/runtimes/run.js node@22 bun deno`. Each comes as a package of npm and stays in node_modules/.cache.
-// Where one cannot be had, one line says what was not run.
-import { execFileSync, spawnSync } from 'node:child_process'
+// Where one cannot be had, one line says what was not run. Two run at a time; each shows what it said when it has ended.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -36,19 +37,35 @@ function programOf ({ package: name, program }) {
 
 const starts = path => spawnSync(path, ['--version'], { stdio: 'ignore', shell: IS_WINDOWS }).status === 0
 
-for (const wanted of process.argv.slice(2)) {
-  const runtime = describe(wanted)
-  let program
-  try {
-    program = programOf(runtime)
-  } catch (error) {
-    console.log(`NOT RUN: the suites in ${runtime.title}. It could not be had: ${String(error.stderr || error.message).trim().split('\n')[0]}`)
-    continue
-  }
-  console.log(`\n# In ${runtime.title}\n`)
-  const { status, signal } = spawnSync(program, [...runtime.args, SUITES], { stdio: 'inherit', shell: IS_WINDOWS })
-  if (status !== 0) {
-    console.log(`the suites failed in ${runtime.title}: ${signal ?? `exit code ${status}`}`)
-    process.exitCode = 1
+/** @param {string} title @param {string} program @param {string[]} args @returns {Promise<void>} */
+const run = (title, program, args) => new Promise(resolve => {
+  const child = spawn(program, [...args, SUITES], { stdio: ['ignore', 'pipe', 'pipe'], shell: IS_WINDOWS })
+  const said = []
+  child.stdout.on('data', data => said.push(data))
+  child.stderr.on('data', data => said.push(data))
+  child.on('close', (code, signal) => {
+    process.stdout.write(`\n# In ${title}\n\n`)
+    process.stdout.write(Buffer.concat(said))
+    if (code !== 0) {
+      console.log(`the suites failed in ${title}: ${signal ?? `exit code ${code}`}`)
+      process.exitCode = 1
+    }
+    resolve()
+  })
+})
+
+const waiting = process.argv.slice(2)
+const runNext = async () => {
+  for (let wanted; (wanted = waiting.shift()) !== undefined;) {
+    const { title, args, ...runtime } = describe(wanted)
+    let program
+    try {
+      program = programOf(runtime)
+    } catch (error) {
+      console.log(`NOT RUN: the suites in ${title}. It could not be had: ${String(error.stderr || error.message).trim().split('\n')[0]}`)
+      continue
+    }
+    await run(title, program, args)
   }
 }
+await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, runNext))
