@@ -24,6 +24,13 @@ export class Aliases {
     return rootIn(await readable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
 
+  /** The same for several. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
+  async rootsOf (multihashes) {
+    if (multihashes.length === 0) return []
+    const stored = await readable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
+    return stored === undefined ? Promise.all(multihashes.map(multihash => this.rootOf(multihash))) : stored.map(rootIn)
+  }
+
   /**
    * The aliases of a blob.
    *

@@ -1,5 +1,6 @@
 // Blocks on their way in, many at a time.
 
+import { untilAborted } from '../lib/reading.js'
 import { BATCH_COUNT, BATCH_LEN } from './many.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -37,16 +38,16 @@ export class Batch {
 /**
  * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must not wait for ever.
  *
- * @template T @param {Iterable<T> | AsyncIterable<T>} source @returns {AsyncGenerator<T | undefined>}
+ * @template T @param {Iterable<T> | AsyncIterable<T>} source @param {AbortSignal} [signal]  ends it at once @returns {AsyncGenerator<T | undefined>}
  */
-export async function * unhurried (source) {
+export async function * unhurried (source, signal) {
   const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
   let isAtEnd = false
   try {
     while (true) {
       const next = Promise.resolve(iterator.next())
       if (!await isSoon(next)) yield undefined
-      const { done, value } = await next
+      const { done, value } = await untilAborted(next, signal)
       isAtEnd = done === true
       if (isAtEnd) return
       yield value

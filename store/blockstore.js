@@ -4,45 +4,59 @@
 // others, and the bytes stay as long as one is left. What was put into the store itself, or received, is there under its BLAKE3 hash.
 
 import { CID } from 'multiformats/cid'
-import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import * as Digest from 'multiformats/hashes/digest'
 import { equals } from 'uint8arrays/equals'
-import { HASH_LEN } from '../lib/constants.js'
 import { hash } from '../lib/hasher.js'
-import { RAW, blake3, toCid, unsupported } from '../lib/cid.js'
-import { concat, describe } from '../lib/bytes.js'
+import { RAW, toCid, unsupported } from '../lib/cid.js'
+import { abortable, untilAborted } from '../lib/reading.js'
+import { assertInteger, concat, describe } from '../lib/bytes.js'
 import { toPieces } from '../lib/source.js'
-import { blockNotFound, damagedAlias, mismatch } from './faults.js'
+import { blockNotFound, blockTooLong, damagedAlias, mismatch } from './faults.js'
 import { Batch, unhurried } from './batch.js'
-import { keepMany } from './many.js'
+import { LOOKUP_COUNT, keepMany } from './many.js'
+import { Name, lookUp } from './blocks.js'
 import { FILE_FROM } from './incoming.js'
 import { nameOf } from './catalog.js'
 import { partsOf } from './blobs.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobStore } from './blobs.js' */
+/** @import { HeldBlock } from './blocks.js' */
 
 /** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
 /** @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are asked for */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
+/** More than peers send each other as one block. */
+const MAX_BLOCK_LEN = 1 << 22
+
+/**
+ * @typedef {object} BlockstoreOptions
+ * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
+ * @property {number} [maxBlockLen]  bytes that a block may have whose CID is of another function than BLAKE3: it is hashed in one piece of memory.
+ *   4 MiB unless told; Infinity for any
+ */
+
 /**
  * The store as an `interface-blockstore`: give it to Helia as its `blockstore`. Closing the store stays the caller's.
  *
  * @param {BlobStore} store
- * @param {{ hashers?: MultihashHasher[] }} [options]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
+ * @param {BlockstoreOptions} [options]
  */
-export const asBlockstore = (store, { hashers = [] } = {}) => new Blockstore(store, hashers)
+export const asBlockstore = (store, options = {}) => new Blockstore(store, options)
 
 class Blockstore {
   #store
   #parts
   #hashers
+  #maxBlockLen
 
-  /** @param {BlobStore} store @param {MultihashHasher[]} hashers */
-  constructor (store, hashers) {
+  /** @param {BlobStore} store @param {BlockstoreOptions} options */
+  constructor (store, { hashers = [], maxBlockLen = MAX_BLOCK_LEN }) {
+    if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
+    this.#maxBlockLen = maxBlockLen
     this.#store = store
     this.#parts = partsOf(store)
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
@@ -59,7 +73,8 @@ class Blockstore {
    * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
-   * @throws {import('../lib/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash function that is not known
+   * @throws {import('../lib/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash function that is not known,
+   *   BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more bytes than `maxBlockLen`
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
@@ -84,7 +99,7 @@ class Blockstore {
     const batch = new Batch()
     const keep = () => batch.keep(blocks => this.#parts.life.run(() => keepMany(this.#parts, blocks)))
     try {
-      for await (const pair of unhurried(pairs)) {
+      for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()
         if (pair === undefined) continue
         const { cid, bytes } = pair
@@ -129,11 +144,28 @@ class Blockstore {
   }
 
   /**
+   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are not here fail when their bytes are asked for.
+   *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
    */
-  async * getMany (cids, options) {
-    for await (const cid of cids) yield { cid, bytes: this.get(cid, options) }
+  async * getMany (cids, options = {}) {
+    let batch = /** @type {CID[]} */ ([])
+    const take = () => {
+      const taken = batch
+      batch = []
+      return this.#pairs(taken, options)
+    }
+    try {
+      for await (const cid of unhurried(cids, options.signal)) {
+        if (cid !== undefined) batch.push(cid)
+        if (cid === undefined || batch.length === LOOKUP_COUNT) yield * take()
+      }
+    } catch (error) {
+      yield * take()
+      throw error
+    }
+    yield * take()
   }
 
   /**
@@ -167,10 +199,30 @@ class Blockstore {
    * @returns {AsyncGenerator<CID>} each when it is forgotten
    */
   async * deleteMany (cids, options) {
-    for await (const cid of cids) {
+    for await (const cid of options?.signal === undefined ? cids : abortable(cids, options.signal)) {
       await this.delete(cid, options)
       yield cid
     }
+  }
+
+  /** @param {CID[]} cids @param {AbortOptions} options @returns {AsyncGenerator<Pair>} */
+  async * #pairs (cids, options) {
+    if (cids.length === 0) return
+    const found = await untilAborted(this.#parts.life.run(() => lookUp(this.#parts, cids)), options.signal)
+    for (const [i, cid] of cids.entries()) {
+      options.signal?.throwIfAborted()
+      const block = found[i]
+      yield { cid, bytes: block === undefined ? this.get(cid, options) : this.#held(block, options) }
+    }
+  }
+
+  /** @param {HeldBlock} block @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #held ({ name, root, bytes }, options) {
+    options.signal?.throwIfAborted()
+    if (await this.#isNamed(name, bytes)) {
+      this.#parts.catalog.touch(root)
+      yield new Uint8Array(bytes)
+    } else yield * this.get(name.cid, options) // which tells what is damaged
   }
 
   /** The hash of a block that is here, whole, and under this name. @param {Name} name @returns {Promise<Uint8Array | undefined>} */
@@ -204,6 +256,8 @@ class Blockstore {
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
   async * #byAlias (name, root, signal) {
+    const record = await this.#parts.life.run(() => this.#parts.catalog.record(root))
+    if (record !== undefined && record.size > this.#maxBlockLen) throw blockTooLong(name.cid, this.#maxBlockLen)
     const block = await this.#store.bytes(root, { verify: false, signal })
     if (!await this.#isNamed(name, block)) {
       await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged, if it is they
@@ -218,7 +272,7 @@ class Blockstore {
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    */
   async #verified (name, bytes, signal) {
-    const block = await gathered(bytes, signal)
+    const block = await gathered(bytes, { cid: name.cid, limit: this.#maxBlockLen, signal })
     if (!await this.#isNamed(name, block)) throw mismatch(name.cid)
     return block
   }
@@ -242,32 +296,6 @@ class Blockstore {
   }
 }
 
-/** A CID, as far as blocks go by it: by its multihash. */
-class Name {
-  cid
-  code
-  digest
-  /** The BLAKE3 hash, under which the store has it? */
-  isOwn
-  /** Are the bytes in the name? */
-  isContent
-
-  /** @param {CID} cid */
-  constructor (cid) {
-    const known = CID.asCID(cid)
-    if (known === null) throw new TypeError(`"cid" expected a CID, got ${describe(cid)}`)
-    const { code, digest } = known.multihash
-    this.cid = known
-    this.code = code
-    this.digest = digest
-    this.isOwn = code === blake3.code && digest.length === HASH_LEN
-    this.isContent = code === identity.code
-  }
-
-  /** Written in the one shortest way, whatever it looked like. */
-  get multihash () { return Digest.create(this.code, this.digest).bytes }
-}
-
 /** @param {BlockBytes} bytes  of a block, or where they come from */
 const isSmall = bytes => bytes instanceof Uint8Array && bytes.length <= FILE_FROM
 
@@ -277,12 +305,19 @@ function assertBlock (bytes) {
   throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
 }
 
-/** @param {BlockBytes} bytes @param {AbortSignal} [signal] */
-async function gathered (bytes, signal) {
-  if (bytes instanceof Uint8Array) return new Uint8Array(bytes)
-  const pieces = []
-  for await (const piece of toPieces(bytes, { signal })) pieces.push(new Uint8Array(piece))
-  return concat(pieces)
+/** In memory of its own; bytes at hand are copied at once. @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options */
+async function gathered (bytes, { cid, limit, signal }) {
+  const pieces = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
+  let len = 0
+  /** @param {Uint8Array} piece */
+  const add = piece => {
+    len += piece.length
+    if (len > limit) throw blockTooLong(cid, limit)
+    pieces.push(new Uint8Array(piece))
+  }
+  if (bytes instanceof Uint8Array) add(bytes)
+  else for await (const piece of toPieces(bytes, { signal })) add(piece)
+  return pieces.length === 1 ? pieces[0] : concat(pieces)
 }
 
 /** @param {Uint8Array} multihash  a key, which may be damaged */

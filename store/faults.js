@@ -21,6 +21,9 @@ export const blockNotFound = (cid, cause) =>
 /** @param {CID} cid */
 export const mismatch = cid => new BaoError('CID_MISMATCH', `these bytes are not what ${cid} names`, { cid })
 
+/** @param {CID} cid @param {number} len  bytes that it may have */
+export const blockTooLong = (cid, len) => new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, which is what "maxBlockLen" allows`, { cid, len })
+
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `what is kept as ${cid} is something else`, { cid })
 

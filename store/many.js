@@ -29,7 +29,7 @@ export const BATCH_LEN = 1 << 22
 /** Bytes of memory that the small blobs of a batch have together; or some of them, so that none keeps much. */
 const MEMORY_LEN = 1 << 18
 /** Blobs that are looked up together: all of them may be as long as a cell. */
-const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
+export const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -225,11 +225,11 @@ export async function * getMany (store, cids, { signal }) {
     reading.catch(() => {}) // whoever awaits it is told
     return before
   }
-  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await after(() => store.life.run(() => look(store, roots))), signal)
+  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await after(() => store.life.run(() => lookSmall(store, roots))), signal)
   yield * results(store, await reading, signal)
 }
 
-/** @typedef {{ root: Uint8Array, bytes?: Uint8Array }} Found */
+/** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found */
 
 /** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} */
 async function * lookupsOf (cids, signal) {
@@ -244,14 +244,19 @@ async function * lookupsOf (cids, signal) {
   if (roots.length > 0) yield roots
 }
 
-/** What stands in one extent. @param {StoreParts} store @param {Uint8Array[]} roots @returns {Promise<Found[]>} */
-async function look ({ databases: { data }, catalog }, roots) {
+/**
+ * The bytes that stand in one extent, as they are stored.
+ *
+ * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
+ * @returns {Promise<Found[]>}
+ */
+export async function lookSmall ({ databases: { data }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
   const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= CELL_LEN ? record : undefined)
   const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0)])
   const values = keys.length === 0 ? [] : await readable(data.getMany(keys, VIEWS)) ?? []
   let next = 0
-  return roots.map((root, i) => ({ root, bytes: small[i] && values[next++] }))
+  return roots.map((root, i) => ({ root, record: looked[i].record, bytes: small[i] && values[next++] }))
 }
 
 /**

@@ -182,6 +182,52 @@ describe('store: blockstore', () => {
       await expectNothing(place)
     })
 
+    it('are read in their order and by the batch, and those that are not here are told when they are asked for', async () => {
+      const { store, blocks, index, data } = await newBlocks()
+      const wanted = []
+      for (let i = 0; i < 200; i++) {
+        const content = noise([100, 20_000, 70_000, 1][i % 4], 500 + i)
+        const cid = await cidOf(hashers[i % 4 === 3 ? 3 : i % 3], content)
+        if (i % 10 !== 9) await blocks.put(cid, content)
+        wanted.push({ cid, content: i % 10 !== 9 || i % 4 === 3 ? content : undefined })
+      }
+      const nameless = await cidOf(blake3, wanted[0].content) // only its alias is here
+      wanted.push({ cid: nameless, content: undefined }, { cid: 'no CID', content: undefined }, wanted[1], wanted[1])
+      let calls = 0
+      for (const level of [index, data]) {
+        for (const method of ['get', 'getSync', 'getMany']) {
+          const original = level[method]
+          if (original) level[method] = function (...args) { calls++; return original.apply(this, args) }
+        }
+      }
+      const small = wanted.filter(({ content }) => content?.length <= 20_000).map(({ cid }) => cid)
+      expect(await listed(blocks.getMany(small))).to.have.length(small.length)
+      expect(calls, 'calls to the databases').to.be.lessThan(small.length / 5)
+      const pairs = await listed(blocks.getMany(stream(wanted.map(({ cid }) => cid))))
+      expect(pairs.map(({ cid }) => cid)).to.deep.equal(wanted.map(({ cid }) => cid))
+      for (const [i, { content }] of wanted.entries()) {
+        if (content !== undefined) expect(same(await collect(pairs[i].bytes), content), `block ${i}`).to.equal(true)
+        else expect((await errorOf(collect(pairs[i].bytes))).name).to.equal(wanted[i].cid === 'no CID' ? 'TypeError' : 'NotFoundError')
+      }
+      await store.close()
+    })
+
+    it('are read when nothing else is asked for for the time being', async () => {
+      const { blocks } = await newBlocks()
+      const cids = []
+      for (let i = 0; i < 3; i++) cids.push(await blocks.put(await cidOf(hashers[i], noise(100, i)), noise(100, i)))
+      const seen = []
+      const asking = (async function * () {
+        for (const cid of cids) {
+          const before = seen.length
+          yield cid
+          while (seen.length === before) await new Promise(resolve => setTimeout(resolve, 1))
+        }
+      })()
+      for await (const { cid, bytes } of blocks.getMany(asking)) seen.push([cid, await collect(bytes)])
+      expect(seen.map(([cid]) => cid)).to.deep.equal(cids)
+    })
+
     it('are kept when nothing else comes for the time being', async () => {
       const { blocks } = await newBlocks()
       const seen = []
@@ -344,6 +390,70 @@ describe('store: blockstore', () => {
     }
   })
 
+  it('takes no more into memory than it may, of blocks that are hashed there', async () => {
+    const { store, blocks } = await newBlocks()
+    const narrow = asBlockstore(store, { maxBlockLen: 50_000 })
+    const long = noise(50_001, 5)
+    const exact = noise(50_000, 6)
+    let given = 0
+    let isClosed = false
+    const endless = async function * () {
+      try {
+        while (true) {
+          given += 10_000
+          yield new Uint8Array(10_000)
+        }
+      } finally {
+        isClosed = true
+      }
+    }
+    for (const hasher of [sha256, sha512, identity]) {
+      const cid = await cidOf(hasher, long)
+      for (const bytes of [long, stream([long.subarray(0, 50_000), long.subarray(50_000)]), endless()]) {
+        expect(await errorOf(narrow.put(cid, bytes))).to.include({ code: 'BLOCK_TOO_LONG', len: 50_000 })
+        expect(await errorOf(listed(narrow.putMany([{ cid, bytes: bytes instanceof Uint8Array ? bytes : endless() }])))).to.include({ code: 'BLOCK_TOO_LONG' })
+      }
+      await narrow.put(await cidOf(hasher, exact), exact)
+    }
+    expect(given).to.be.lessThan(1_000_000)
+    expect(isClosed).to.equal(true)
+    expect(await blocks.has(await cidOf(sha256, long))).to.equal(false)
+    await narrow.put(toCid(hash(long)), stream([long]))
+    // What is here already is not hashed in memory either, nor where a damaged name leads.
+    const cid = await cidOf(sha256, long)
+    await blocks.put(cid, long)
+    expect(await errorOf(collect(narrow.get(cid)))).to.include({ code: 'BLOCK_TOO_LONG' })
+    expect(same(await collect(blocks.get(cid)), long)).to.equal(true)
+    const large = noise((1 << 22) + 1, 7)
+    expect(await errorOf(blocks.put(await cidOf(sha256, large), large))).to.include({ code: 'BLOCK_TOO_LONG', len: 1 << 22 })
+    const any = asBlockstore(store, { maxBlockLen: Infinity })
+    await any.put(await cidOf(sha256, large), large)
+    expect(same(await collect(any.get(await cidOf(sha256, large))), large)).to.equal(true)
+    for (const bad of [-1, 1.5, '5', null]) await expectSlip('maxBlockLen', () => asBlockstore(store, { maxBlockLen: bad }))
+  })
+
+  it('does not wait for a source that is stuck when it is called off', async () => {
+    const { blocks } = await newBlocks()
+    const cid = await cidOf(sha256, bytes)
+    const stuck = async function * (item) {
+      yield item
+      await new Promise(() => {})
+    }
+    for (const many of [
+      signal => blocks.putMany(stuck({ cid, bytes }), { signal }),
+      signal => blocks.getMany(stuck(cid), { signal }),
+      signal => blocks.deleteMany(stuck(cid), { signal })
+    ]) {
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const given = []
+      const ending = errorOf(async () => { for await (const item of many(controller.signal)) given.push(item) })
+      setTimeout(() => controller.abort(reason), 30)
+      expect(await ending).to.equal(reason)
+      expect(given).to.have.length(1)
+    }
+  })
+
   it('stops where it is called off', async () => {
     const { blocks } = await newBlocks()
     for (const hasher of [sha256, blake3]) {
@@ -430,6 +540,8 @@ describe('store: blockstore', () => {
         await blocks.put(cid, bytes)
         await index.put(aliasKey(cid.multihash.bytes), value, VIEWS)
         expect(await errorOf(collect(blocks.get(cid)))).to.include(expected)
+        const [{ bytes: pieces }] = await listed(blocks.getMany([cid]))
+        expect(await errorOf(collect(pieces))).to.include(expected)
         await blocks.put(cid, bytes)
         expect(same(await collect(blocks.get(cid)), bytes), 'putting it again mends it').to.equal(true)
         await index.put(aliasKey(cid.multihash.bytes), value, VIEWS)
