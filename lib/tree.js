@@ -84,10 +84,12 @@ export const leftChunks = chunks => chunks <= 2 ** 31 ? 1 << (31 - Math.clz32(ch
  * @param {number} node  in-order number
  */
 export function levelOf (node) {
-  let level = 0
-  while (Math.floor(node / 2 ** level) % 2 === 1) level++
-  return level
+  const middle = node + 1
+  return middle % 2 ** 32 === 0 ? 32 + lowestBit(middle / 2 ** 32) : lowestBit(middle)
 }
+
+/** The number of the lowest bit that is set. @param {number} n  of its lowest 32 bits at least one is */
+const lowestBit = n => 31 - Math.clz32(n & -n)
 
 /**
  * Where a parent's pair stands in the outboards of a blob.

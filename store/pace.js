@@ -22,7 +22,8 @@ export class Pace {
    */
   read (now, later) {
     const begun = performance.now()
-    if (isDue(begun)) return turn().then(() => this.read(now, later))
+    const due = turnDueAt(begun)
+    if (due !== undefined) return due.then(() => this.read(now, later))
     if (this.#saved < 0) {
       this.#saved += THREAD_MS
       return later()
@@ -36,13 +37,16 @@ export class Pace {
   }
 }
 
-/** When the first read since the event loop had its turn began. @type {number | undefined} */
-let since
+/** When the first read since the event loop had its turn began, and the next turn. @type {{ since: number, next: Promise<void> } | undefined} */
+let turns
 
-/** Who does nothing but read what is at hand would starve timers and everybody else. @param {number} now */
-function isDue (now) {
-  if (since !== undefined) return now - since >= TURN_MS
-  since = now
-  turn().then(() => { since = undefined })
-  return false
+/**
+ * Who does nothing but read what is at hand would starve timers and everybody else. All wait for the same turn, so that none of them is behind the
+ * others after it.
+ *
+ * @param {number} now @returns {Promise<void> | undefined}
+ */
+function turnDueAt (now) {
+  if (turns !== undefined) return now - turns.since >= TURN_MS ? turns.next : undefined
+  turns = { since: now, next: turn().then(() => { turns = undefined }) }
 }

@@ -29,9 +29,9 @@ const KEPT_PAGES = 64
 
 /** @typedef {{ band: number, lastChunk: number }} PageName */
 
-/** The page of a parent, and its place there. @param {number} node  in-order number, at or above the group level */
-export function placeInPages (node) {
-  const band = Math.floor((levelOf(node) - GROUP_LOG) / PAGE_LEVELS)
+/** The page of a parent, and its place there. @param {number} node  in-order number, at or above the group level @param {number} [level]  of the parent */
+export function placeInPages (node, level = levelOf(node)) {
+  const band = Math.floor((level - GROUP_LOG) / PAGE_LEVELS)
   const lowest = 2 ** (GROUP_LOG + PAGE_LEVELS * band)
   const span = lowest * PAGE_GROUPS
   return { page: { band, lastChunk: (Math.floor(node / span) + 1) * span - 1 }, slot: Math.floor((node % span) / lowest) }

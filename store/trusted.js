@@ -2,14 +2,16 @@
 // nobody else writes to this memory.
 
 import { BLOCK, KEY, OUT, u8 } from '../lib/arena.js'
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../lib/constants.js'
 import { HASH_MODE, enter } from '../lib/mode.js'
 import { kernel } from '../lib/kernel/index.js'
-import { leftLen } from '../lib/tree.js'
 import { parentMismatch, truncated } from '../lib/errors.js'
-import { Pages, placeInPages } from './pages.js'
+import { GROUP_LEN, Pages, placeInPages } from './pages.js'
 
 /** @import { Database } from './databases.js' */
+/** @import { PageName } from './pages.js' */
+
+/** @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above  a parent, where its pair stands, and on which side of it one is */
 
 /** Pages that are kept of one blob, and of all: 4 KiB each, which prove 1 MiB. */
 const TREE_PAGES = 1024
@@ -37,24 +39,23 @@ export class TrustedTree {
    * The chaining value that a subtree must have; the hash, if that is the whole blob.
    *
    * @param {number} start  bytes
-   * @param {number} end  bytes; a node of the tree must cover exactly these
+   * @param {number} end  bytes; a node of the tree must cover exactly these, whole groups
    * @param {Database} data
    * @param {() => object} options  for the database
    * @returns {Promise<Uint8Array>} a view of 32 bytes
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
    */
   async promised (start, end, data, options) {
-    const known = this.known(start, end)
-    if (known !== undefined) return known
     if (this.#pages.count >= TREE_PAGES) {
       this.#pages.clear()
       this.#tell()
     }
-    let promised = this.#root
-    for (let from = 0, to = this.#size; from < start || to > end;) {
-      const middle = from + leftLen(to - from)
-      const node = middle / CHUNK_LEN - 1
-      const { page: name, slot } = placeInPages(node)
+    const doubtful = /** @type {Above[]} */ ([])
+    const known = this.#climb(start, end, doubtful)
+    let isRoot = known === undefined
+    let promised = known ?? this.#root
+    for (let above = doubtful.pop(); above !== undefined; above = doubtful.pop()) {
+      const { name, slot, node, goesLeft } = above
       let page = this.#pages.find(name)
       // Before this one goes on, another reader of the same tree may have found too many pages, and let go of all.
       while (page === undefined) {
@@ -65,32 +66,48 @@ export class TrustedTree {
       const pair = page.pair(slot)
       if (pair === undefined) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
       if (!page.isTrusted(slot)) {
-        if (!joinsTo(pair, promised, from === 0 && to === this.#size)) throw parentMismatch(node)
+        if (!joinsTo(pair, promised, isRoot)) throw parentMismatch(node)
         page.trust(slot)
       }
-      const goesLeft = start < middle
       promised = half(pair, goesLeft)
-      if (goesLeft) to = middle
-      else from = middle
+      isRoot = false
     }
     return promised
   }
 
   /**
-   * The same when nothing has to be read for it: of a perfect subtree whose parent's pair is trusted, since who was there before has gone the whole way
-   * from the root; and of the whole blob.
+   * The same when nothing has to be read or compared for it, because who was there before has gone the whole way from the root.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
   known (start, end) {
-    const len = end - start
-    if (len === this.#size) return this.#root
-    const middle = start - start % (2 * len) + len
-    if (middle >= this.#size || !Number.isInteger(Math.log2(len / CHUNK_LEN))) return undefined
-    const { page, slot } = placeInPages(middle / CHUNK_LEN - 1)
-    const found = this.#pages.find(page)
-    const pair = found?.isTrusted(slot) ? found.pair(slot) : undefined
-    return pair && half(pair, start < middle)
+    return end - start === this.#size ? this.#root : this.#climb(start, end)
+  }
+
+  /**
+   * What the lowest parent promises whose pair is trusted, on the way from a subtree up to the root.
+   *
+   * @param {number} start @param {number} end
+   * @param {Above[]} [doubtful]  gets the parents below it, upwards; without it only the lowest of all is looked at
+   * @returns {Uint8Array | undefined} undefined when there is none
+   */
+  #climb (start, end, doubtful) {
+    let level = GROUP_LOG
+    let len = GROUP_LEN
+    for (; len < end - start; len *= 2) level++
+    for (; len < this.#size; len *= 2, level++) {
+      const middle = start - start % (2 * len) + len
+      if (middle >= this.#size) continue // the last subtree has no sibling at this height
+      const node = middle / CHUNK_LEN - 1
+      const { page: name, slot } = placeInPages(node, level)
+      const goesLeft = start < middle
+      const page = this.#pages.find(name)
+      const pair = page?.isTrusted(slot) ? page.pair(slot) : undefined
+      if (pair !== undefined) return half(pair, goesLeft)
+      if (doubtful === undefined) return undefined
+      doubtful.push({ name, slot, node, goesLeft })
+    }
+    return undefined
   }
 
   #tell () {

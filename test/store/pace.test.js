@@ -44,4 +44,11 @@ describe('store: pace', () => {
     for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) await pace.read(() => 'here', later)
     expect(timer.rings).to.equal(1)
   })
+  it('of several who read on and on each comes to his share', async () => {
+    const counts = [0, 0, 0]
+    const pace = new Pace()
+    const readOn = async i => { while (Math.max(...counts) < 1500) counts[i] += await pace.read(() => { slowly(0.1)(); return 1 }, async () => 1) }
+    await Promise.all(counts.map((_, i) => readOn(i)))
+    expect(Math.min(...counts)).to.be.at.least(1000)
+  })
 })
