@@ -1,5 +1,5 @@
-// Small reads at any place of a blob that is whole: one read of the bytes, mostly on this thread, and one comparison. What comes out is believed, or it is
-// nothing: then the long way (view.js, verified.js) gives what is right and says what is wrong.
+// Small reads at any place of a blob that is whole: one read of the bytes, mostly on this thread (pace.js), compared with pairs that are mostly in
+// memory (trusted.js). What comes out is right, or it is nothing: then the long way (view.js, verified.js) gives what is right and says what is wrong.
 
 import { untilAborted } from '../lib/reading.js'
 import { CELL_LEN, cellOf } from './extents.js'
@@ -15,8 +15,10 @@ import { hashesTo, piecesOf } from './verified.js'
 /** @import { Wanted } from './reader.js' */
 /** @import { TrustedTrees } from './trusted.js' */
 
-/** Bytes of groups that are read at once: a cell, wherever it begins. */
-const MAX_LEN = CELL_LEN + GROUP_LEN
+/** Bytes of groups that are read at once: more are better hashed while the next are read. */
+const MAX_LEN = 17 * GROUP_LEN
+/** And so many of a file on this thread: a cell, wherever it begins. */
+const MAX_LEN_NOW = CELL_LEN + GROUP_LEN
 
 export class QuickReads {
   #databases
@@ -71,6 +73,7 @@ export class QuickReads {
         file.release()
       }
     }
+    if (to - from > MAX_LEN_NOW) return later()
     return this.#pace.read(() => files.readNow(id, from, to), later) ?? later()
   }
 

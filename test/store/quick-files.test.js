@@ -35,7 +35,7 @@ describe('store: small reads of blobs in files', () => {
 
   it('give what is there, at any place, of any length', async () => {
     for (let start = 0; start < BYTES.length; start += 50_003) {
-      for (const len of [1, GROUP, 5 * GROUP - 1]) {
+      for (const len of [1, GROUP, 5 * GROUP - 1, 9 * GROUP, 18 * GROUP]) {
         const range = { start, end: Math.min(start + len, BYTES.length) }
         await expectRight(range)
         await expectRight({ ...range, verify: false })
