@@ -147,8 +147,8 @@ export class BlobStore {
   }
 
   /**
-   * For a store that does not open any more, or whose files cannot be read: LevelDB saves what it can of its files, and then everything is looked
-   * through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back. The store must not be open.
+   * For a store that does not open any more, or whose files cannot be read (`isReadable`): LevelDB saves what it can of its files, what is out of order
+   * in them is written anew, for which there must be room, and then everything is looked through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back. The store must not be open.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]
@@ -412,7 +412,8 @@ export class BlobStore {
    *     for (const { cid } of damaged) await store.receive(cid, await fetchSlice(cid, await store.missing(cid)), await store.missing(cid))
    *
    * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: works out again what can be, and drops what is damaged, so that it is
-   *   missing and can be received; deletes data that no record speaks of. `onProgress` gets `baobox:fsck`
+   *   missing and can be received; deletes data that no record speaks of. None of that while the store is not readable (see `isReadable`).
+   *   `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
   fsck ({ repair = false, signal, onProgress } = {}) {
