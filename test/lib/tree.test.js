@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import { ChunkRanges, ENTER, LEAF, LEAVE, chunkCount, groupCount, leftLen, outboardLen, walk } from '../../lib/index.js'
+import { ChunkRanges, ENTER, LEAF, LEAVE, chunkCount, groupCount, leftLen, levelOf, outboardLen, walk } from '../../lib/index.js'
 import { counter } from '../support/count.js'
 import { Tree } from '../support/twin/index.js'
+import { levelOf as twinLevelOf } from '../support/twin/tree.js'
 import { vectors } from '../support/vectors.js'
 
 const ofKind = (steps, kind) => steps.filter(step => step.kind === kind)
@@ -96,6 +97,16 @@ describe('the walk', () => {
     expect(example(0, [3, 4, 5])).to.equal('P3 P1 P2 L3072+1024 P4 L5120+1')
     expect(example(4, [0, 1, 99])).to.equal('P3 P1 P0 L0+1024 P4 L5120+1')
     expect(example(1, [2, 6])).to.equal('P3 P1 L2048+2048 L4096+1025')
+  })
+
+  it('knows the level of every parent, of those of the largest blob too', () => {
+    for (let node = 0; node < 5000; node++) expect(levelOf(node), `${node}`).to.equal(twinLevelOf(node))
+    for (let level = 0; level < 43; level++) {
+      for (const odd of [1, 3, 5, 2 ** 20 - 1, 2 ** 43 - 1]) {
+        const node = odd * 2 ** level - 1
+        if (node <= 2 ** 43) expect(levelOf(node), `${node}`).to.equal(level)
+      }
+    }
   })
 
   it('walks the largest blob, where shifts and 32 bits would break', () => {
