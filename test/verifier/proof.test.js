@@ -58,9 +58,8 @@ describe('a proof that a liar made', () => {
   it('with many ranges and no siblings costs no more than to read it', async () => {
     const ranges = Array.from({ length: 200_000 }, (_, i) => i * 1_000_003 + 1)
     const lie = sent(Number.MAX_SAFE_INTEGER, ranges)
-    const since = performance.now()
+    // Who looked at every range for each would not be done in time for any test.
     expect(await codeOf(() => Proof.fromBytes(lie))).to.equal('BAO_BAD_PROOF')
-    expect(performance.now() - since).to.be.lessThan(5000)
   })
 
   it('is refused when it is about other chunks than were asked for', async () => {
