@@ -7,7 +7,7 @@
 // `combined` makes the tree as well, the others have an outboard, and `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
-import { createOutboardSync, encode, encodeSliceSync, sliceLen } from '../encoder/index.js'
+import { createOutboardSync, encode, encodeSlice, encodeSliceSync, sliceLen } from '../encoder/index.js'
 import { hash } from '../lib/index.js'
 import { decode } from '../verifier/index.js'
 import { MiB, randomBytes } from './support/inputs.js'
@@ -34,7 +34,14 @@ for (const groupLog of GROUP_LOGS) {
     const name = `slice of everything, group log ${groupLog}${validate ? '' : ', not validated'}`
     waysToMake[name] = () => encodeSliceSync(blob, outboard, undefined, { validate })
     waysToMake[`${name}, into memory at hand`] = () => encodeSliceSync(blob, outboard, undefined, { validate, into })
+    waysToMake[`${name}, streamed`] = () => drain(encodeSlice(blob, outboard, undefined, { validate }))
+    waysToMake[`${name}, streamed, memory reused`] = () => drain(encodeSlice(blob, outboard, undefined, { validate, reuse: true }))
   }
+}
+
+/** @param {AsyncIterable<Uint8Array>} pieces */
+async function drain (pieces) {
+  for await (const piece of pieces) assert.ok(piece.length > 0)
 }
 
 for (const groupLog of GROUP_LOGS) {
