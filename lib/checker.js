@@ -74,7 +74,7 @@ export class Checker {
   /**
    * Takes bytes of the encoding, and looks at every window that they fill.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept. What stands at INPUT in the arena already is looked at there
+   * @param {Uint8Array} bytes  any piece; read, not kept. May stand in the INPUT of the arena, and is gone from there afterwards
    * @param {number} [at]  from here on
    * @returns {number} where the encoding ends in them: before their end only when all is done
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
@@ -136,8 +136,8 @@ export class Checker {
     const isThere = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
     const at = isThere ? tail.byteOffset : INPUT
     if (!isThere) {
-      if (head.length > 0) u8.set(head, INPUT)
-      u8.set(tail, INPUT + head.length)
+      u8.set(tail, INPUT + head.length) // first: it may stand where the head goes
+      u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
     whileLent(() => this.#compare(0, count, u8, at))

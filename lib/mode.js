@@ -47,12 +47,16 @@ let isLent = false
  * @returns {number} the flag of the mode
  */
 export function enter (mode) {
-  if (isLent) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
+  assertNotLent()
   if (mode !== entered) {
     u32.set(mode.keyWords, KEY / 4)
     entered = mode
   }
   return mode.flags
+}
+
+function assertNotLent () {
+  if (isLent) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
 }
 
 /**
@@ -61,6 +65,7 @@ export function enter (mode) {
  * @param {() => void} work
  */
 export function whileLent (work) {
+  assertNotLent()
   isLent = true
   try {
     work()

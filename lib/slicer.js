@@ -15,7 +15,7 @@ import { chunkCount, leftChunks } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
 import { encodedLen, forEachStep, interleave, placePairs, walkInto } from './perfect.js'
-import { whileLent } from './mode.js'
+import { enter, whileLent } from './mode.js'
 
 /** @import { ChunkRanges } from './ranges.js' */
 /** @import { BaoError } from './errors.js' */
@@ -194,18 +194,20 @@ class Slicer {
    * @returns {number} where it ends: earlier than planned at a fault
    */
   emit (bytes, out, at) {
+    enter(this.#mode) // nothing of the arena may be lent: pairs and leaves meet there
     if (this.#check === undefined) return this.#write(bytes, out, at)
     if (!this.#canStandInArena) {
       const { good, fault } = this.#check(out.subarray(at, this.#write(bytes, out, at)))
       this.fault = fault ?? this.fault
       return at + good
     }
-    // Where it is checked, so that it need not be copied there.
+    // Where it is checked, so that it need not be copied there. Whoever checks may use the memory for something else.
     let end = INPUT
     whileLent(() => { end = this.#write(bytes, u8, INPUT) })
-    const { good, fault } = this.#check(u8.subarray(INPUT, end))
+    const window = u8.subarray(INPUT, end)
+    out.set(window, at)
+    const { good, fault } = this.#check(window)
     this.fault = fault ?? this.fault
-    out.set(u8.subarray(INPUT, INPUT + good), at)
     return at + good
   }
 

@@ -214,7 +214,7 @@ export interface OpenSource {
 export interface PairSource {
   /** Copies the 64 bytes of a stored parent to `out`; false when they are not there. */
   copyPair (step: Step, out: Uint8Array, at: number): boolean
-  /** Copies all pairs of a perfect subtree at once, and says in which order. For those who have them all, and hash nothing while they copy any. */
+  /** Copies all pairs of a perfect subtree at once, and says in which order. For those who have them all. Neither this nor `copyPair` may hash then. */
   copySubtree? (step: Step, out: Uint8Array, at: number): 'pre' | 'post'
 }
 
