@@ -11,9 +11,9 @@ import { hashesTo, piecesOf } from './verified.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
-/** @import { Protection } from './protection.js' */
 /** @import { Wanted } from './reader.js' */
-/** @import { TrustedTrees } from './trusted.js' */
+/** @import { Span } from './verified.js' */
+/** @import { TrustedTree, TrustedTrees } from './trusted.js' */
 
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */
 const MAX_LEN = 17 * GROUP_LEN
@@ -22,37 +22,42 @@ const MAX_LEN_NOW = CELL_LEN + GROUP_LEN
 
 export class QuickReads {
   #databases
-  #protection
   #trees
   #pace = new Pace()
 
-  /** @param {{ databases: Databases, protection: Protection, trees: TrustedTrees }} store */
-  constructor ({ databases, protection, trees }) {
+  /** @param {{ databases: Databases, trees: TrustedTrees }} store */
+  constructor ({ databases, trees }) {
     this.#databases = databases
-    this.#protection = protection
     this.#trees = trees
   }
 
   /**
    * @param {Wanted} wanted
-   * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has to be read the long way
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has to be read the long
+   *   way. At once where nothing has to be waited for: otherwise whoever waits protects the blob
    */
-  async read ({ root, record, start, end, verify, signal }) {
+  read ({ root, record, start, end, verify, signal }) {
     if (!record.complete || start >= end) return undefined
     const from = start - start % GROUP_LEN
     const to = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, record.size)
     if (to - from > MAX_LEN) return undefined
     try {
-      const reading = this.#stored(record, from, to)
-      const bytes = reading instanceof Promise ? await this.#held(root, reading, signal) : reading
-      if (bytes === undefined || bytes.length < to - from || (verify && !await this.#isRight(root, record, bytes, from))) return undefined
-      const isOurs = record.home === 'file' || this.#databases.givesCopies
-      // A little of the memory would keep all of it.
-      if (isOurs && end - start === bytes.buffer.byteLength) return new Uint8Array(/** @type {ArrayBuffer} */ (bytes.buffer))
-      return new Uint8Array(bytes.subarray(start - from, end - from))
+      const given = after(this.#stored(record, from, to), bytes => {
+        if (bytes === undefined || bytes.length < to - from) return undefined
+        return after(!verify || this.#isRight(root, record, bytes, from), isRight => isRight ? this.#part(record, bytes, start - from, end - from) : undefined)
+      })
+      return given instanceof Promise ? untilAborted(given, signal).catch(() => undefined) : given
     } catch {
       return undefined
     }
+  }
+
+  /** @param {BlobRecord} record @param {Uint8Array} bytes  what was read of it @param {number} start  there @param {number} end */
+  #part ({ home }, bytes, start, end) {
+    const isOurs = home === 'file' || this.#databases.givesCopies
+    // A little of the memory would keep all of it.
+    if (isOurs && end - start === bytes.buffer.byteLength) return new Uint8Array(/** @type {ArrayBuffer} */ (bytes.buffer))
+    return new Uint8Array(bytes.subarray(start, end))
   }
 
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
@@ -81,30 +86,31 @@ export class QuickReads {
   #inExtent (id, from, to) {
     const cell = cellOf(from)
     if (to > cell + CELL_LEN) return undefined
-    const part = (/** @type {Uint8Array | undefined} */ extent) => extent?.subarray(from - cell, to - cell)
-    const extent = getSoon(this.#databases.data, extentKey(id, cell), VIEWS)
-    return extent instanceof Promise ? extent.then(part) : part(extent)
+    return after(getSoon(this.#databases.data, extentKey(id, cell), VIEWS), extent => extent?.subarray(from - cell, to - cell))
   }
 
-  /** Waits for what is read elsewhere; the blob is not swept away meanwhile. @template T @param {Uint8Array} root @param {Promise<T>} reading @param {AbortSignal} [signal] */
-  async #held (root, reading, signal) {
-    const release = this.#protection.use(root)
-    try {
-      return await untilAborted(reading, signal)
-    } finally {
-      release()
-    }
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} bytes  of groups @param {number} from  where they begin */
-  async #isRight (root, record, bytes, from) {
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} bytes  of groups @param {number} from  where they begin
+   * @returns {boolean | Promise<boolean>} at once where the pairs are trusted
+   */
+  #isRight (root, record, bytes, from) {
     const { size } = record
     if (bytes.length === size) return hashesTo(bytes, 0, size, root)
     const tree = this.#trees.of(root, record)
-    for (const { start, end } of piecesOf(from, from + bytes.length, size)) {
-      const promised = tree.known(start, end) ?? await tree.promised(start, end, this.#databases.data, () => VIEWS)
-      if (!hashesTo(bytes.subarray(start - from, end - from), start, size, promised)) return false
-    }
-    return true
+    const pieces = [...piecesOf(from, from + bytes.length, size)]
+    const known = pieces.map(({ start, end }) => tree.known(start, end))
+    const areRight = (/** @type {(Uint8Array | undefined)[]} */ promised) => pieces.every(({ start, end }, i) =>
+      hashesTo(bytes.subarray(start - from, end - from), start, size, /** @type {Uint8Array} */ (promised[i])))
+    return known.includes(undefined) ? this.#promised(tree, pieces).then(areRight) : areRight(known)
+  }
+
+  /** @param {TrustedTree} tree @param {Span[]} pieces */
+  async #promised (tree, pieces) {
+    const promised = []
+    for (const { start, end } of pieces) promised.push(await tree.promised(start, end, this.#databases.data, () => VIEWS))
+    return promised
   }
 }
+
+/** Goes on with what is there, at once where it is. @template T, U @param {T | Promise<T>} value @param {(value: T) => U | Promise<U>} then @returns {U | Promise<U>} */
+const after = (value, then) => value instanceof Promise ? value.then(then) : then(value)

@@ -53,17 +53,18 @@ export class BlobReader {
     this.#life = life
     this.#protection = protection
     this.#verifies = verifies
-    this.#quick = new QuickReads({ databases, protection, trees: this.#trees })
+    this.#quick = new QuickReads({ databases, trees: this.#trees })
   }
 
   /** @param {BlobName} cid @param {GetOptions} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * get (cid, options) {
     const wanted = await this.#find(cid, options)
-    const quick = await this.#quick.read(wanted)
-    if (quick === undefined) return yield * this.#pieces(wanted)
+    const quick = this.#quick.read(wanted)
     const release = this.#protection.use(wanted.root)
     try {
-      yield quick
+      const bytes = await quick
+      if (bytes === undefined) yield * this.#pieces(wanted)
+      else yield bytes
     } finally {
       release()
     }
@@ -72,15 +73,23 @@ export class BlobReader {
   /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
   async bytes (cid, range) {
     const wanted = await this.#find(cid, range)
-    const quick = await this.#quick.read(wanted)
-    if (quick !== undefined) return quick
-    const pieces = []
-    for await (const piece of this.#pieces(wanted)) pieces.push(piece)
-    // A little of a piece would keep all of its memory.
-    return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
+    const quick = this.#quick.read(wanted)
+    // Nobody else had a turn meanwhile.
+    if (quick instanceof Uint8Array) return quick
+    const release = this.#protection.use(wanted.root)
+    try {
+      const bytes = await quick
+      if (bytes !== undefined) return bytes
+      const pieces = []
+      for await (const piece of this.#pieces(wanted)) pieces.push(piece)
+      // A little of a piece would keep all of its memory.
+      return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
+    } finally {
+      release()
+    }
   }
 
-  /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  /** The long way, of a blob that is protected. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #pieces ({ root, record, start, end, verify, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
@@ -97,19 +106,29 @@ export class BlobReader {
   async * slice (cid, ranges, { header = true, signal } = {}) {
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
-    await this.#require(root, record, wanted)
-    yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-      encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
+    const release = this.#protection.use(root)
+    try {
+      await this.#require(root, record, wanted)
+      yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
+        encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
+    } finally {
+      release()
+    }
   }
 
   /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
   async outboard (cid, { signal } = {}) {
     const { root, record } = await this.#use(cid, signal)
-    await this.#require(root, record, ChunkRanges.all)
-    const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
-    const { value } = await reading.next()
-    await reading.return(undefined)
-    return /** @type {Outboard} */ (value)
+    const release = this.#protection.use(root)
+    try {
+      await this.#require(root, record, ChunkRanges.all)
+      const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
+      const { value } = await reading.next()
+      await reading.return(undefined)
+      return /** @type {Outboard} */ (value)
+    } finally {
+      release()
+    }
   }
 
   /**
@@ -119,8 +138,13 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * here (root, record, signal) {
-    for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
-      yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, signal))
+    const release = this.#protection.use(root)
+    try {
+      for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
+        yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, signal))
+      }
+    } finally {
+      release()
     }
   }
 
@@ -156,7 +180,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads a blob in whatever way, and says what it means when that fails.
+   * Reads a blob, which is protected, in whatever way, and says what it means when that fails.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
@@ -165,14 +189,12 @@ export class BlobReader {
    * @param {(view: StoredView) => AsyncGenerator<T>} use
    */
   async * #reading (root, record, span, use) {
-    const release = this.#protection.use(root)
     const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
       throw await this.#explain(error, root, record)
     } finally {
-      release()
       await view.close()
     }
   }

@@ -81,6 +81,59 @@ describe('store: writes that fail', () => {
     await again.close()
   })
 
+  /** The next call of a method fails, or all. */
+  function fail (level, method, { always = false } = {}) {
+    const real = level[method]
+    const restore = () => { level[method] = real }
+    level[method] = () => {
+      if (!always) restore()
+      return Promise.reject(reason)
+    }
+    return restore
+  }
+
+  for (const [database, method, skipped] of [['data', 'getMany', 0], ['data', 'batch', 0], ['index', 'batch', 0], ['index', 'batch', 1]]) {
+    it(`a receive keeps what it has proven when ${database}.${method} fails once, at call ${skipped + 1}`, async () => {
+      const { store, place, ...databases } = await newStore()
+      const bytes = noise(3 * MIB, 12)
+      const level = databases[database]
+      const real = level[method]
+      let calls = 0
+      level[method] = (...args) => calls++ === skipped ? Promise.reject(reason) : real.apply(level, args)
+      expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
+      expect(calls, 'it has failed').to.be.above(skipped)
+      expect(await store.stat(hash(bytes))).to.include({ complete: true })
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  }
+
+  it('a receive that could keep nothing leaves nothing', async () => {
+    for (const method of ['batch', 'getMany']) {
+      const { store, place, data } = await newStore()
+      const bytes = noise(3 * MIB, 13)
+      const restore = fail(data, method, { always: true })
+      expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
+      restore()
+      expect(await errorOf(store.stat(hash(bytes)))).to.include({ code: 'STORE_NOT_FOUND' })
+      await store.close()
+      await expectNoOrphans(place)
+    }
+  })
+
+  it('a receive that could keep nothing leaves what was there', async () => {
+    const { store, data } = await newStore()
+    const bytes = noise(3 * MIB, 14)
+    const [before, behind] = [{ start: 0, end: MIB }, { start: MIB, end: 2 * MIB }]
+    await store.receive(hash(bytes), sliceOf(bytes, before), before)
+    const restore = fail(data, 'batch', { always: true })
+    expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes, behind), behind))).to.equal(reason)
+    restore()
+    expect((await store.missing(hash(bytes), before)).isEmpty).to.equal(true)
+    expect(same(await store.bytes(hash(bytes), before), bytes.subarray(0, MIB))).to.equal(true)
+  })
+
   it('a receive that fails tells its own failure, not that of keeping what had come', async () => {
     const { store, data } = await newStore()
     const bytes = noise(3 * MIB, 11)
