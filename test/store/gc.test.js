@@ -293,6 +293,31 @@ describe('store: garbage collection', () => {
       expect(await store.gc(), 'nobody reads any more').to.deep.equal({ blobs: 1, bytes: 2 * MIB })
     })
 
+    it('who looks what is here of it before he reads has it, too', async () => {
+      const { store, place, data } = await newStore()
+      const part = blobOf(100_000, 5)
+      await receivePart(store, part)
+      await store.close()
+      const reopened = await place.open()
+      const { keys } = data
+      const wanted = { start: 0, end: 1000 }
+      for (const read of [() => collect(reopened.slice(part.root, wanted)), () => errorOf(reopened.outboard(part.root)), () => reopened.bytes(part.root, { start: 0, end: 1000 })]) {
+        let collected
+        data.keys = function (...args) {
+          data.keys = keys
+          const looking = keys.apply(this, args)
+          const next = looking.next.bind(looking)
+          looking.next = async () => {
+            collected ??= await reopened.gc()
+            return next()
+          }
+          return looking
+        }
+        await read()
+        expect(collected).to.deep.equal({ blobs: 0, bytes: 0 })
+      }
+    })
+
     it('who is putting or receiving it is not disturbed', async () => {
       const { store, place } = await newStore()
       const [put, received] = [blobOf(9 * MIB, 7), blobOf(9 * MIB, 8)]

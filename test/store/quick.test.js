@@ -1,6 +1,9 @@
 // Small reads at any place, which go a shorter way than others: they must give the same, and find the same damage.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
+import { turn } from '../../lib/reading.js'
+import { partsOf } from '../../store/blobs.js'
+import { offsetOfExtent } from '../../store/keys.js'
 import { Page, PageEditor } from '../../store/pages.js'
 import { TrustedTrees } from '../../store/trusted.js'
 import { createOutboardSync } from '../../encoder/index.js'
@@ -15,16 +18,18 @@ const BYTES = noise(11 * GROUP + 777, 61)
 const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)
 
-/** Holds what is read of a database from now on: `begun` tells that somebody waits, and he goes on with `goOn()`. */
-function held (database) {
+/** Holds what is read of a database from now on, of all keys or some: `begun` tells that somebody waits, and he goes on with `goOn()`. */
+function held (database, isMeant = () => true) {
   const { get } = database
   const gate = {}
   gate.begun = new Promise(resolve => { gate.tell = resolve })
   const opened = new Promise(resolve => { gate.goOn = resolve })
   database.supports.getSync = false
   database.get = async function (...args) {
-    gate.tell()
-    await opened
+    if (isMeant(args[0])) {
+      gate.tell()
+      await opened
+    }
     return get.apply(this, args)
   }
   return gate
@@ -126,6 +131,47 @@ describe('store: small reads', () => {
     expect(same(await reading, SMALL)).to.equal(true)
     expect((await store.gc()).blobs).to.equal(1)
   })
+
+  for (const [how, read] of [
+    ['one piece', (store, range) => store.bytes(ROOT, range)],
+    ['pieces', (store, range) => collect(store.get(ROOT, range))]
+  ]) {
+    it(`that have to wait for pairs hold their blob, too: in ${how}`, async () => {
+      const { store, data } = await newStore()
+      await store.put(BYTES)
+      const { begun, goOn } = held(data, key => offsetOfExtent(key) === undefined)
+      const reading = read(store, { start: 10, end: 1000 })
+      await begun
+      expect((await store.gc()).blobs).to.equal(0)
+      goOn()
+      expect(same(await reading, BYTES.subarray(10, 1000))).to.equal(true)
+      expect((await store.gc()).blobs).to.equal(1)
+    })
+
+    it(`that go on by the long way never let go of their blob: in ${how}`, async () => {
+      const { store, data } = await newStore()
+      await store.put(BYTES)
+      const extent = (await entriesOf(data)).find(({ offset }) => offset === 0)
+      await extent.put(extent.value.subarray(0, GROUP + 5))
+      const { protection } = partsOf(store)
+      const { begun, goOn } = held(data)
+      const reading = { isOver: false, error: errorOf(read(store, { start: GROUP, end: 2 * GROUP })) }
+      reading.error.then(() => { reading.isOver = true })
+      await begun
+      goOn()
+      const states = []
+      while (!reading.isOver) {
+        for (let i = 0; i < 100; i++) {
+          const isHeld = protection.isHeld(hex(ROOT))
+          if (states.at(-1) !== isHeld) states.push(isHeld)
+          await null
+        }
+        await turn()
+      }
+      expect(states).to.deep.equal([true, false])
+      expect(await reading.error).to.include({ code: 'STORE_CORRUPT' })
+    })
+  }
 
   it('that have to wait while their blob is deleted end with a code', async () => {
     const { store, data } = await newStore()
