@@ -7,9 +7,13 @@ import { ExtentCutter } from './extents.js'
 import { levelOf } from '../lib/tree.js'
 import { u8 } from '../lib/arena.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database, Databases } from './databases.js' */
 /** @import { FileWriter } from './disk.node.js' */
 /** @import { Operation } from './catalog.js' */
+/** @import { SliceVerifier } from '../verifier/slice.js' */
+
+/** Bytes in a file that may be waiting for the disk before the pages say that they are here. */
+const CHECKPOINT_LEN = 1 << 25
 
 /** The chunk behind everything below a parent. @param {number} node */
 const endOf = node => node + 1 + 2 ** levelOf(node)
@@ -53,7 +57,7 @@ export class Received {
   }
 
   /**
-   * Writes the bytes of the groups to where they belong in a file. They count once `take` has been written.
+   * Writes the bytes of the groups to where they belong in a file. They count once the `operations` are written.
    *
    * @param {FileWriter} file
    * @param {number} id  of the file
@@ -87,42 +91,23 @@ export class Received {
 
   /** Gives up what has been proven, and remembers the path from the root to what comes next. */
   drop () {
-    const groups = this.#groups
-    const pairs = this.#pairs.splice(0, this.#provenPairs)
-    const path = this.#path
+    this.#path = [...this.#path, ...this.#pairs.splice(0, this.#provenPairs)].filter(({ node }) => endOf(node) > this.#position)
     this.#groups = []
     this.#provenPairs = this.len = this.heldLen = 0
-    this.#path = [...path, ...pairs].filter(({ node }) => endOf(node) > this.#position)
-    return { groups, pairs, path }
   }
 
   /**
-   * Batch operations that keep what has been proven and is not there yet.
+   * Batch operations that keep what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
    *
    * @param {Database} data
    * @param {number} id
    * @param {ChunkRanges} present  what is there
-   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, len: number, restore: () => void }>} `restore`: for who could not write them, to try again
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, len: number, written: () => void }>} `written`: to be told when they are
    */
-  async take (data, id, present) {
-    const { len: lenBefore, heldLen } = this
-    const idBefore = this.#id
-    const dropped = this.drop()
-    const restore = () => {
-      this.#groups = dropped.groups
-      this.#pairs.unshift(...dropped.pairs)
-      this.#provenPairs = dropped.pairs.length
-      this.#path = dropped.path
-      this.#id = idBefore
-      this.len = lenBefore
-      this.heldLen = heldLen
-    }
-    const { groups: all, path } = dropped
-    const pairs = [...dropped.pairs]
+  async operations (data, id, present) {
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
-    if (id !== this.#id) pairs.push(...path)
-    const groups = all.filter(({ bytes, file }) => bytes !== undefined || file === id)
-    this.#id = id
+    const pairs = [...this.#pairs.slice(0, this.#provenPairs), ...id === this.#id ? [] : this.#path]
+    const groups = this.#groups.filter(({ bytes, file }) => bytes !== undefined || file === id)
 
     const pages = new PageEditor(id)
     await pages.load(data, [
@@ -147,6 +132,57 @@ export class Received {
     }
     extents.push(...cutter.end())
     for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)
-    return { puts: [...extents, ...pages.take()], fresh, len, restore }
+    const written = () => {
+      this.drop()
+      this.#id = id
+    }
+    return { puts: [...extents, ...pages.take()], fresh, len, written }
+  }
+}
+
+/** A slice on its way in, and the file that its bytes go to, if they do. */
+export class IncomingSlice {
+  #databases
+  root
+  received
+  verifier
+  #file = /** @type {{ id: number, writer: FileWriter } | undefined} */ (undefined)
+
+  /** @param {Databases} databases @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier */
+  constructor (databases, root, received, verifier) {
+    this.#databases = databases
+    this.root = root
+    this.received = received
+    this.verifier = verifier
+  }
+
+  /**
+   * Writes the bytes that are in memory.
+   *
+   * @param {number} id  of the file
+   * @param {{ isLast: boolean, hasFailed: boolean }} options  as of `#keep`
+   * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
+   */
+  async spill (id, { isLast, hasFailed }) {
+    const { files, isSync } = this.#databases
+    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+    if (this.#file?.id !== id) {
+      await this.close()
+      this.#file = { id, writer: await files.writer(id) }
+      if (isSync) await files.sync()
+    }
+    await this.received.spill(this.#file.writer, id).catch(error => {
+      if (!hasFailed) throw error
+      this.received.dropHeld()
+    })
+    if (isSync && !isLast && this.received.len < CHECKPOINT_LEN) return false
+    if (isSync) await this.#file.writer.sync()
+    return true
+  }
+
+  async close () {
+    const file = this.#file
+    this.#file = undefined
+    await file?.writer.close()
   }
 }

@@ -8,7 +8,7 @@ import { toPieces } from '../lib/source.js'
 import { toRanges } from '../lib/ranges.js'
 import { SliceVerifier } from '../verifier/slice.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
-import { Received } from './received.js'
+import { IncomingSlice, Received } from './received.js'
 import { TempTag } from './protection.js'
 import { VIEWS } from './databases.js'
 import { assertFormat, assertName } from './tag-index.js'
@@ -20,7 +20,6 @@ import { nameOf } from './catalog.js'
 /** @import { Catalog, Operation } from './catalog.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Evictor } from './evictor.js' */
-/** @import { FileWriter } from './disk.node.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Protection } from './protection.js' */
@@ -33,8 +32,6 @@ import { nameOf } from './catalog.js'
 
 /** Bytes of verified groups that are gathered before they are written. */
 const RECEIVE_BATCH_LEN = 1 << 22
-/** Bytes in a file that may be waiting for the disk before the pages say that they are here. */
-const CHECKPOINT_LEN = 1 << 25
 
 export class BlobWriter {
   #databases
@@ -45,6 +42,8 @@ export class BlobWriter {
   #evictor
   #tags
   #quota
+  /** Records of blobs of which nothing is kept yet, by id, and the slices that may bring it. */
+  #begun = /** @type {Map<number, Set<IncomingSlice>>} */ (new Map())
   #active = 0
   #hasLeftovers = false
 
@@ -137,9 +136,13 @@ export class BlobWriter {
         }
       }
       const release = this.#protection.use(root)
-      const end = () => {
-        release()
-        return incoming.close()
+      const end = async () => {
+        try {
+          await incoming.close()
+        } finally {
+          if (this.#begun.size > 0) await this.#locks.run(nameOf(root), () => this.#forgetEmpty(incoming)).catch(() => {}) // it does no harm
+          release()
+        }
       }
       try {
         for await (const piece of toPieces(source, { signal })) {
@@ -238,20 +241,18 @@ export class BlobWriter {
       if (before?.complete) await this.#catalog.addName(root, before)
       return { len: 0, complete: before?.complete ?? false }
     }
-    const record = before ?? await this.#begin(root, verifier.size)
+    const record = before ?? await this.#begin(incoming, verifier.size)
+    this.#begun.get(record.id)?.add(incoming)
     if (record.home === 'file' && !(await incoming.spill(record.id, { isLast, hasFailed }))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
-    const { puts, fresh, len, restore } = await received.take(data, record.id, present)
-    try {
-      await data.batch(puts, isLast ? syncOptions : VIEWS)
-    } catch (error) {
-      restore()
-      throw error
-    }
+    const { puts, fresh, len, written } = await received.operations(data, record.id, present)
+    await data.batch(puts, isLast ? syncOptions : VIEWS)
     const now = present.union(fresh)
     const after = { ...record, ...believedSize(record, verifier, present, fresh) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     await this.#catalog.write(root, after, { sync: isLast })
+    written()
+    if (!now.isEmpty) this.#begun.delete(record.id)
     this.#protection.arrived(root)
     this.#catalog.touch(root)
     if (after.complete) this.#presence.forget(root)
@@ -259,14 +260,26 @@ export class BlobWriter {
     return { len, complete: after.complete }
   }
 
-  /** The record of a blob of which nothing was here. @param {Uint8Array} root @param {number} size  a claim @returns {Promise<BlobRecord>} */
-  async #begin (root, size) {
+  /** The record of a blob of which nothing was here. @param {IncomingSlice} incoming @param {number} size  a claim @returns {Promise<BlobRecord>} */
+  async #begin (incoming, size) {
     /** @type {Home} */
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
     const record = { id: await this.#databases.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
+    this.#begun.set(record.id, new Set([incoming]))
     // Data without a record would be swept away after a crash.
-    await this.#catalog.write(root, record, { sync: false }).finally(() => this.#databases.settle(record.id))
+    await this.#catalog.write(incoming.root, record, { sync: false }).finally(() => this.#databases.settle(record.id))
     return record
+  }
+
+  /** Leaves no record of which nothing has come, unless another slice may still bring it. Under the blob's lock. @param {IncomingSlice} incoming */
+  async #forgetEmpty (incoming) {
+    const { root } = incoming
+    for (const [id, slices] of this.#begun) {
+      if (!slices.delete(incoming) || slices.size > 0) continue
+      this.#begun.delete(id)
+      const { record } = await this.#catalog.look(root)
+      if (record?.id === id && !record.complete && (await this.#presence.of(root, record)).isEmpty) await this.#catalog.remove(root, record)
+    }
   }
 
   /** For what must not be taken for leftovers. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
@@ -277,53 +290,6 @@ export class BlobWriter {
     } finally {
       this.#active--
     }
-  }
-}
-
-/** A slice on its way in, and the file that its bytes go to, if they do. */
-class IncomingSlice {
-  #databases
-  root
-  received
-  verifier
-  #file = /** @type {{ id: number, writer: FileWriter } | undefined} */ (undefined)
-
-  /** @param {Databases} databases @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier */
-  constructor (databases, root, received, verifier) {
-    this.#databases = databases
-    this.root = root
-    this.received = received
-    this.verifier = verifier
-  }
-
-  /**
-   * Writes the bytes that are in memory.
-   *
-   * @param {number} id  of the file
-   * @param {{ isLast: boolean, hasFailed: boolean }} options  as of `#keep`
-   * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
-   */
-  async spill (id, { isLast, hasFailed }) {
-    const { files, isSync } = this.#databases
-    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
-    if (this.#file?.id !== id) {
-      await this.close()
-      this.#file = { id, writer: await files.writer(id) }
-      if (isSync) await files.sync()
-    }
-    await this.received.spill(this.#file.writer, id).catch(error => {
-      if (!hasFailed) throw error
-      this.received.dropHeld()
-    })
-    if (isSync && !isLast && this.received.len < CHECKPOINT_LEN) return false
-    if (isSync) await this.#file.writer.sync()
-    return true
-  }
-
-  async close () {
-    const file = this.#file
-    this.#file = undefined
-    await file?.writer.close()
   }
 }
 
