@@ -180,12 +180,13 @@ export class BlobStore {
   }
 
   /**
-   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones as by `put`.
+   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones as by `put`. Under a quota all go one by
+   * one.
    *
    * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; copied
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<{ cid: CID, size: number, isNew: boolean }>} one for each, in the same order, when it is kept. When something
-   *   fails, what came before has been kept
+   *   fails, what came before has been kept, and nothing more is once the failure is told
    */
   putMany (blobs, options = {}) {
     return putMany({ ...this.#parts, writer: this.#writer }, blobs, options)

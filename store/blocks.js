@@ -29,7 +29,7 @@ export class Name {
     const { code, digest } = known.multihash
     this.cid = known
     this.code = code
-    this.digest = digest
+    this.digest = new Uint8Array(digest) // the CID may be a view of a buffer that is used again
     this.isOwn = code === blake3.code && digest.length === HASH_LEN
     this.isContent = code === identity.code
   }

@@ -35,8 +35,8 @@ const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockLen]  bytes that a block may have whose CID is of another function than BLAKE3: it is hashed in one piece of memory.
- *   4 MiB unless told; Infinity for any
+ * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than BLAKE3: it is gathered in memory to be hashed.
+ *   4 MiB unless told; Infinity for any. What is in the store can be got, however long it is
  */
 
 /**
@@ -89,11 +89,12 @@ class Blockstore {
   }
 
   /**
-   * Keeps blocks as `put` does, and small ones by the batch. What came before a failure is kept.
+   * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is kept, and what stands behind it is not.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
    * @returns {AsyncGenerator<CID>} each when its block is kept, in their order
+   * @throws {import('../lib/errors.js').BaoError} as `put`
    */
   async * putMany (pairs, { signal } = {}) {
     const batch = new Batch()
@@ -106,9 +107,9 @@ class Blockstore {
         const name = new Name(cid)
         assertBlock(bytes)
         signal?.throwIfAborted()
-        const block = name.isOwn && !isSmall(bytes) ? undefined : await this.#verified(name, bytes, signal)
+        const block = name.isOwn && !this.#isForBatch(bytes) ? undefined : await this.#verified(name, bytes, signal)
         if (name.isContent) batch.add(cid)
-        else if (block !== undefined && isSmall(block)) batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
+        else if (block !== undefined && this.#isForBatch(block)) batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
         else {
           yield * await keep()
           await this.#write(block ?? bytes, signal, name.isOwn ? { cid } : { alias: name.multihash })
@@ -256,8 +257,6 @@ class Blockstore {
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
   async * #byAlias (name, root, signal) {
-    const record = await this.#parts.life.run(() => this.#parts.catalog.record(root))
-    if (record !== undefined && record.size > this.#maxBlockLen) throw blockTooLong(name.cid, this.#maxBlockLen)
     const block = await this.#store.bytes(root, { verify: false, signal })
     if (!await this.#isNamed(name, block)) {
       await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged, if it is they
@@ -272,10 +271,13 @@ class Blockstore {
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    */
   async #verified (name, bytes, signal) {
-    const block = await gathered(bytes, { cid: name.cid, limit: this.#maxBlockLen, signal })
+    const block = await gathered(bytes, { cid: name.cid, limit: name.isOwn ? Infinity : this.#maxBlockLen, signal })
     if (!await this.#isNamed(name, block)) throw mismatch(name.cid)
     return block
   }
+
+  /** Under a quota none is: there may be room for some of a batch only. @param {BlockBytes} bytes  of a block, or where they come from */
+  #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#parts.quota.isLimited }
 
   /** @param {Name} name @param {Uint8Array} block */
   async #isNamed (name, block) {
@@ -295,9 +297,6 @@ class Blockstore {
     return life.run(() => writer.put(bytes, { signal }, name))
   }
 }
-
-/** @param {BlockBytes} bytes  of a block, or where they come from */
-const isSmall = bytes => bytes instanceof Uint8Array && bytes.length <= FILE_FROM
 
 /** @param {unknown} bytes */
 function assertBlock (bytes) {

@@ -36,45 +36,86 @@ export const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
 /** @typedef {{ cid: CID, bytes: Uint8Array<ArrayBuffer>, error?: undefined } | { cid: CID, bytes?: undefined, error: BaoError }} GetResult */
 
 /**
- * See `BlobStore.putMany`. While one batch is being written the next is gathered.
+ * See `BlobStore.putMany`.
  *
  * @param {StoreParts & { writer: BlobWriter }} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, { signal }) {
-  let writing = /** @type {Promise<PutResult[]>} */ (Promise.resolve([]))
-  /** @param {() => Promise<PutResult[]>} next */
-  const after = next => {
-    const before = writing
-    writing = next()
-    writing.catch(() => {}) // whoever awaits it is told
-    return before
+  if (typeof blobs !== 'object' || blobs === null || !(Symbol.asyncIterator in blobs || Symbol.iterator in blobs) || blobs instanceof Uint8Array) {
+    throw new TypeError(`"blobs" expected an iterable of sources, got ${describe(blobs)}`)
   }
-  for await (const batch of batchesOf(blobs, signal)) {
-    if ('failure' in batch) {
-      for (const result of await writing) yield result // what came before has been kept
-      throw batch.failure
-    }
-    const kept = () => 'source' in batch ? putOne(store, batch, signal) : keepMany(store, batch.small.map(bytes => ({ bytes })))
-    // Not `yield *`, which takes several turns for each.
-    for (const result of await after(() => store.life.run(kept))) yield result
-  }
-  for (const result of await writing) yield result
+  /** @param {Source} source */
+  const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
+  // Under a quota each may be the one that there is no room for, and what stands behind that one must not be kept.
+  if (store.quota.isLimited) for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
+  else yield * putBatches(store, batchesOf(blobs, signal), putOne)
 }
 
-/** @param {StoreParts & { writer: BlobWriter }} store @param {{ source: Source, alias?: Uint8Array }} blob @param {AbortSignal} [signal] */
-const putOne = async ({ writer }, { source, alias }, signal) => [await writer.put(source, { signal }, { alias })]
+/**
+ * While one batch is being written the next is gathered, and begun if it is a small one.
+ *
+ * @param {StoreParts & { writer: BlobWriter }} store @param {AsyncIterable<PutBatch>} batches @param {(source: Source) => Promise<PutResult>} putOne
+ * @returns {AsyncGenerator<PutResult>}
+ */
+async function * putBatches (store, batches, putOne) {
+  const swap = oneAhead(/** @type {PutResult[]} */ ([]))
+  const nothing = async () => []
+  try {
+    for await (const batch of batches) {
+      if ('failure' in batch) {
+        for (const result of await swap(nothing)) yield result // what came before has been kept
+        throw batch.failure
+      }
+      /** @param {Promise<unknown>} before */
+      const keep = async before => {
+        if ('small' in batch) return store.life.run(() => keepMany(store, batch.small.map(bytes => ({ bytes }))))
+        await before
+        return [await putOne(batch.source)]
+      }
+      // Not `yield *`, which takes several turns for each.
+      for (const result of await swap(keep)) yield result
+    }
+    for (const result of await swap(nothing)) yield result
+  } catch (error) {
+    await swap(nothing).catch(() => {}) // nothing is kept once this has been thrown
+    throw error
+  }
+}
+
+/**
+ * Lets one thing be under way while another is in the caller's hands.
+ *
+ * @template T @param {T} first
+ * @returns {(next: (before: Promise<T>) => Promise<T>) => Promise<T>} begins the next, and gives what the one before comes to
+ */
+function oneAhead (first) {
+  let underWay = /** @type {Promise<T>} */ (Promise.resolve(first))
+  return next => {
+    const before = underWay
+    underWay = next(before)
+    underWay.catch(() => {}) // whoever awaits it is told
+    return before
+  }
+}
+
+/** @template T @param {Many<T>} items @param {AbortSignal} [signal] @returns {AsyncGenerator<T>} */
+async function * untilSignal (items, signal) {
+  for await (const item of signal === undefined ? items : abortable(items, signal)) {
+    signal?.throwIfAborted()
+    yield item
+  }
+}
+
+/** @typedef {{ small: Uint8Array[] } | { source: Source } | { failure: unknown }} PutBatch */
 
 /**
  * Small blobs by the batch, copied; others as they are; and at last what ended it, if it was a failure.
  *
  * @param {Many<Source>} blobs @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{ small: Uint8Array[] } | { source: Source } | { failure: unknown }>}
+ * @returns {AsyncGenerator<PutBatch>}
  */
 async function * batchesOf (blobs, signal) {
-  if (typeof blobs !== 'object' || blobs === null || !(Symbol.asyncIterator in blobs || Symbol.iterator in blobs) || blobs instanceof Uint8Array) {
-    throw new TypeError(`"blobs" expected an iterable of sources, got ${describe(blobs)}`)
-  }
   let batch = /** @type {Uint8Array[]} */ ([])
   let len = 0
   // Memory is taken for many at a time: a thousand pieces of it would keep the collector busy.
@@ -94,8 +135,7 @@ async function * batchesOf (blobs, signal) {
     return { small }
   }
   try {
-    for await (const source of signal === undefined ? blobs : abortable(blobs, signal)) {
-      signal?.throwIfAborted()
+    for await (const source of untilSignal(blobs, signal)) {
       if (source instanceof Uint8Array && source.length <= FILE_FROM) {
         batch.push(copyOf(source))
         len += source.length
@@ -116,7 +156,7 @@ async function * batchesOf (blobs, signal) {
 /** @typedef {{ id: number, root: Uint8Array, name: string, size: number, puts: Operation[], alias?: Uint8Array }} SmallBlob */
 
 /**
- * Keeps a batch of small blobs.
+ * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
  * @param {StoreParts & { writer: BlobWriter }} store
  * @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them.
@@ -124,9 +164,7 @@ async function * batchesOf (blobs, signal) {
  * @returns {Promise<PutResult[]>}
  */
 export async function keepMany (store, batch) {
-  const { databases, locks, protection, quota, writer } = store
-  // Under a quota each blob may be the one that there is no room for.
-  if (quota.isLimited) return (await Promise.all(batch.map(({ bytes, alias }) => putOne(store, { source: bytes, alias })))).flat()
+  const { databases, locks, protection, writer } = store
   return writer.whileActive(async () => {
     const id = await databases.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
@@ -217,16 +255,9 @@ async function treeBlob (databases, id, bytes) {
  * @returns {AsyncGenerator<GetResult>}
  */
 export async function * getMany (store, cids, { signal }) {
-  let reading = /** @type {Promise<Found[]>} */ (Promise.resolve([]))
-  /** @param {() => Promise<Found[]>} next */
-  const after = next => {
-    const before = reading
-    reading = next()
-    reading.catch(() => {}) // whoever awaits it is told
-    return before
-  }
-  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await after(() => store.life.run(() => lookSmall(store, roots))), signal)
-  yield * results(store, await reading, signal)
+  const swap = oneAhead(/** @type {Found[]} */ ([]))
+  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await swap(() => store.life.run(() => lookSmall(store, roots))), signal)
+  yield * results(store, await swap(async () => []), signal)
 }
 
 /** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found */
@@ -234,8 +265,7 @@ export async function * getMany (store, cids, { signal }) {
 /** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} */
 async function * lookupsOf (cids, signal) {
   let roots = []
-  for await (const cid of signal === undefined ? cids : abortable(cids, signal)) {
-    signal?.throwIfAborted()
+  for await (const cid of untilSignal(cids, signal)) {
     roots.push(parseRoot(cid))
     if (roots.length < LOOKUP_COUNT) continue
     yield roots

@@ -114,6 +114,53 @@ describe('store: many blobs', () => {
     await expectNoOrphans(place)
   })
 
+  it('are kept one by one under a quota, up to the one that there is no room for', async () => {
+    const { store, place } = await newStore({ quota: 10_000 })
+    const blobs = Array.from({ length: 20 }, (_, i) => noise(i === 10 ? 20_000 : 10, 500 + i))
+    let given = 0
+    const told = []
+    const error = await errorOf(async () => {
+      for await (const result of store.putMany((function * () { for (const bytes of blobs) { given++; yield bytes } })())) told.push(result)
+    })
+    expect(error).to.include({ code: 'STORE_FULL' })
+    expect(told.map(({ cid }) => cid.toString())).to.deep.equal(blobs.slice(0, 10).map(bytes => toCid(hash(bytes)).toString()))
+    expect(given, 'nothing behind it was asked for').to.equal(11)
+    const names = async () => (await all(store.list())).map(({ cid }) => cid.toString())
+    expect(await names()).to.have.members(told.map(({ cid }) => cid.toString()))
+    await new Promise(resolve => setTimeout(resolve, 10))
+    expect(await names()).to.have.length(10)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('nothing is under way any more when a failure is told, and no source behind it was read', async () => {
+    const { store, data } = await newStore()
+    const reason = new Error('the disk is full')
+    const { batch } = data
+    let calls = 0
+    let underWay = 0
+    data.batch = async (...args) => {
+      const isFirst = calls++ === 0
+      underWay++
+      await new Promise(resolve => setTimeout(resolve, isFirst ? 5 : 40))
+      underWay--
+      if (isFirst) throw reason
+      return batch.apply(data, args)
+    }
+    const small = Array.from({ length: 2100 }, (_, i) => noise(10, 3000 + i))
+    expect(await errorOf(all(store.putMany(small)))).to.equal(reason)
+    expect(underWay).to.equal(0)
+    calls = 0
+    let isRead = false
+    const source = (async function * () {
+      isRead = true
+      yield noise(10, 5200)
+    })()
+    expect(await errorOf(all(store.putMany([noise(10, 5201), source])))).to.equal(reason)
+    expect(isRead).to.equal(false)
+    data.batch = batch
+  })
+
   it('that cannot be written leave nothing once the store is opened again', async () => {
     for (const database of ['index', 'data']) {
       const made = await newStore()
