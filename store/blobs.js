@@ -148,7 +148,8 @@ export class BlobStore {
 
   /**
    * For a store that does not open any more, or whose files cannot be read (`isReadable`): LevelDB saves what it can of its files, what is out of order
-   * in them is written anew, for which there must be room, and then everything is looked through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back. The store must not be open.
+   * in them is written anew, for which there must be room, and then everything is looked through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back.
+   * The store must not be open, and is not opened meanwhile, nor after a repair that was interrupted: then it is to be called again.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]
@@ -156,14 +157,14 @@ export class BlobStore {
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
    */
   static async repair (location, options) {
-    await Databases.repair(location)
-    // What is without a record is looked at before anything is swept away: the record may be what was lost.
-    const store = new BlobStore(await Databases.open(location, { sync: true, create: true, wait: 0, sweeps: false }), { verify: true })
-    try {
-      return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()
-    } finally {
-      await store.close()
-    }
+    return Databases.repair(location, async databases => {
+      const store = new BlobStore(databases, { verify: true })
+      try {
+        return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()
+      } finally {
+        await store.close()
+      }
+    })
   }
 
   /**

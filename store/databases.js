@@ -12,7 +12,8 @@ import { Pace } from './pace.js'
 import { hold } from './hold.js'
 import { eachReadable, isNoRoom, noRoom, readable } from './faults.js'
 import { isInOrder } from './order.js'
-import { isHalfSalvaged, salvage } from './salvage.js'
+import { beginRepair, isLocked, isOpen, repairAt } from './repairing.js'
+import { canSalvage, isHalfSalvaged, salvage } from './salvage.js'
 import { upgrade } from './layout.js'
 import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, allOfIndex, doomedKey, hashOfKey, idOfKey, isKnownKind, isSoundNote, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
 
@@ -84,6 +85,14 @@ export const levelsAt = location => ({
   data: /** @type {Database} */ (new Level(`${location}/data`, LEVEL_OPTIONS.data))
 })
 
+/** @typedef {{ sync: boolean, create: boolean, sweeps: boolean, isRepair: boolean }} OpenedOptions  `sweeps`: delete data that no record speaks of, when the store was not closed */
+
+/** What was repaired: what is without a record is looked at before anything is swept away, for the record may be what was lost. @type {OpenedOptions} */
+const MENDED = { sync: true, create: true, sweeps: false, isRepair: true }
+
+/** @param {string | DatabasePair} where */
+const nameOf = where => typeof where === 'string' ? where : 'the given databases'
+
 export class Databases {
   index
   data
@@ -112,8 +121,7 @@ export class Databases {
 
   /**
    * @param {string | DatabasePair} where  a directory (in a browser: a name), or two databases
-   * @param {{ sync: boolean, create: boolean, wait: number, sweeps?: boolean, signal?: AbortSignal }} options  see `BlobStore.open`. `sweeps`: delete
-   *   data that no record speaks of, when the store was not closed; true unless told
+   * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
    * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION
    */
   static async open (where, { wait, signal, ...options }) {
@@ -130,16 +138,14 @@ export class Databases {
     }
   }
 
-  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, sweeps?: boolean }} options */
-  static async #attempt (where, { sync, create, sweeps = true }) {
-    const location = typeof where === 'string' ? where : 'the given databases'
+  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean }} options */
+  static async #attempt (where, { sync, create }) {
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
-    if (letGo === undefined) throw locked(location)
+    if (letGo === undefined) throw locked(nameOf(where))
     try {
       if (typeof where === 'string') await assertOpenable(where, create)
-      const databases = new Databases(typeof where === 'string' ? levelsAt(where) : where, location, sync, typeof where === 'string')
+      const databases = await Databases.#opened(where, { sync, create, sweeps: true, isRepair: false })
       databases.#letGo = letGo
-      await databases.#open(create, sweeps)
       return databases
     } catch (error) {
       await letGo()
@@ -147,17 +153,53 @@ export class Databases {
     }
   }
 
+  /** @param {string | DatabasePair} where  held @param {OpenedOptions} options */
+  static async #opened (where, { sync, create, sweeps, isRepair }) {
+    const hasFolder = typeof where === 'string'
+    const databases = new Databases(hasFolder ? levelsAt(where) : where, nameOf(where), sync, hasFolder)
+    await databases.#open(create, sweeps, isRepair)
+    return databases
+  }
+
   /**
    * Makes of the files of LevelDB what can be made of them. Where there is no LevelDB (IndexedDB) there is nothing to do.
    *
-   * @param {string} location @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
+   * @template T
+   * @param {string} location
+   * @param {(databases: Databases) => Promise<T>} mend  looks through what was made, nothing of which is swept away before, and closes it
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
    */
-  static async repair (location) {
+  static async repair (location, mend) {
+    const letGo = await hold(location)
+    if (letGo === undefined) throw locked(location)
     try {
-      for (const name of NAMES) await salvage(`${location}/${name}`, path => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name])))
-    } catch (cause) {
-      if (isLocked(cause)) throw locked(location, cause)
-      throw new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
+      if (!canSalvage) return await mend(await Databases.#opened(location, MENDED))
+      const paths = NAMES.map(name => `${location}/${name}`)
+      const end = await beginRepair(location, paths).catch(cause => { throw notRepaired(location, cause) })
+      if (end === undefined) throw locked(location)
+      let isDone = false
+      try {
+        await Databases.#salvage(location)
+        const databases = await Databases.#opened(location, MENDED)
+        isDone = true // however the rest goes: what is opened is closed, and then nothing is swept away any more
+        return await mend(databases)
+      } finally {
+        await end(isDone)
+      }
+    } finally {
+      await letGo()
+    }
+  }
+
+  /** @param {string} location */
+  static async #salvage (location) {
+    for (const name of NAMES) {
+      const path = `${location}/${name}`
+      try {
+        await salvage(path, path => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name])), async () => { if (await isOpen(path)) throw locked(location) })
+      } catch (cause) {
+        throw cause instanceof BaoError ? cause : isLocked(cause) ? locked(location, cause) : notRepaired(location, cause)
+      }
     }
   }
 
@@ -256,14 +298,16 @@ export class Databases {
     }
   }
 
-  /** @param {boolean} create @param {boolean} sweeps */
-  async #open (create, sweeps) {
+  /** @param {boolean} create @param {boolean} sweeps @param {boolean} isRepair */
+  async #open (create, sweeps, isRepair) {
     try {
       await this.index.open()
       await this.data.open()
+      if (this.#hasFolder && !isRepair) await assertNoRepair(this.location)
       if (this.#hasFolder) this.files = await openFolder(`${this.location}/blobs`)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
+      if (cause instanceof BaoError) throw cause
       if (isLocked(cause)) throw locked(this.location, cause)
       throw this.#notOpened('open', cause)
     }
@@ -401,6 +445,7 @@ function runsOf (ids) {
  * @param {string} location @param {boolean} create
  */
 async function assertOpenable (location, create) {
+  await assertNoRepair(location)
   if (!create && !await isStoreAt(location) && !await isHalfSalvaged(`${location}/index`)) throw absent(location)
   for (const name of NAMES) {
     const path = `${location}/${name}`
@@ -416,5 +461,14 @@ const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${
 /** @param {string} location @param {unknown} [cause] */
 const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })
 
-/** @param {unknown} error  of LevelDB, or its cause */
-const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
+/** @param {string} location @param {unknown} cause */
+const notRepaired = (location, cause) => new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
+
+/** @param {string} location */
+async function assertNoRepair (location) {
+  const state = await repairAt(location)
+  if (state === undefined) return
+  if (state === 'under way') throw locked(location)
+  const cause = new Error('it was being repaired: BlobStore.repair has to go on')
+  throw new BaoError('STORE_OPEN_FAILED', `could not open the store at ${location}`, { location, cause })
+}

@@ -2,7 +2,7 @@
 // of the store that needs `node:fs`.
 
 import { constants, fdatasync, read, readSync, writev } from 'node:fs'
-import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { access, copyFile, link, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -31,14 +31,63 @@ export async function isHeadless (path) {
 /** @param {string} path */
 export const isThere = path => access(path).then(() => true, () => false)
 
+/** One name for what has several. @param {string} path  of what need not be there */
+export const realPath = path => realpath(path).catch(() => resolve(path))
+
+/** @param {string} path  in a folder that is there @returns {Promise<boolean>} false when it was there */
+export async function makeFolder (path) {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false
+    throw error
+  }
+  await syncFolder(dirname(path))
+  return true
+}
+
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
 
-/** To where another may stand, which is removed first. @param {string} from @param {string} to  beside it */
+/** To where another may stand, which is removed. @param {string} from @param {string} to  beside it */
 export async function moveFolder (from, to) {
-  await removeFolder(to)
+  const replaced = `${to}.replaced`
+  await removeFolder(replaced)
+  await rename(to, replaced).catch(unlessMissing) // removing takes longer
   await rename(from, to)
   await syncFolder(dirname(to))
+  await removeFolder(replaced)
+}
+
+/**
+ * The files of a folder in another one, without their bytes where the system can do that: as long as they are replaced and never written again, what is done
+ * in one folder is not seen in the other.
+ *
+ * @param {string} from  nothing when it is not there @param {string} to  what is to be made @param {string[]} except  names that are left out
+ */
+export async function linkFolder (from, to, except) {
+  await mkdir(to)
+  const entries = await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []
+  for (const entry of entries) {
+    const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`]
+    if (entry.isDirectory()) await linkFolder(source, target, except)
+    else if (!except.includes(entry.name)) await link(source, target).catch(() => copyFile(source, target))
+  }
+}
+
+/** Makes all files of a folder outlast a power cut. @param {string} path */
+export async function syncFiles (path) {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = await open(`${path}/${entry.name}`, 'r+')
+    await file.sync().finally(() => file.close())
+  }
+  await syncFolder(path)
+}
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessMissing (error) {
+  if (error.code !== 'ENOENT') throw error
 }
 
 /** One file for each id. */
@@ -107,8 +156,11 @@ export class BlobFolder {
 
   /** Deletes the file of an id. Who reads it meanwhile gets the rest. @param {number} id */
   async remove (id) {
-    this.#retire(id)
-    await rm(this.pathOf(id), { force: true })
+    try {
+      await rm(this.pathOf(id), { force: true })
+    } finally {
+      this.#retire(id) // not before: who comes meanwhile opens it again, and its room would not be free as long as that is kept
+    }
   }
 
   /** The ids that have a file. */

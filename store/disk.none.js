@@ -20,11 +20,23 @@ export const isHeadless = async _path => false
 /** @param {string} _path */
 export const isThere = async _path => false
 
+/** @param {string} path */
+export const realPath = async path => path
+
+/** @param {string} _path */
+export const makeFolder = async _path => true
+
 /** @param {string} _path */
 export const removeFolder = async _path => {}
 
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
+
+/** @param {string} _from @param {string} _to @param {string[]} _except */
+export const linkFolder = async (_from, _to, _except) => {}
+
+/** @param {string} _path */
+export const syncFiles = async _path => {}
 
 /** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
 export async function writeFileAtomically (path, _pieces, _sync) {

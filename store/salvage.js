@@ -1,7 +1,7 @@
 // Makes of the damaged files of a LevelDB what can be made of them.
 
 import { Level } from 'level'
-import { isThere, moveFolder, removeFolder } from '#disk'
+import { isThere, linkFolder, moveFolder, removeFolder, syncFiles } from '#disk'
 import { VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
@@ -17,36 +17,51 @@ const SYNC = { ...VIEWS, sync: true }
 /** Entries are handed over one by one: with one that cannot be read all that come with it would be lost. */
 const ONE_BY_ONE = { ...VIEWS, fillCache: false, highWaterMarkBytes: 1 }
 
+/** The file of LevelDB's lock: a lock belongs to the file, whatever its name, so no two databases may have the same. */
+const LOCK = 'LOCK'
+
+/** What LevelDB repairs: the files of the old one, which stays as it is. @param {string} path */
+const draft = path => `${path}.repairing`
 /** A new database while it grows; and when it is whole, so that the old one counts no more. @param {string} path */
 const growing = path => `${path}.rewriting`
 /** @param {string} path */
 const whole = path => `${path}.rewritten`
 
+const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
+
+/** Is there a LevelDB, which has files? */
+export const canSalvage = repair !== undefined
+
 /** Is there a new one that has not taken its place yet? @param {string} path */
 export const isHalfSalvaged = path => isThere(whole(path))
 
 /**
- * LevelDB makes its files readable. What is out of order in them it keeps as it is: then all entries that can be seen go into a new database, which takes
- * the place of the old one. There must be room for both. Interrupted, it is to be called again.
+ * LevelDB makes its files readable. What is out of order in them it keeps as it is: then all entries that can be seen go into a new database, for which there
+ * must be room. The old one stays as it is until another takes its place: LevelDB moves its logs away before the tables that it makes of them count.
  *
  * @param {string} path @param {(path: string) => Database} make  a level of the kind that stands there
+ * @param {() => Promise<void>} assertMine  asked when the new one is about to take its place
  */
-export async function salvage (path, make) {
-  const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
-  if (repair === undefined) return // no LevelDB
+export async function salvage (path, make, assertMine) {
+  for (const leftover of [draft(path), growing(path)]) await removeFolder(leftover)
   if (await isHalfSalvaged(path)) await moveFolder(whole(path), path)
-  await repair.call(Level, path)
-  if (await rewrite(path, make)) await moveFolder(whole(path), path)
+  await linkFolder(path, draft(path), [LOCK])
+  await repair?.call(Level, draft(path))
+  const made = await rewrite(draft(path), make, growing(path)) ? growing(path) : draft(path)
+  await syncFiles(made)
+  await assertMine()
+  await moveFolder(made, whole(path))
+  await moveFolder(whole(path), path)
+  await removeFolder(draft(path))
 }
 
-/** @param {string} path @param {(path: string) => Database} make @returns {Promise<boolean>} false when it is in order as it is */
-async function rewrite (path, make) {
+/** @param {string} path @param {(path: string) => Database} make @param {string} to @returns {Promise<boolean>} false when it is in order as it is */
+async function rewrite (path, make, to) {
   const old = make(path)
   try {
     await old.open()
     if (await isInOrder(old)) return false
-    await removeFolder(growing(path))
-    const fresh = make(growing(path))
+    const fresh = make(to)
     try {
       await fresh.open()
       // Either way some are hidden that the other shows: see order.js.
@@ -55,7 +70,6 @@ async function rewrite (path, make) {
     } finally {
       await fresh.close()
     }
-    await moveFolder(growing(path), whole(path)) // while nobody else can open the old one
     return true
   } finally {
     await old.close()

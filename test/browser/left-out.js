@@ -23,6 +23,7 @@ export const LEFT_OUT = {
   'store/order.test.js': 'files of LevelDB',
   'store/parts.test.js': 'files',
   'store/quick-files.test.js': 'files',
+  'store/repair.test.js': 'files of LevelDB, and processes that are killed',
   'store/disk.test.js': 'directories, and processes that are killed',
   'store/layout.test.js': 'stores that are kept as files'
 }

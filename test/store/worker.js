@@ -87,9 +87,22 @@ async function hold (location) {
   setInterval(() => {}, 1000)
 }
 
+/** Stays in it once the files are mended. */
+async function repair (location) {
+  await BlobStore.repair(location, {
+    onProgress () {
+      say('mending')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    }
+  })
+  say('done')
+}
+
 const [, file, task, location, first] = process.argv
 if (file === new URL(import.meta.url).pathname) {
   if (task === 'work') await work(location, Number(first))
   if (task === 'litter') await litter(location, Number(first))
   if (task === 'hold') await hold(location)
+  if (task === 'repair') await repair(location)
+  if (task === 'try') say(await BlobStore.open(location).then(() => 'open', ({ code }) => code))
 }
