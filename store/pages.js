@@ -114,13 +114,23 @@ export class Pages {
   /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names @param {object} options  for the database */
   async load (data, names, options) {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
-    if (missing.size === 0) return
-    const keys = [...missing.values()].map(name => pageKey(this.#id, name))
-    const stored = keys.length === 1
-      ? [await readable(getSmall(data, keys[0], options))]
-      : await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
+    const [first, ...others] = missing.values()
+    if (first === undefined) return
+    if (others.length === 0) {
+      await this.read(data, first, options)
+      return
+    }
+    const keys = [first, ...others].map(name => pageKey(this.#id, name))
+    const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
     let i = 0
     for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
+  }
+
+  /** Reads a page, in whose place another may be in memory. @param {Database} data @param {PageName} name @param {object} options  for the database */
+  async read (data, name, options) {
+    const page = new Page(await readable(getSmall(data, pageKey(this.#id, name), options)))
+    this.#pages.set(numberOf(name), { name, page })
+    return page
   }
 
   /** Forgets pages that reach no further than some chunk, and gives them as batch operations. @param {number} chunks */

@@ -207,7 +207,6 @@ export class BlobReader {
   async #explain (error, root, record) {
     if (this.#life.isOver) return closed(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
-    this.#trees.forget(record.id)
     const now = await this.#catalog.record(root)
     if (now === undefined) return notFound(root)
     return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)

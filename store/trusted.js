@@ -9,7 +9,7 @@ import { parentMismatch, truncated } from '../lib/errors.js'
 import { GROUP_LEN, Pages, placeInPages } from './pages.js'
 
 /** @import { Database } from './databases.js' */
-/** @import { PageName } from './pages.js' */
+/** @import { Page, PageName } from './pages.js' */
 
 /** @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above  a parent, where its pair stands, and on which side of it one is */
 
@@ -35,6 +35,9 @@ export class TrustedTree {
 
   get pageCount () { return this.#told }
 
+  /** @param {Uint8Array} root @param {number} size */
+  isOf (root, size) { return size === this.#size && areEqual(root, 0, this.#root) }
+
   /**
    * The chaining value that a subtree must have; the hash, if that is the whole blob.
    *
@@ -55,24 +58,26 @@ export class TrustedTree {
     let isRoot = known === undefined
     let promised = known ?? this.#root
     for (let above = doubtful.pop(); above !== undefined; above = doubtful.pop()) {
-      const { name, slot, node, goesLeft } = above
-      let page = this.#pages.find(name)
-      // Before this one goes on, another reader of the same tree may have found too many pages, and let go of all.
-      while (page === undefined) {
-        await this.#pages.load(data, [name], options())
-        this.#tell()
-        page = this.#pages.find(name)
-      }
-      const pair = page.pair(slot)
-      if (pair === undefined) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
-      if (!page.isTrusted(slot)) {
-        if (!joinsTo(pair, promised, isRoot)) throw parentMismatch(node)
-        page.trust(slot)
-      }
-      promised = half(pair, goesLeft)
+      promised = half(await this.#pair(above, promised, isRoot, data, options), above.goesLeft)
       isRoot = false
     }
     return promised
+  }
+
+  /**
+   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before it is blamed.
+   *
+   * @param {Above} above @param {Uint8Array} promised @param {boolean} isRoot @param {Database} data @param {() => object} options
+   */
+  async #pair ({ name, slot, node }, promised, isRoot, data, options) {
+    const kept = this.#pages.find(name)
+    const known = kept && compared(kept, slot, promised, isRoot)
+    if (known !== undefined) return known
+    const page = await this.#pages.read(data, name, options())
+    this.#tell()
+    const pair = compared(page, slot, promised, isRoot)
+    if (pair !== undefined) return pair
+    throw page.pair(slot) === undefined ? truncated({ node, wanted: PAIR_LEN, got: 0 }) : parentMismatch(node)
   }
 
   /**
@@ -131,7 +136,9 @@ export class TrustedTrees {
     if (!record.complete) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)
-    if (known !== undefined) {
+    // In an index that is damaged two blobs may have the same id.
+    if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
+    else if (known !== undefined) {
       this.#trees.delete(id)
       this.#trees.set(id, known)
       return known
@@ -143,8 +150,8 @@ export class TrustedTrees {
     return tree
   }
 
-  /** What did not verify is read again the next time. @param {number} id */
-  forget (id) {
+  /** @param {number} id */
+  #forget (id) {
     const tree = this.#trees.get(id)
     if (tree === undefined) return
     this.#trees.delete(id)
@@ -156,9 +163,18 @@ export class TrustedTrees {
     this.#count += pages
     for (const id of this.#trees.keys()) {
       if (this.#count <= ALL_PAGES || this.#trees.size === 1) return
-      this.forget(id)
+      this.#forget(id)
     }
   }
+}
+
+/** @param {Page} page @param {number} slot @param {Uint8Array} promised @param {boolean} isRoot @returns {Uint8Array | undefined} a pair; undefined when it is not the promised one */
+function compared (page, slot, promised, isRoot) {
+  const pair = page.pair(slot)
+  if (pair === undefined || page.isTrusted(slot)) return pair
+  if (!joinsTo(pair, promised, isRoot)) return undefined
+  page.trust(slot)
+  return pair
 }
 
 /** @param {Uint8Array} pair @param {Uint8Array} promised @param {boolean} isRoot */
