@@ -74,23 +74,38 @@ export async function * inTurn (source, start, end, signal) {
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * ahead (source, start, end, signal) {
-  if (start === end) return
-  signal?.throwIfAborted()
-  /** @param {number} at */
-  const stopOf = at => Math.min(at + PIECE_LEN, end)
-  /** @param {number} at */
-  const read = at => {
-    const reading = Promise.resolve(source.read(at, stopOf(at), signal))
-    reading.catch(() => {}) // whoever awaits it is told; nobody may
-    return reading
-  }
-  let next = read(start)
-  for (let at = start; at < end; at += PIECE_LEN) {
-    const stop = stopOf(at)
-    const piece = whole(await untilAborted(next, signal), at, stop)
+  for await (const { at, stop, bytes } of eachAhead(source, piecesOf(start, end), signal)) yield whole(bytes, at, stop)
+}
+
+/** @param {number} start @param {number} end @returns {Generator<{ start: number, end: number }>} */
+function * piecesOf (start, end) {
+  for (let at = start; at < end; at += PIECE_LEN) yield { start: at, end: Math.min(at + PIECE_LEN, end) }
+}
+
+/**
+ * Any pieces of a random-access source, as they are read: while one is in the caller's hands the next is being read.
+ *
+ * @template {Uint8Array} T
+ * @param {{ read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
+ * @param {Generator<{ start: number, end: number }>} spans
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} what was to be read, and what came
+ */
+export async function * eachAhead (source, spans, signal) {
+  const read = () => {
+    const { done, value: span } = spans.next()
+    if (done) return undefined
     signal?.throwIfAborted()
-    if (stop < end) next = read(stop)
-    yield piece
+    const reading = Promise.resolve(source.read(span.start, span.end, signal))
+    reading.catch(() => {}) // whoever awaits it is told; nobody may
+    return { span, reading }
+  }
+  for (let next = read(); next !== undefined;) {
+    const { span, reading } = next
+    const bytes = await untilAborted(reading, signal)
+    next = read()
+    yield { at: span.start, stop: span.end, bytes }
+    signal?.throwIfAborted()
   }
 }
 
@@ -122,15 +137,18 @@ export async function * iterated (iterable, signal) {
  *
  * @template T
  * @param {AsyncIterable<T> | Iterable<T>} iterable
- * @param {AbortSignal} signal
+ * @param {AbortSignal} [signal]
+ * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  asked of each before it is waited for: if it is not, an `undefined` is given first
  * @returns {AsyncGenerator<T>}
  */
-export async function * abortable (iterable, signal) {
+export async function * abortable (iterable, signal, isSoon) {
   const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
   let isAtEnd = false
   try {
     while (true) {
-      const next = await untilAborted(iterator.next(), signal)
+      const coming = Promise.resolve(iterator.next())
+      if (isSoon !== undefined && !await isSoon(coming)) yield /** @type {T} */ (undefined)
+      const next = await untilAborted(coming, signal)
       isAtEnd = next.done === true
       if (next.done) return
       yield next.value

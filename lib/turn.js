@@ -16,7 +16,7 @@ const PAIR_WORDS = PAIR_LEN / 4
 const TURN_LEN = 1 << 18
 
 /** Takes the pairs of one order, and gives those of the other. */
-export class Turn {
+class Turn {
   #isToPre
   /** Groups of the subtree whose root is taken next. */
   #groups

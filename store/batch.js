@@ -1,6 +1,6 @@
 // Blocks on their way in, many at a time.
 
-import { untilAborted } from '../lib/reading.js'
+import { abortable } from '../lib/reading.js'
 import { BATCH_COUNT, BATCH_LEN } from './many.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -40,23 +40,7 @@ export class Batch {
  *
  * @template T @param {Iterable<T> | AsyncIterable<T>} source @param {AbortSignal} [signal]  ends it at once @returns {AsyncGenerator<T | undefined>}
  */
-export async function * unhurried (source, signal) {
-  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-  let isAtEnd = false
-  try {
-    while (true) {
-      const next = Promise.resolve(iterator.next())
-      if (!await isSoon(next)) yield undefined
-      const { done, value } = await untilAborted(next, signal)
-      isAtEnd = done === true
-      if (isAtEnd) return
-      yield value
-    }
-  } finally {
-    // Not awaited: it may be stuck.
-    if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {})
-  }
-}
+export const unhurried = (source, signal) => abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
 
 /** @param {Promise<unknown>} promise */
 async function isSoon (promise) {

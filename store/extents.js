@@ -81,7 +81,7 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array>} from `start` on: fewer bytes than asked for where the next are not there
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next are not there
    */
   async read (start, end) {
     if (start < this.#offset) this.#seek(start)

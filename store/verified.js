@@ -7,7 +7,7 @@ import { areEqual } from './trusted.js'
 import { hash } from '../lib/hasher.js'
 import { leafMismatch, truncated } from '../lib/errors.js'
 import { subtreeCv } from '../lib/subtree.js'
-import { untilAborted } from '../lib/reading.js'
+import { eachAhead } from '../lib/reading.js'
 
 /** @import { StoredView } from './view.js' */
 
@@ -22,7 +22,7 @@ const PIECE_LEN = 1 << 20
  * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front of it has been given
  */
 export async function * verified (view, { start, end }, signal) {
-  for await (const { at, bytes, stop } of readAhead(view, piecesOf(start, end, view.size), signal)) {
+  for await (const { at, bytes, stop } of eachAhead(view.source, piecesOf(start, end, view.size), signal)) {
     const isWhole = bytes.length === stop - at && await isRight(view, bytes, at)
     if (isWhole) yield within(bytes, at, start, end)
     else yield * groupByGroup(view, { bytes, at, stop }, start, end)
@@ -31,7 +31,7 @@ export async function * verified (view, { start, end }, signal) {
 
 /** The same, without looking at what it is. @param {StoredView} view @param {Span} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
 export async function * unverified (view, { start, end }, signal) {
-  for await (const { at, bytes, stop } of readAhead(view, piecesOf(start, end, view.size), signal)) {
+  for await (const { at, bytes, stop } of eachAhead(view.source, piecesOf(start, end, view.size), signal)) {
     const piece = within(bytes, at, start, end)
     if (piece.length > 0) yield piece
     if (bytes.length < stop - at) throw truncated({ start: at + bytes.length, wanted: stop - at - bytes.length, got: 0 })
@@ -52,28 +52,6 @@ export function * piecesOf (start, end, size) {
     const stop = Math.min(at + len, last)
     yield { start: at, end: stop }
     at = stop
-  }
-}
-
-/**
- * While one piece is in the caller's hands the next is being read.
- *
- * @param {StoredView} view @param {Generator<Span>} spans @param {AbortSignal} [signal]
- */
-async function * readAhead ({ source }, spans, signal) {
-  const read = () => {
-    const { done, value: span } = spans.next()
-    if (done) return undefined
-    const reading = Promise.resolve(source.read(span.start, span.end))
-    reading.catch(() => {}) // whoever awaits it is told; nobody may
-    return { span, reading }
-  }
-  for (let next = read(); next !== undefined;) {
-    const { span, reading } = next
-    const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (await untilAborted(reading, signal))
-    next = read()
-    yield { at: span.start, stop: span.end, bytes }
-    signal?.throwIfAborted()
   }
 }
 

@@ -15,7 +15,7 @@ import { verifyPieces } from './pieces.js'
 /** @import { ProgressOptions, SliceOutboard } from '../lib/types.js' */
 
 /** What a Bao endpoint answers with: the length of the blob in 8 bytes, then the slice. */
-export const SLICE_TYPE = 'application/vnd.bao-slice'
+const SLICE_TYPE = 'application/vnd.bao-slice'
 
 /**
  * @typedef {object} FetchOptions
