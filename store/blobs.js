@@ -43,7 +43,7 @@ import { notFound, tagged } from './faults.js'
  *   for the longest time first
  * @property {boolean} [create]  make a store where there is none; true unless told. Otherwise STORE_ABSENT { location }, and nothing is made
  * @property {number} [wait]  milliseconds to try again while it is open elsewhere; none unless told
- * @property {AbortSignal} [signal]  ends the waiting
+ * @property {AbortSignal} [signal]  ends the waiting, and the opening: after a crash it takes as long as there are blobs
  */
 
 /**

@@ -85,7 +85,7 @@ export const levelsAt = location => ({
   data: /** @type {Database} */ (new Level(`${location}/data`, LEVEL_OPTIONS.data))
 })
 
-/** @typedef {{ sync: boolean, create: boolean, sweeps: boolean, isRepair: boolean }} OpenedOptions  `sweeps`: delete data that no record speaks of, when the store was not closed */
+/** @typedef {{ sync: boolean, create: boolean, sweeps: boolean, isRepair: boolean, signal?: AbortSignal }} OpenedOptions  `sweeps`: delete data that no record speaks of, when the store was not closed */
 
 /** What was repaired: what is without a record is looked at before anything is swept away, for the record may be what was lost. @type {OpenedOptions} */
 const MENDED = { sync: true, create: true, sweeps: false, isRepair: true }
@@ -124,7 +124,8 @@ export class Databases {
    * @param {{ sync: boolean, create: boolean, wait: number, signal?: AbortSignal }} options  see `BlobStore.open`
    * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION
    */
-  static async open (where, { wait, signal, ...options }) {
+  static async open (where, { wait, ...options }) {
+    const { signal } = options
     const deadline = performance.now() + wait
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       signal?.throwIfAborted()
@@ -138,13 +139,13 @@ export class Databases {
     }
   }
 
-  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean }} options */
-  static async #attempt (where, { sync, create }) {
+  /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
+  static async #attempt (where, { sync, create, signal }) {
     const letGo = typeof where === 'string' ? await hold(where) : async () => {}
     if (letGo === undefined) throw locked(nameOf(where))
     try {
       if (typeof where === 'string') await assertOpenable(where, create)
-      const databases = await Databases.#opened(where, { sync, create, sweeps: true, isRepair: false })
+      const databases = await Databases.#opened(where, { sync, create, sweeps: true, isRepair: false, signal })
       databases.#letGo = letGo
       return databases
     } catch (error) {
@@ -154,10 +155,10 @@ export class Databases {
   }
 
   /** @param {string | DatabasePair} where  held @param {OpenedOptions} options */
-  static async #opened (where, { sync, create, sweeps, isRepair }) {
+  static async #opened (where, options) {
     const hasFolder = typeof where === 'string'
-    const databases = new Databases(hasFolder ? levelsAt(where) : where, nameOf(where), sync, hasFolder)
-    await databases.#open(create, sweeps, isRepair)
+    const databases = new Databases(hasFolder ? levelsAt(where) : where, nameOf(where), options.sync, hasFolder)
+    await databases.#open(options)
     return databases
   }
 
@@ -298,12 +299,12 @@ export class Databases {
     }
   }
 
-  /** @param {boolean} create @param {boolean} sweeps @param {boolean} isRepair */
-  async #open (create, sweeps, isRepair) {
+  /** @param {OpenedOptions} options */
+  async #open (options) {
     try {
       await this.index.open()
       await this.data.open()
-      if (this.#hasFolder && !isRepair) await assertNoRepair(this.location)
+      if (this.#hasFolder && !options.isRepair) await assertNoRepair(this.location)
       if (this.#hasFolder) this.files = await openFolder(`${this.location}/blobs`)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
@@ -312,9 +313,10 @@ export class Databases {
       throw this.#notOpened('open', cause)
     }
     try {
-      await this.#start(create, sweeps)
+      await this.#start(options)
     } catch (cause) {
       await Promise.allSettled([this.index.close(), this.data.close()])
+      options.signal?.throwIfAborted()
       if (cause instanceof BaoError) throw cause
       throw this.#notOpened('read', cause)
     }
@@ -327,19 +329,19 @@ export class Databases {
     return new BaoError('STORE_OPEN_FAILED', `could not ${what} the store at ${this.location}`, { location: this.location, cause })
   }
 
-  /** @param {boolean} create @param {boolean} sweeps */
-  async #start (create, sweeps) {
+  /** @param {OpenedOptions} options */
+  async #start ({ create, sweeps, signal }) {
     const stored = await readable(this.index.get(stateKey, VIEWS), DAMAGED)
     if (stored === undefined && !create && (await this.index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(this.location)
     const state = stored && unpackState(stored)
     if (state !== undefined) await upgrade(this.index, state.version, this.location)
     this.#swept = state?.swept ?? 0
     // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
-    const { ids, behind } = state?.isClean ? { ids: undefined, behind: 0 } : await this.#recordedIds()
+    const { ids, behind } = state?.isClean ? { ids: undefined, behind: 0 } : await this.#recordedIds(signal)
     this.#nextId = this.#promisedId = Math.max(state?.nextId ?? 0, await this.#idBehindData(), behind)
     await this.#deleteAllDoomed()
     // Who has lost the state may have lost records too: then what has none is for `fsck` to judge.
-    const isSwept = !sweeps || state === undefined || state.isClean || (ids !== undefined && await this.#sweep(ids))
+    const isSwept = !sweeps || state === undefined || state.isClean || (ids !== undefined && await this.#sweep(ids, signal))
     if (isSwept) this.#swept = this.#nextId
     else this.#isSwept = false
     await this.#writeState(false)
@@ -356,22 +358,26 @@ export class Databases {
    * Deletes data that no record speaks of: of puts that did not end.
    *
    * @param {Set<number>} known  ids that have records
+   * @param {AbortSignal} [signal]
    * @returns {Promise<boolean>} false when that cannot be told
    */
-  async #sweep (known) {
+  async #sweep (known, signal) {
     // What LevelDB cannot read is left for `fsck`: it is no reason not to open.
     const leftovers = []
     for await (const { id } of this.dataIds(this.#swept)) if (id !== undefined && !known.has(id)) leftovers.push(id)
     for (const id of await this.files?.ids() ?? []) if (id >= this.#swept && !known.has(id)) leftovers.push(id)
     // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
-    if (leftovers.length > 0 && !(await isInOrder(this.index) && await this.#isIndexKnown())) return false
+    if (leftovers.length > 0 && !(await isInOrder(this.index, signal) && await this.#isIndexKnown(signal))) return false
     for (const id of leftovers) await readable(this.deleteData(id))
     return true
   }
 
-  /** Is there nothing in the index that was never written like that? */
-  async #isIndexKnown () {
-    for await (const [key, value] of this.index.iterator({ ...allOfIndex, ...VIEWS })) if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+  /** Is there nothing in the index that was never written like that? @param {AbortSignal} [signal] */
+  async #isIndexKnown (signal) {
+    for await (const [key, value] of this.index.iterator({ ...allOfIndex, ...VIEWS })) {
+      signal?.throwIfAborted()
+      if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+    }
     return true
   }
 
@@ -402,13 +408,14 @@ export class Databases {
     return behindFiles
   }
 
-  /** Ids that have records, of those given away since the last clean opening: undefined when a record is damaged; and an id behind all. */
-  async #recordedIds () {
+  /** Ids that have records, of those given away since the last clean opening: undefined when a record is damaged; and an id behind all. @param {AbortSignal} [signal] */
+  async #recordedIds (signal) {
     const ids = new Set()
     let behind = 0
     let isDamaged = false
     const entries = eachReadable(this.index.iterator({ ...allBlobs, ...VIEWS }), () => { isDamaged = true })
     for await (const [key, value] of entries) {
+      signal?.throwIfAborted()
       const root = hashOfKey(key)
       const record = root && unpackRecord(root, value)
       if (record === undefined) isDamaged = true

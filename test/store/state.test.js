@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { blobKey, doomedKey, packDoomed, stateKey, usedKey } from '../../store/keys.js'
+import { blobKey, doomedKey, extentKey, packDoomed, stateKey, usedKey } from '../../store/keys.js'
 import { flipped, same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -37,6 +37,29 @@ describe('store: its state', () => {
       await again.close()
     })
   }
+
+  it('is not clean after a crash: the opening, which looks at all records then, and at all of the index when something was left, can be called off', async () => {
+    for (const method of ['iterator', 'snapshot']) {
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      await store.put(first)
+      await pair.data.put(extentKey(7, 0), second.subarray(0, 100), VIEWS)
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const real = pair.index[method].bind(pair.index)
+      pair.index[method] = (...args) => {
+        controller.abort(reason)
+        return real(...args)
+      }
+      expect(await errorOf(BlobStore.open(pair, { signal: controller.signal })), method).to.equal(reason)
+      await pair.data.open()
+      expect(await idsIn(pair.data), 'nothing was swept away').to.have.length(2)
+      const again = await BlobStore.open(pair)
+      expect(same(await again.bytes(hash(first)), first)).to.equal(true)
+      expect(await idsIn(pair.data)).to.have.length(1)
+      await again.close()
+    }
+  })
 
   it('may be an old one, which LevelDB lost the later ones of: no id is given away twice', async () => {
     for (const lose of [async () => {}, index => index.del(blobKey(hash(first)), VIEWS)]) {
