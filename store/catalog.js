@@ -5,7 +5,7 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { VIEWS } from './databases.js'
-import { damagedRecord, eachReadable, readable } from './faults.js'
+import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
 import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath, packRecord, packTime, pathKey, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
@@ -16,9 +16,6 @@ import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath
 
 /** Uses of blobs that are remembered before they are written. */
 const USED_BATCH = 1000
-
-/** No record is that short. */
-const DAMAGED = new Uint8Array(0)
 
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 

@@ -10,7 +10,7 @@ import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
 import { Pace } from './pace.js'
 import { hold } from './hold.js'
-import { eachReadable, isNoRoom, noRoom, readable } from './faults.js'
+import { DAMAGED, eachReadable, isNoRoom, noRoom, readable } from './faults.js'
 import { isInOrder } from './order.js'
 import { beginRepair, isLocked, isOpen, repairAt } from './repairing.js'
 import { canSalvage, isHalfSalvaged, salvage } from './salvage.js'
@@ -67,9 +67,6 @@ const ID_BLOCK = 1024
 /** Milliseconds from one attempt to the next while a store is open elsewhere. */
 const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 200
-
-/** No state is that short. */
-const DAMAGED = new Uint8Array(0)
 
 /** The two databases. @type {('index' | 'data')[]} */
 const NAMES = ['index', 'data']

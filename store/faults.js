@@ -83,6 +83,9 @@ export function isCorruption (error) {
   return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
 }
 
+/** Stands for a value that cannot be read: nothing that is unpacked is so short, so whoever unpacks it finds it damaged. */
+export const DAMAGED = new Uint8Array(0)
+
 /**
  * What the database itself finds damaged is as good as not there: the tree says what that means.
  *

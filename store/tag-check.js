@@ -3,7 +3,7 @@
 import { VIEWS } from './databases.js'
 import { equals } from 'uint8arrays/equals'
 import { allTagged, nameOfTag, packTag, tagKey, taggedKey, tagsWith, unpackTag, unpackTagged } from './keys.js'
-import { eachReadable, readable } from './faults.js'
+import { DAMAGED, eachReadable, readable } from './faults.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Locks } from './locks.js' */
@@ -11,9 +11,6 @@ import { eachReadable, readable } from './faults.js'
 /** @import { Tag } from './keys.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
-
-/** What cannot be read is damaged. */
-const DAMAGED = new Uint8Array(0)
 
 export class TagCheck {
   #databases

@@ -6,7 +6,7 @@ import { Beside } from './beside.js'
 import { VIEWS } from './databases.js'
 import { nameOf } from './catalog.js'
 import { TAG_FORMATS, allTagged, checkOfTag, nameOfTag, packTag, tagKey, taggedKey, tagsOf, tagsWith, unpackTag, unpackTagged } from './keys.js'
-import { damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
+import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
 
 /** @import { BlobName } from './blobs.js' */
 /** @import { Databases } from './databases.js' */
@@ -14,9 +14,6 @@ import { damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './
 /** @import { Operation } from './catalog.js' */
 /** @import { Protection } from './protection.js' */
 /** @import { Tag, TagFormat } from './keys.js' */
-
-/** No tag is that short. */
-const DAMAGED = new Uint8Array(0)
 
 export class TagIndex {
   #databases
