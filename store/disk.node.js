@@ -129,6 +129,9 @@ export class BlobFolder {
     return file
   }
 
+  /** Is it open, so that `readNow` can read it? @param {number} id */
+  isOpen (id) { return this.#kept.get(id)?.isOpen ?? false }
+
   /**
    * Reads a file on this thread, if it is open: who waits for a disk here keeps everybody waiting.
    *
@@ -242,11 +245,13 @@ export class BlobFile {
     }
   }
 
+  get isOpen () { return this.#fd !== undefined && this.#closing === undefined }
+
   /** See `BlobFolder.readNow`. @param {number} start @param {number} end */
   readNow (start, end) {
-    if (this.#fd === undefined || this.#closing) return undefined
+    if (!this.isOpen) return undefined
     const bytes = roomFor(end - start)
-    return readSync(this.#fd, bytes, 0, bytes.length, start) === bytes.length ? bytes : undefined
+    return readSync(/** @type {number} */ (this.#fd), bytes, 0, bytes.length, start) === bytes.length ? bytes : undefined
   }
 
   /** Waits for reads that are under way; later ones fail. */

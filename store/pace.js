@@ -6,9 +6,13 @@ import { TURN_MS, turn } from '../lib/reading.js'
 
 /** Milliseconds that going through a thread costs. */
 const THREAD_MS = 0.02
-/** What may have been saved, and then lost without harm: a few reads that were slow for whatever reason; and what may have been lost. */
+/** What may have been saved, and then lost without harm: a few reads that were slow for whatever reason. */
 const MOST_SAVED_MS = 1
+/** What may have been lost, and has to be made up for: then a read here is tried again, however slow the last ones were. */
 const MOST_LOST_MS = 4
+
+/** What `now` gives when it could not read here. */
+export const NOT_READ = Symbol('not read')
 
 export class Pace {
   /** Milliseconds, less than none when more was lost. */
@@ -16,7 +20,7 @@ export class Pace {
 
   /**
    * @template T
-   * @param {() => T} now  reads here
+   * @param {() => T | typeof NOT_READ} now  reads here
    * @param {() => Promise<T>} later  reads through a thread
    * @returns {T | Promise<T>}
    */
@@ -28,12 +32,16 @@ export class Pace {
       this.#saved += THREAD_MS
       return later()
     }
+    let saved = THREAD_MS
     try {
-      return now()
+      const read = now()
+      if (read !== NOT_READ) return /** @type {T} */ (read)
+      saved = 0
     } finally {
-      const saved = this.#saved + THREAD_MS - (performance.now() - begun)
+      saved += this.#saved - (performance.now() - begun)
       this.#saved = Math.max(-MOST_LOST_MS, Math.min(saved, MOST_SAVED_MS))
     }
+    return later()
   }
 }
 

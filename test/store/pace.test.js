@@ -1,6 +1,6 @@
 // Whether small reads are done here or through threads.
 import { expect } from 'chai'
-import { Pace } from '../../store/pace.js'
+import { NOT_READ, Pace } from '../../store/pace.js'
 
 const slowly = ms => () => { for (const begun = performance.now(); performance.now() - begun < ms;); return 'here' }
 const later = async () => 'elsewhere'
@@ -37,6 +37,22 @@ describe('store: pace', () => {
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
   })
 
+  it('one that could not be done here goes through a thread, and nothing is saved by it', async () => {
+    const pace = new Pace()
+    for (let i = 0; i < 100; i++) expect(await pace.read(() => NOT_READ, later)).to.equal('elsewhere')
+    await pace.read(slowly(0.1), later)
+    expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
+  })
+
+  it('also one whose turn had to come first', async () => {
+    const pace = new Pace()
+    const first = pace.read(slowly(15), later)
+    const second = pace.read(() => NOT_READ, later)
+    expect(second).to.be.a('promise')
+    expect(await first).to.equal('here')
+    expect(await second).to.equal('elsewhere')
+  })
+
   it('who reads on and on lets timers have their turn', async () => {
     const pace = new Pace()
     const timer = { rings: 0 }
@@ -44,6 +60,7 @@ describe('store: pace', () => {
     for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) await pace.read(() => 'here', later)
     expect(timer.rings).to.equal(1)
   })
+
   it('of several who read on and on each comes to his share', async () => {
     const counts = [0, 0, 0]
     const pace = new Pace()

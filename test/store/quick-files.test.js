@@ -2,6 +2,7 @@
 import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
+import { partsOf } from '../../store/blobs.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -86,6 +87,23 @@ describe('store: small reads of blobs in files', () => {
     store = await place.open()
     await rm(`${place.where}/blobs/1`)
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_CORRUPT' })
+  })
+
+  it('of files that are not open are not tried on this thread, so nothing is taken for saved by it', async () => {
+    const { files } = partsOf(store).databases
+    const { readNow } = files
+    let tried = 0
+    files.readNow = (...args) => {
+      tried++
+      return readNow.apply(files, args)
+    }
+    for (let i = 0; i < 10; i++) {
+      files.forget(0)
+      await expectRight(RANGE)
+    }
+    expect(tried).to.equal(0)
+    for (let i = 0; i < 1000; i++) if (tried === 0) await expectRight(RANGE)
+    expect(tried, 'once it is open').to.equal(1)
   })
 
   it('while the store is closed give what is right, or end with a code', async () => {
