@@ -101,6 +101,17 @@ export function concat (parts) {
   return whole
 }
 
+/**
+ * Do some bytes stand at a place in memory?
+ *
+ * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
+ */
+export function areEqual (memory, at, bytes) {
+  let difference = 0
+  for (let i = 0; i < bytes.length; i++) difference |= memory[at + i] ^ bytes[i]
+  return difference === 0
+}
+
 /** Bytes of the length that stands before an encoding. */
 export const HEADER_LEN = 8
 

@@ -8,7 +8,7 @@ import { isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
-import { Pace } from './pace.js'
+import { getSmall } from './pace.js'
 import { hold } from './hold.js'
 import { DAMAGED, eachReadable, isNoRoom, noRoom, readable } from './faults.js'
 import { isInOrder } from './order.js'
@@ -23,37 +23,6 @@ import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, allOfIndex, doomed
 /** @typedef {{ index: Database, data: Database }} DatabasePair */
 
 export { VIEWS }
-
-/**
- * A value that is small and mostly in memory: it is read on this thread where the database can do that, as long as it is quick.
- *
- * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
- * @returns {Promise<Uint8Array | undefined>}
- */
-export const getSmall = async (database, key, options) => getSoon(database, key, options)
-
-/**
- * The same, and at once where it can be.
- *
- * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
- * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
- */
-export function getSoon (database, key, options) {
-  const later = () => database.get(key, options)
-  if (!(/** @type {any} */ (database.supports).getSync)) return later()
-  return paceOf(database).read(() => database.getSync(key, options), later)
-}
-
-const paces = /** @type {WeakMap<Database, Pace>} */ (new WeakMap())
-
-/** @param {Database} database */
-function paceOf (database) {
-  const known = paces.get(database)
-  if (known !== undefined) return known
-  const pace = new Pace()
-  paces.set(database, pace)
-  return pace
-}
 
 /**
  * Bytes of small blobs that LevelDB gathers before it makes a table of them. With its own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each,

@@ -4,6 +4,8 @@
 
 import { TURN_MS, turn } from '../lib/reading.js'
 
+/** @import { Database } from './databases.js' */
+
 /** Milliseconds that going through a thread costs. */
 const THREAD_MS = 0.02
 /** What may have been saved, and then lost without harm: a few reads that were slow for whatever reason. */
@@ -43,6 +45,37 @@ export class Pace {
     }
     return later()
   }
+}
+
+/**
+ * A value that is small and mostly in memory: it is read on this thread where the database can do that, as long as it is quick.
+ *
+ * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @returns {Promise<Uint8Array | undefined>}
+ */
+export const getSmall = async (database, key, options) => getSoon(database, key, options)
+
+/**
+ * The same, and at once where it can be.
+ *
+ * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
+ */
+export function getSoon (database, key, options) {
+  const later = () => database.get(key, options)
+  if (!(/** @type {any} */ (database.supports).getSync)) return later()
+  return paceOf(database).read(() => database.getSync(key, options), later)
+}
+
+const paces = /** @type {WeakMap<Database, Pace>} */ (new WeakMap())
+
+/** @param {Database} database */
+function paceOf (database) {
+  const known = paces.get(database)
+  if (known !== undefined) return known
+  const pace = new Pace()
+  paces.set(database, pace)
+  return pace
 }
 
 /** When the first read since the event loop had its turn began, and the next turn. @type {{ since: number, next: Promise<void> } | undefined} */

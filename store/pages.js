@@ -10,7 +10,8 @@ import { chunkCount, levelOf } from '../lib/tree.js'
 import { allOfId, pageKey, placeOfKey } from './keys.js'
 import { RunList } from './runs.js'
 import { readable } from './faults.js'
-import { VIEWS, getSmall } from './databases.js'
+import { VIEWS } from './databases.js'
+import { getSmall } from './pace.js'
 
 /** @import { Database } from './databases.js' */
 /** @import { Step } from '../lib/types.js' */

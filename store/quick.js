@@ -4,8 +4,8 @@
 import { untilAborted } from '../lib/reading.js'
 import { CELL_LEN, cellOf } from './extents.js'
 import { GROUP_LEN } from './pages.js'
-import { NOT_READ, Pace } from './pace.js'
-import { VIEWS, getSoon } from './databases.js'
+import { NOT_READ, Pace, getSoon } from './pace.js'
+import { VIEWS } from './databases.js'
 import { extentKey } from './keys.js'
 import { hashesTo, piecesOf } from './verified.js'
 

@@ -3,6 +3,7 @@
 
 import { BLOCK, KEY, OUT, u8 } from '../lib/arena.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../lib/constants.js'
+import { areEqual } from '../lib/bytes.js'
 import { HASH_MODE, enter } from '../lib/mode.js'
 import { kernel } from '../lib/kernel/index.js'
 import { parentMismatch, truncated } from '../lib/errors.js'
@@ -183,11 +184,4 @@ function joinsTo (pair, promised, isRoot) {
   u8.set(pair, BLOCK)
   kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
   return areEqual(u8, OUT, promised)
-}
-
-/** @param {Uint8Array} memory @param {number} at @param {Uint8Array} other  32 bytes */
-export function areEqual (memory, at, other) {
-  let difference = 0
-  for (let i = 0; i < HASH_LEN; i++) difference |= memory[at + i] ^ other[i]
-  return difference === 0
 }

@@ -2,8 +2,8 @@
 // differs is it looked at group by group, to give what is right in front of the fault and to name the fault.
 
 import { CHUNK_LEN } from '../lib/constants.js'
+import { areEqual } from '../lib/bytes.js'
 import { GROUP_LEN } from './pages.js'
-import { areEqual } from './trusted.js'
 import { hash } from '../lib/hasher.js'
 import { leafMismatch, truncated } from '../lib/errors.js'
 import { subtreeCv } from '../lib/subtree.js'
