@@ -154,7 +154,7 @@ export class BlobStore {
    * @param {string} location
    * @param {ProgressOptions} [options]
    * @returns {Promise<FsckReport>} what was found then. What LevelDB had to give up is not in it, where nothing speaks of it any more
-   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_FULL
    */
   static async repair (location, options) {
     return Databases.repair(location, async databases => {

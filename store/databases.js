@@ -13,7 +13,7 @@ import { hold } from './hold.js'
 import { DAMAGED, eachReadable, isNoRoom, noRoom, readable } from './faults.js'
 import { isInOrder } from './order.js'
 import { beginRepair, isLocked, isOpen, repairAt } from './repairing.js'
-import { canSalvage, isHalfSalvaged, salvage } from './salvage.js'
+import { canSalvage, isHalfSalvaged, removeDrafts, salvage, takePlace } from './salvage.js'
 import { upgrade } from './layout.js'
 import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfId, allOfIndex, doomedKey, hashOfKey, idOfKey, isKnownKind, isSoundNote, packState, pathKey, stateKey, unpackDoomed, unpackRecord, unpackState } from './keys.js'
 
@@ -134,40 +134,46 @@ export class Databases {
    * @template T
    * @param {string} location
    * @param {(databases: Databases) => Promise<T>} mend  looks through what was made, nothing of which is swept away before, and closes it
-   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_FULL
    */
   static async repair (location, mend) {
     const letGo = await hold(location)
     if (letGo === undefined) throw locked(location)
     try {
       if (!canSalvage) return await mend(await Databases.#opened(location, MENDED))
-      const paths = NAMES.map(name => `${location}/${name}`)
-      const end = await beginRepair(location, paths).catch(cause => { throw notRepaired(location, cause) })
-      if (end === undefined) throw locked(location)
-      let isDone = false
+      const failed = (/** @type {unknown} */ cause) => { throw notRepaired(location, cause) }
+      const begun = await beginRepair(location, NAMES.map(name => `${location}/${name}`)).catch(failed)
+      if (begun === undefined) throw locked(location)
+      let isDone = begun.isFirst // until something takes the place of another, all is as it was
       try {
-        await Databases.#salvage(location)
+        const made = await Databases.#salvaged(location).catch(failed)
+        isDone = false
+        for (const [path, from] of made) await takePlace(path, from).catch(failed)
         const databases = await Databases.#opened(location, MENDED)
         isDone = true // however the rest goes: what is opened is closed, and then nothing is swept away any more
         return await mend(databases)
       } finally {
-        await end(isDone)
+        await begun.end(isDone)
       }
     } finally {
       await letGo()
     }
   }
 
-  /** @param {string} location */
-  static async #salvage (location) {
-    for (const name of NAMES) {
-      const path = `${location}/${name}`
-      try {
-        await salvage(path, path => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name])), async () => { if (await isOpen(path)) throw locked(location) })
-      } catch (cause) {
-        throw cause instanceof BaoError ? cause : isLocked(cause) ? locked(location, cause) : notRepaired(location, cause)
+  /** @param {string} location @returns {Promise<[path: string, made: string][]>} */
+  static async #salvaged (location) {
+    const made = /** @type {[string, string][]} */ ([])
+    try {
+      for (const name of NAMES) {
+        const path = `${location}/${name}`
+        made.push([path, await salvage(path, path => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name])))])
       }
+      for (const [path] of made) if (await isOpen(path)) throw locked(location)
+    } catch (error) {
+      for (const [path] of made) await removeDrafts(path)
+      throw error
     }
+    return made
   }
 
   /** What makes a write reach the disk before it counts as done. */
@@ -435,7 +441,12 @@ const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${
 const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })
 
 /** @param {string} location @param {unknown} cause */
-const notRepaired = (location, cause) => new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
+function notRepaired (location, cause) {
+  if (cause instanceof BaoError) return cause
+  if (isNoRoom(cause)) return noRoom(cause)
+  if (isLocked(cause)) return locked(location, cause)
+  return new BaoError('STORE_OPEN_FAILED', `could not repair the store at ${location}`, { location, cause })
+}
 
 /** @param {string} location */
 async function assertNoRepair (location) {

@@ -2,7 +2,7 @@
 // of the store that needs `node:fs`.
 
 import { constants, fdatasync, read, readSync, writev } from 'node:fs'
-import { access, copyFile, link, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { access, copyFile, link, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -33,6 +33,9 @@ export const isThere = path => access(path).then(() => true, () => false)
 
 /** One name for what has several. @param {string} path  of what need not be there */
 export const realPath = path => realpath(path).catch(() => resolve(path))
+
+/** @param {string} path */
+export const readText = path => readFile(path, 'utf8')
 
 /** @param {string} path  in a folder that is there @returns {Promise<boolean>} false when it was there */
 export async function makeFolder (path) {

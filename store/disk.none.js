@@ -24,6 +24,9 @@ export const isThere = async _path => false
 export const realPath = async path => path
 
 /** @param {string} _path */
+export const readText = async _path => ''
+
+/** @param {string} _path */
 export const makeFolder = async _path => true
 
 /** @param {string} _path */

@@ -22,10 +22,12 @@ export async function repairAt (location) {
 /**
  * @param {string} location  a directory
  * @param {string[]} paths  of the databases that are to be repaired
- * @returns {Promise<((isDone: boolean) => Promise<void>) | undefined>} ends the repair: one that is not done stays marked. undefined when somebody else is at it, or has the store open
+ * @returns {Promise<{ isFirst: boolean, end: (isDone: boolean) => Promise<void> } | undefined>} `isFirst`: none was interrupted before. `end`: one that is
+ *   not done stays marked. undefined when somebody else is at it, or has the store open
  */
 export async function beginRepair (location, paths) {
   const isFirst = await makeFolder(markOf(location))
+  await removeFolder(`${markOf(location)}/CURRENT`) // what a crash left of its files is not read; the lock needs none of them
   const mark = new Level(markOf(location), VIEWS)
   try {
     await mark.open()
@@ -45,7 +47,7 @@ export async function beginRepair (location, paths) {
     await end(isFirst)
     return undefined
   }
-  return end
+  return { isFirst, end }
 }
 
 /** Has anybody this database open? @param {string} path */

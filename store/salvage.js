@@ -1,7 +1,7 @@
 // Makes of the damaged files of a LevelDB what can be made of them.
 
 import { Level } from 'level'
-import { isThere, linkFolder, moveFolder, removeFolder, syncFiles } from '#disk'
+import { isThere, linkFolder, moveFolder, readText, removeFolder, syncFiles } from '#disk'
 import { VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
@@ -40,19 +40,47 @@ export const isHalfSalvaged = path => isThere(whole(path))
  * must be room. The old one stays as it is until another takes its place: LevelDB moves its logs away before the tables that it makes of them count.
  *
  * @param {string} path @param {(path: string) => Database} make  a level of the kind that stands there
- * @param {() => Promise<void>} assertMine  asked when the new one is about to take its place
+ * @returns {Promise<string>} where the new one is: `takePlace` is to follow
  */
-export async function salvage (path, make, assertMine) {
-  for (const leftover of [draft(path), growing(path)]) await removeFolder(leftover)
+export async function salvage (path, make) {
+  await removeDrafts(path)
   if (await isHalfSalvaged(path)) await moveFolder(whole(path), path)
-  await linkFolder(path, draft(path), [LOCK])
-  await repair?.call(Level, draft(path))
-  const made = await rewrite(draft(path), make, growing(path)) ? growing(path) : draft(path)
-  await syncFiles(made)
-  await assertMine()
+  try {
+    await linkFolder(path, draft(path), [LOCK])
+    await repair?.call(Level, draft(path))
+    assertNothingGivenUp(await readText(`${draft(path)}/LOG`))
+    const made = await rewrite(draft(path), make, growing(path)) ? growing(path) : draft(path)
+    await syncFiles(made)
+    return made
+  } catch (error) {
+    await removeDrafts(path)
+    throw error
+  }
+}
+
+/** @param {string} path @param {string} made  by `salvage` */
+export async function takePlace (path, made) {
   await moveFolder(made, whole(path))
   await moveFolder(whole(path), path)
-  await removeFolder(draft(path))
+  await removeDrafts(path)
+}
+
+/** @param {string} path */
+export async function removeDrafts (path) {
+  for (const leftover of [draft(path), growing(path)]) await removeFolder(leftover)
+}
+
+/**
+ * What LevelDB can read and cannot write again, on a disk that is full, it gives up, and says so nowhere but in its log.
+ *
+ * @param {string} log
+ */
+function assertNothingGivenUp (log) {
+  const [, reason] = /ignoring conversion error: (.*)/.exec(log) ?? []
+  if (reason !== undefined) throw Object.assign(new Error(reason), { code: 'LEVEL_IO_ERROR' })
+  for (const [, table] of log.matchAll(/Table #(\d+): [1-9]\d* entries (?!OK|repaired)/g)) {
+    if (!new RegExp(`Table #${table}: \\d+ entries repaired`).test(log)) throw new Error(`table ${table} could not be written again`)
+  }
 }
 
 /** @param {string} path @param {(path: string) => Database} make @param {string} to @returns {Promise<boolean>} false when it is in order as it is */

@@ -1,7 +1,7 @@
 // A disk that is really full: a small one in memory. Only who may mount can run this; what a full disk looks like to the store is also in
 // test/store/life.test.js, where writes are made to fail.
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -75,4 +75,21 @@ describe('store: a full disk', () => {
       await store.close()
     })
   }
+
+  it('has a repair say so, and loses nothing', async () => {
+    const location = join(disk, 'store')
+    const ballast = join(disk, 'ballast')
+    const blobs = Array.from({ length: 20 }, (_, i) => noise(MIB, i))
+    const made = await BlobStore.open(location)
+    for (const bytes of blobs) await made.put(bytes)
+    await made.close()
+    const { bavail, bsize } = await statfs(disk)
+    await writeFile(ballast, new Uint8Array(bavail * bsize - 10 * MIB)) // less than the log has
+    expect(await errorOf(BlobStore.repair(location))).to.include({ code: 'STORE_FULL' })
+    await rm(ballast)
+    expect(await BlobStore.repair(location)).to.include({ isSound: true, blobs: blobs.length })
+    const store = await BlobStore.open(location)
+    for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    await store.close()
+  })
 })

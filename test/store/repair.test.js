@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
@@ -112,10 +112,22 @@ describe('store: repair', () => {
   })
 
   it('takes away what earlier ones left', async () => {
-    for (const name of ['data.rewriting', 'index.rewriting', 'data.repairing', 'index.replaced', 'repairing.done']) {
+    for (const name of ['data.rewriting', 'index.rewriting', 'data.repairing', 'index.replaced', 'repairing', 'repairing.done']) {
       await mkdir(join(place.where, name))
+      await writeFile(join(place.where, name, 'CURRENT'), 'MANIFEST-')
       await writeFile(join(place.where, name, '000007.ldb'), 'what was left')
     }
+    expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
+    await expectAll()
+  })
+
+  it('puts nothing in place that lacks what LevelDB gave up', async () => {
+    const log = join(place.where, 'data', '009999.log')
+    await symlink('nowhere', log)
+    expect(await errorOf(BlobStore.repair(place.where))).to.include({ code: 'STORE_OPEN_FAILED', location: place.where })
+    expect(await readdir(join(place.where, 'data'))).to.include('009999.log')
+    await rm(log)
+    await expectAll() // it can still be opened
     expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
     await expectAll()
   })
