@@ -1,5 +1,6 @@
 // The suites in other runtimes: `node test/runtimes/run.js node@22 bun deno`. Each comes as a package of npm and stays in node_modules/.cache.
-// Where one cannot be had, one line says what was not run. Two run at a time; each shows what it said when it has ended.
+// Where one cannot be had, one line says what was not run. Two run at a time; of one that passes its counts are shown, and last of all comes
+// everything that those said that failed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -37,19 +38,20 @@ function programOf ({ package: name, program }) {
 
 const starts = path => spawnSync(path, ['--version'], { stdio: 'ignore', shell: IS_WINDOWS }).status === 0
 
+const failed = /** @type {string[]} */ ([])
+/** What is shown of suites that pass: counts, and what was left out. */
+const COUNTS = /^(\d+ passing, |left out )/
+
 /** @param {string} title @param {string} program @param {string[]} args @returns {Promise<void>} */
 const run = (title, program, args) => new Promise(resolve => {
   const child = spawn(program, [...args, SUITES], { stdio: ['ignore', 'pipe', 'pipe'], shell: IS_WINDOWS })
-  const said = []
-  child.stdout.on('data', data => said.push(data))
-  child.stderr.on('data', data => said.push(data))
+  const pieces = /** @type {Buffer[]} */ ([])
+  child.stdout.on('data', data => pieces.push(data))
+  child.stderr.on('data', data => pieces.push(data))
   child.on('close', (code, signal) => {
-    process.stdout.write(`\n# In ${title}\n\n`)
-    process.stdout.write(Buffer.concat(said))
-    if (code !== 0) {
-      console.log(`the suites failed in ${title}: ${signal ?? `exit code ${code}`}`)
-      process.exitCode = 1
-    }
+    const said = Buffer.concat(pieces).toString()
+    for (const line of said.split('\n').filter(line => COUNTS.test(line))) console.log(line)
+    if (code !== 0) failed.push(`\n# In ${title}\n\n${said}\nthe suites failed in ${title}: ${signal ?? `exit code ${code}`}`)
     resolve()
   })
 })
@@ -69,3 +71,6 @@ const runNext = async () => {
   }
 }
 await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, runNext))
+
+for (const said of failed) console.log(said)
+if (failed.length > 0) process.exitCode = 1
