@@ -9,6 +9,9 @@ import { truncated } from './errors.js'
 /** Bytes per piece of a source that is read from start to end: what a buffer for files takes. */
 export const PIECE_LEN = READ_LEN
 
+/** Pieces that are being read while another is worked on. */
+export const MAX_AHEAD = 2
+
 /** Milliseconds of work after which timers, aborts and the screen have their turn. */
 export const TURN_MS = 12
 
@@ -83,28 +86,34 @@ function * piecesOf (start, end) {
 }
 
 /**
- * Any pieces of a random-access source, as they are read: while one is in the caller's hands the next is being read.
+ * Any pieces of a random-access source, as they are read: while one is in the caller's hands the next is being read; of a source that may be asked
+ * for more before it has answered the one behind that, too, since who is always a little late with the next keeps everybody waiting.
  *
  * @template {Uint8Array} T
- * @param {{ read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
+ * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
  * @param {Generator<{ start: number, end: number }>} spans
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} what was to be read, and what came
  */
 export async function * eachAhead (source, spans, signal) {
-  const read = () => {
-    const { done, value: span } = spans.next()
-    if (done) return undefined
-    signal?.throwIfAborted()
-    const reading = Promise.resolve(source.read(span.start, span.end, signal))
-    reading.catch(() => {}) // whoever awaits it is told; nobody may
-    return { span, reading }
+  const depth = source.overlaps ? MAX_AHEAD : 1
+  const underWay = /** @type {{ at: number, stop: number, reading: Promise<T> }[]} */ ([])
+  const readOn = () => {
+    while (underWay.length < depth) {
+      const { done, value: span } = spans.next()
+      if (done) return
+      signal?.throwIfAborted()
+      const reading = Promise.resolve(source.read(span.start, span.end, signal))
+      reading.catch(() => {}) // whoever awaits it is told; nobody may
+      underWay.push({ at: span.start, stop: span.end, reading })
+    }
   }
-  for (let next = read(); next !== undefined;) {
-    const { span, reading } = next
+  readOn()
+  for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
+    const { at, stop, reading } = next
     const bytes = await untilAborted(reading, signal)
-    next = read()
-    yield { at: span.start, stop: span.end, bytes }
+    readOn()
+    yield { at, stop, bytes }
     signal?.throwIfAborted()
   }
 }

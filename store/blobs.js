@@ -208,8 +208,8 @@ export class BlobStore {
    * The bytes of a blob, piece by piece, each verified before it is given.
    *
    * @param {BlobName} cid
-   * @param {GetOptions} [options]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+   * @param {GetOptions & { reuse?: boolean }} [options]  `reuse`: pieces are lent until the next one is asked for, then their memory is used again
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
   get (cid, options) {
@@ -235,7 +235,7 @@ export class BlobStore {
    * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
    */
   stream (cid, range) {
-    const pieces = this.get(cid, range)
+    const pieces = this.get(cid, { ...range, reuse: false })
     return new ReadableStream({
       async pull (controller) {
         const { done, value } = await pieces.next()
@@ -366,8 +366,8 @@ export class BlobStore {
    *
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]  everything unless told
-   * @param {{ header?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length; true unless told
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length; true unless told. `reuse`: as for `get`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
    * @throws {BaoError} as `get`
    */
   slice (cid, ranges, options) {

@@ -235,14 +235,19 @@ export class BlobFile {
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
   async read (start, end) {
+    const bytes = roomFor(end - start)
+    const len = await this.readInto(bytes, start)
+    return len === bytes.length ? bytes : bytes.slice(0, len) // nobody sees what was never written
+  }
+
+  /** @param {Uint8Array} buffer  left alone meanwhile @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
+  async readInto (buffer, start) {
     const { fd } = await this.handle
     if (this.#closing) throw new Error('the file is closed')
-    const bytes = roomFor(end - start)
-    const reading = readWhole(fd, bytes, start)
+    const reading = readWhole(fd, buffer, start)
     this.#reading.add(reading)
     try {
-      const len = await reading
-      return len === bytes.length ? bytes : bytes.slice(0, len) // nobody sees what was never written
+      return await reading
     } finally {
       this.#reading.delete(reading)
     }

@@ -57,6 +57,8 @@ export class ExtentCutter {
  * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is believed yet.
  */
 export class ExtentReader {
+  /** There is one place in the database where it stands. */
+  overlaps = false
   #iterator
   #id
   /** The extent in hand. */
@@ -84,18 +86,24 @@ export class ExtentReader {
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next are not there
    */
   async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    return bytes.subarray(0, await this.readInto(bytes, start))
+  }
+
+  /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the next are not there */
+  async readInto (buffer, start) {
     if (start < this.#offset) this.#seek(start)
-    const out = new Uint8Array(end - start)
+    const end = start + buffer.length
     let at = start
     while (at < end) {
       if (at >= this.#offset + this.#bytes.length && !(await this.#next())) break
       if (at < this.#offset) break
       const part = this.#bytes.subarray(at - this.#offset, end - this.#offset)
-      out.set(part, at - start)
+      buffer.set(part, at - start)
       at += part.length
       // An extent may lie wholly before `start`: then there was nothing to copy, and the next one is looked at.
     }
-    return out.subarray(0, at - start)
+    return at - start
   }
 
   close () { return this.#iterator.close() }

@@ -17,6 +17,7 @@ import { BaoError, truncated } from '../lib/errors.js'
 
 /** Reads a blob that is in a file. Nothing read here is believed yet. */
 export class FileReader {
+  overlaps = true
   #databases
   #root
   #record
@@ -35,10 +36,18 @@ export class FileReader {
    * @param {number} start @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
-  async read (start, end) {
+  async read (start, end) { return (await this.#opened(start, end)).read(start, end) }
+
+  /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
+  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, start) }
+
+  /** The file, which bytes are wanted of. @param {number} start @param {number} end */
+  async #opened (start, end) {
     try {
       this.#file ??= this.#open()
-      return await (await this.#file).read(start, end)
+      const file = await this.#file
+      await file.handle
+      return file
     } catch (error) {
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
       if (this.#record.home === 'reference') throw missing(this.#root, ChunkRanges.all.canonical(this.size))
@@ -108,7 +117,7 @@ async function assertRegular (path) {
 export async function exportFile ({ databases, reader }, cid, path, { signal, onProgress }) {
   let size = 0
   await writeFileAtomically(path, (async function * () {
-    for await (const piece of reader.get(cid, { verify: true, signal })) {
+    for await (const piece of reader.get(cid, { verify: true, reuse: true, signal })) {
       yield piece
       size += piece.length
       onProgress?.({ type: 'baobox:export', detail: { done: size } })

@@ -32,6 +32,7 @@ import { unverified, verified } from './verified.js'
  * @property {number} start  bytes
  * @property {number} end  inside the blob, if that is whole
  * @property {boolean} verify
+ * @property {boolean} [reuse]  are pieces lent until the next is asked for?
  * @property {AbortSignal} [signal]
  */
 
@@ -56,7 +57,7 @@ export class BlobReader {
     this.#quick = new QuickReads({ databases, trees: this.#trees })
   }
 
-  /** @param {BlobName} cid @param {GetOptions} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  /** @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * get (cid, options) {
     const wanted = await this.#find(cid, options)
     const quick = this.#quick.read(wanted)
@@ -81,7 +82,7 @@ export class BlobReader {
       const bytes = await quick
       if (bytes !== undefined) return bytes
       const pieces = []
-      for await (const piece of this.#pieces(wanted)) pieces.push(piece)
+      for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
       // A little of a piece would keep all of its memory.
       return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
     } finally {
@@ -90,27 +91,27 @@ export class BlobReader {
   }
 
   /** The long way, of a blob that is protected. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * #pieces ({ root, record, start, end, verify, signal }) {
+  async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     await this.#require(root, record, chunks)
     const range = { start, end: Math.min(end, record.size) }
     if (range.start >= range.end) return
-    yield * this.#reading(root, record, spanOf(chunks, record.size), view => verify ? verified(view, range, signal) : unverified(view, range, signal))
+    yield * this.#reading(root, record, spanOf(chunks, record.size), view => (verify ? verified : unverified)(view, range, { signal, reuse }))
   }
 
   /**
-   * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ header?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * slice (cid, ranges, { header = true, signal } = {}) {
+  async * slice (cid, ranges, { header = true, reuse, signal } = {}) {
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#protection.use(root)
     try {
       await this.#require(root, record, wanted)
       yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-        encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', signal }))
+        encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', reuse, signal }))
     } finally {
       release()
     }
@@ -141,7 +142,7 @@ export class BlobReader {
     const release = this.#protection.use(root)
     try {
       for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
-        yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, signal))
+        yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, { signal }))
       }
     } finally {
       release()
@@ -151,14 +152,14 @@ export class BlobReader {
   /**
    * Bytes that are about to be read.
    *
-   * @param {BlobName} cid @param {GetOptions} [options]
+   * @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]
    * @returns {Promise<Wanted>}
    */
-  async #find (cid, { start = 0, end = Infinity, verify = this.#verifies, signal } = {}) {
+  async #find (cid, { start = 0, end = Infinity, verify = this.#verifies, reuse, signal } = {}) {
     assertInteger('start', start)
     if (end !== Infinity) assertInteger('end', end)
     const { root, record } = await this.#use(cid, signal)
-    return { root, record, start, end: record.complete ? Math.min(end, record.size) : end, verify: verify || record.home === 'reference', signal }
+    return { root, record, start, end: record.complete ? Math.min(end, record.size) : end, verify: verify || record.home === 'reference', reuse, signal }
   }
 
   /** A blob that is about to be read. @param {BlobName} cid @param {AbortSignal} [signal] */

@@ -7,7 +7,7 @@ import { GROUP_LEN } from './pages.js'
 import { hash } from '../lib/hasher.js'
 import { leafMismatch, truncated } from '../lib/errors.js'
 import { subtreeCv } from '../lib/subtree.js'
-import { eachAhead } from '../lib/reading.js'
+import { MAX_AHEAD, eachAhead } from '../lib/reading.js'
 
 /** @import { StoredView } from './view.js' */
 
@@ -16,25 +16,53 @@ const PIECE_LEN = 1 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 
+/** @typedef {{ signal?: AbortSignal, reuse?: boolean }} PieceOptions  `reuse`: pieces are lent until the next is asked for, then their memory is used again */
+
 /**
- * @param {StoredView} view @param {Span} wanted  inside the blob @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces
+ * @param {StoredView} view @param {Span} wanted  inside the blob @param {PieceOptions} options
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
  * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front of it has been given
  */
-export async function * verified (view, { start, end }, signal) {
-  for await (const { at, bytes, stop } of eachAhead(view.source, piecesOf(start, end, view.size), signal)) {
+export async function * verified (view, { start, end }, options) {
+  for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
     const isWhole = bytes.length === stop - at && await isRight(view, bytes, at)
     if (isWhole) yield within(bytes, at, start, end)
     else yield * groupByGroup(view, { bytes, at, stop }, start, end)
   }
 }
 
-/** The same, without looking at what it is. @param {StoredView} view @param {Span} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-export async function * unverified (view, { start, end }, signal) {
-  for await (const { at, bytes, stop } of eachAhead(view.source, piecesOf(start, end, view.size), signal)) {
+/** The same, without looking at what it is. @param {StoredView} view @param {Span} wanted @param {PieceOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+export async function * unverified (view, { start, end }, options) {
+  for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
     const piece = within(bytes, at, start, end)
     if (piece.length > 0) yield piece
     if (bytes.length < stop - at) throw truncated({ start: at + bytes.length, wanted: stop - at - bytes.length, got: 0 })
+  }
+}
+
+/** @param {StoredView} view @param {Span} wanted @param {PieceOptions} options */
+const storedPieces = ({ source, size }, { start, end }, { signal, reuse = false }) =>
+  eachAhead(reuse ? new Reusing(source) : source, piecesOf(start, end, size), signal)
+
+/** Reads pieces into memory that it has read others into. One is in the caller's hands, and the next are being read. */
+class Reusing {
+  overlaps
+  #source
+  #buffers = Array.from({ length: MAX_AHEAD + 1 }, () => new Uint8Array(0))
+  #reads = 0
+
+  /** @param {StoredView['source']} source */
+  constructor (source) {
+    this.#source = source
+    this.overlaps = source.overlaps
+  }
+
+  /** @param {number} start @param {number} end */
+  async read (start, end) {
+    const turn = this.#reads++ % this.#buffers.length
+    if (this.#buffers[turn].length < end - start) this.#buffers[turn] = new Uint8Array(end - start)
+    const piece = this.#buffers[turn].subarray(0, end - start)
+    return piece.subarray(0, await this.#source.readInto(piece, start))
   }
 }
 

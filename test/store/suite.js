@@ -2,8 +2,8 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
-import { hex, same } from '../support/bytes.js'
-import { collect, errorOf, ragged, stream } from '../support/feeding.js'
+import { concat, hex, same } from '../support/bytes.js'
+import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { input, noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
 import { idsIn, sliceOf } from '../support/stores.js'
@@ -162,6 +162,36 @@ export function describeStore (newPlace) {
       for await (const piece of store.slice(cid)) piece.fill(0)
       expect(same(await store.bytes(cid, { verify }), bytes)).to.equal(true)
     }
+  })
+
+  it('lends pieces if it may, and then uses their memory again', async () => {
+    const bytes = noise(6 * MIB + 5)
+    const { cid } = await store.put(bytes)
+    const slice = encodeSliceSync(bytes, createOutboardSync(bytes))
+    const readings = {
+      verified: [bytes, reuse => store.get(cid, { reuse })],
+      unverified: [bytes, reuse => store.get(cid, { verify: false, reuse })],
+      'a slice': [slice, reuse => store.slice(cid, undefined, { reuse })]
+    }
+    for (const [title, [whole, read]] of Object.entries(readings)) {
+      const memories = new Set()
+      let [at, pieces] = [0, 0]
+      for await (const piece of read(true)) {
+        if (!same(piece, whole.subarray(at, at + piece.length))) expect.fail(`${title}, lent: bytes at ${at} are wrong`)
+        at += piece.length
+        pieces++
+        memories.add(piece.buffer)
+        piece.fill(0xff)
+      }
+      expect(at, title).to.equal(whole.length)
+      expect(memories.size, title).to.be.below(pieces / 2)
+      const kept = []
+      for await (const piece of read(false)) kept.push(piece)
+      expect(same(concat(kept), whole), `${title}, kept`).to.equal(true)
+      expect(new Set(kept.map(({ buffer }) => buffer)).size, title).to.be.above(3)
+    }
+    expect(same(await store.bytes(cid, { reuse: true }), bytes), 'in one piece').to.equal(true)
+    expect(same(concat(await listed(store.stream(cid, { reuse: true }))), bytes), 'a stream, which may keep some').to.equal(true)
   })
 
   it('leaves the bytes that it is given alone, and keeps none of them', async () => {
