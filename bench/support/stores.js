@@ -47,13 +47,16 @@ export async function contestants () {
   }
 }
 
-/** @param {string} folder @param {import('../../store/blobs.js').StoreOptions} options @returns {Promise<OpenStore>} */
-async function ours (folder, options) {
+/** Ours, whose pieces are lent. @param {string} folder */
+export const lending = folder => ours(folder, {}, { reuse: true })
+
+/** @param {string} folder @param {import('../../store/blobs.js').StoreOptions} options @param {{ reuse?: boolean }} [reading] @returns {Promise<OpenStore>} */
+async function ours (folder, options, reading) {
   const store = await BlobStore.open(folder, options)
   return {
     putMany: async blobs => { for await (const { cid } of store.putMany(blobs)) if (cid === undefined) throw new Error('not put') },
     put: async pieces => (await store.put(pieces())).cid,
-    get: async (cid, use) => { for await (const piece of store.get(cid)) use(piece) },
+    get: async (cid, use) => { for await (const piece of store.get(cid, reading)) use(piece) },
     getSmall: cid => store.bytes(cid),
     getMany: async cids => { for await (const { error } of store.getMany(cids)) if (error) throw error },
     range: (cid, start, len, verify) => store.bytes(cid, { start, end: start + len, verify }),
