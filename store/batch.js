@@ -11,7 +11,8 @@ const SOON = 5
 /** Blocks that are verified, and will be kept together. */
 export class Batch {
   #cids = /** @type {CID[]} */ ([])
-  #blocks = /** @type {{ bytes: Uint8Array, alias?: Uint8Array }[]} */ ([])
+  #blocks = /** @type {Uint8Array[]} */ ([])
+  #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])
   #len = 0
 
   get isFull () { return this.#cids.length >= BATCH_COUNT || this.#len >= BATCH_LEN }
@@ -20,17 +21,22 @@ export class Batch {
   add (cid, block) {
     this.#cids.push(cid)
     if (block === undefined) return
-    this.#blocks.push(block)
+    this.#blocks.push(block.bytes)
+    this.#aliases.push(block.alias)
     this.#len += block.bytes.length
   }
 
-  /** @param {(blocks: { bytes: Uint8Array, alias?: Uint8Array }[]) => Promise<unknown>} write @returns {Promise<CID[]>} the names of what is kept now */
+  /**
+   * @param {(blocks: Uint8Array[], aliases: (Uint8Array | undefined)[]) => Promise<unknown>} write
+   * @returns {Promise<CID[]>} the names of what is kept now
+   */
   async keep (write) {
-    const [cids, blocks] = [this.#cids, this.#blocks]
+    const [cids, blocks, aliases] = [this.#cids, this.#blocks, this.#aliases]
     this.#cids = []
     this.#blocks = []
+    this.#aliases = []
     this.#len = 0
-    if (blocks.length > 0) await write(blocks)
+    if (blocks.length > 0) await write(blocks, aliases)
     return cids
   }
 }

@@ -98,7 +98,7 @@ class Blockstore {
    */
   async * putMany (pairs, { signal } = {}) {
     const batch = new Batch()
-    const keep = () => batch.keep(blocks => this.#parts.life.run(() => keepMany(this.#parts, blocks)))
+    const keep = () => batch.keep((blocks, aliases) => this.#parts.life.run(() => keepMany(this.#parts, blocks, aliases)))
     try {
       for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()

@@ -135,11 +135,13 @@ export class Catalog {
 
   /** The same for several, with `sync`. @param {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }[]} blobs */
   async writeMany (blobs) {
-    await this.#batch(true, blobs.flatMap(({ root, record, replaces, aliases }) => [
-      { type: /** @type {const} */ ('put'), key: blobKey(root), value: packRecord(root, record) },
-      ...aliases.flatMap(alias => this.aliases.puts(alias, root)),
-      ...doom(replaces)
-    ]))
+    const operations = /** @type {Operation[]} */ ([])
+    for (const { root, record, replaces, aliases } of blobs) {
+      operations.push({ type: 'put', key: blobKey(root), value: packRecord(root, record) })
+      for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
+      operations.push(...doom(replaces))
+    }
+    await this.#batch(true, operations)
     for (const { root } of blobs) this.#observers.changed(root)
     for (const { replaces } of blobs) await this.#deleteData(replaces)
   }

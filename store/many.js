@@ -68,7 +68,7 @@ async function * putBatches (store, batches, putOne) {
       }
       /** @param {Promise<unknown>} before */
       const keep = async before => {
-        if ('small' in batch) return store.life.run(() => keepMany(store, batch.small.map(bytes => ({ bytes }))))
+        if ('small' in batch) return store.life.run(() => keepMany(store, batch.small))
         await before
         return [await putOne(batch.source)]
       }
@@ -152,27 +152,27 @@ async function * batchesOf (blobs, signal) {
   if (batch.length > 0) yield taken()
 }
 
-/** @typedef {{ id: number, root: Uint8Array, name: string, size: number, puts: Operation[], alias?: Uint8Array }} SmallBlob */
+/** @typedef {{ root: Uint8Array, name: string, id: number, size: number, puts: Operation[] }} SmallBlob  under an id of its own, and all its data */
 
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
  * @param {StoreParts & { writer: BlobWriter }} store
- * @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them.
- *   `alias`: the multihash under which it is put, unless under its own name
+ * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
+ * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
  */
-export async function keepMany (store, batch) {
+export async function keepMany (store, batch, aliases = []) {
   const { databases, locks, protection, writer } = store
   return writer.whileActive(async () => {
     const id = await databases.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
-    for (const [i, { bytes, alias }] of batch.entries()) {
-      blobs.push({ ...bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes), alias })
+    for (const [i, bytes] of batch.entries()) {
+      blobs.push(bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes))
     }
     const releases = blobs.map(({ root }) => protection.use(root))
     try {
-      const kept = await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs))
+      const kept = await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs, aliases))
       databases.settle(id, batch.length)
       return kept
     } catch (error) {
@@ -184,43 +184,68 @@ export async function keepMany (store, batch) {
   })
 }
 
-/** Under the locks of all of them. @param {StoreParts & { writer: BlobWriter }} store @param {SmallBlob[]} blobs @returns {Promise<PutResult[]>} */
-async function keepBlobs (store, blobs) {
+/**
+ * Under the locks of all of them.
+ *
+ * @param {StoreParts & { writer: BlobWriter }} store @param {SmallBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @returns {Promise<PutResult[]>}
+ */
+async function keepBlobs (store, blobs, aliases) {
   const { catalog, presence, protection } = store
-  const looks = await catalog.lookMany(blobs.map(({ root }) => root))
-  const before = looks.map(({ record }) => record)
-  const same = new Map(blobs.map(({ name }) => [name, /** @type {SmallBlob[]} */ ([])]))
-  const named = blobs.map(blob => /** @type {SmallBlob[]} */ (same.get(blob.name)))
-  for (const [i, blob] of blobs.entries()) named[i].push(blob)
-  const isFirst = blobs.map((blob, i) => named[i][0] === blob)
-  const isNew = isFirst.map((isFirst, i) => isFirst && !before[i]?.complete)
-  await write(store, blobs.map((blob, i) => ({
-    ...blob,
-    replaces: before[i],
-    aliases: named[i].flatMap(({ alias }) => alias ?? []),
-    // What was being received, or had been damaged, may have been wanted under its own name.
-    isNameless: !looks[i].isThere && named[i].every(({ alias }) => alias !== undefined)
-  })).filter(({ replaces }, i) => isFirst[i] && !(replaces && isKept(replaces))))
-  for (const [i, { root, alias }] of blobs.entries()) {
+  const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
+  await write(store, [...contents.values()].filter(({ before }) => before === undefined || !isKept(before)))
+  const results = []
+  for (const [i, blob] of blobs.entries()) {
+    const { root, name, size } = blob
+    const { first, before } = /** @type {Content} */ (contents.get(name))
+    const isNew = blob === first && !before?.complete
     protection.arrived(root)
-    if (isNew[i]) presence.forget(root)
-    else await noteUse(catalog, root, before[i], alias)
+    if (isNew) presence.forget(root)
+    else await noteUse(catalog, root, before, aliases[i])
+    results.push({ cid: toCid(root), size, isNew })
   }
-  return blobs.map(({ root, size }, i) => ({ cid: toCid(root), size, isNew: isNew[i] }))
+  return results
 }
 
 /**
- * The data, and then the records that name it.
- *
- * @param {StoreParts} store
- * @param {(SmallBlob & { replaces?: BlobRecord, aliases: Uint8Array[], isNameless: boolean })[]} blobs
+ * @typedef {object} Content  of one blob or several
+ * @property {SmallBlob} first
+ * @property {BlobRecord} [before]  of the same content
+ * @property {Uint8Array[]} aliases  under which it is put
+ * @property {boolean} isNameless  is it put under no other name?
  */
-async function write ({ databases, catalog }, blobs) {
-  if (blobs.length === 0) return
+
+/**
+ * What there is to be kept: blobs of a batch may be the same.
+ *
+ * @param {SmallBlob[]} blobs @param {{ isThere: boolean, record?: BlobRecord }[]} looks @param {(Uint8Array | undefined)[]} aliases
+ * @returns {Map<string, Content>} by name
+ */
+function eachOnce (blobs, looks, aliases) {
+  const contents = /** @type {Map<string, Content>} */ (new Map())
+  for (const [i, first] of blobs.entries()) {
+    let content = contents.get(first.name)
+    if (content === undefined) {
+      // What was being received, or had been damaged, may have been wanted under its own name.
+      content = { first, before: looks[i].record, aliases: [], isNameless: !looks[i].isThere }
+      contents.set(first.name, content)
+    }
+    const alias = aliases[i]
+    if (alias === undefined) content.isNameless = false
+    else content.aliases.push(alias)
+  }
+  return contents
+}
+
+/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
+async function write ({ databases, catalog }, contents) {
+  if (contents.length === 0) return
   const created = Date.now()
-  await databases.data.batch(blobs.flatMap(({ puts }) => puts), databases.syncOptions)
-  await catalog.writeMany(blobs.map(({ id, root, size, replaces, aliases, isNameless }) =>
-    ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces, aliases })))
+  const puts = /** @type {Operation[]} */ ([])
+  for (const { first } of contents) puts.push(...first.puts)
+  await databases.data.batch(puts, databases.syncOptions)
+  await catalog.writeMany(contents.map(({ first: { id, root, size }, before, aliases, isNameless }) =>
+    ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces: before, aliases })))
 }
 
 /**

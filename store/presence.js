@@ -53,7 +53,7 @@ export class Presence {
   }
 
   /** @param {Uint8Array} root */
-  forget (root) { this.#known.delete(nameOf(root)) }
+  forget (root) { if (this.#known.size > 0) this.#known.delete(nameOf(root)) }
 }
 
 /** @param {ChunkRanges} ranges @param {number} size  bytes */
