@@ -4,11 +4,10 @@
 import { HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { Beside } from './beside.js'
-import { VIEWS } from './databases.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
-import { aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
+import { VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 /** @import { Operation } from './catalog.js' */
 
 export class Aliases {

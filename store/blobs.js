@@ -7,7 +7,8 @@ import { BlobReader } from './reader.js'
 import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
 import { Collector } from './collector.js'
-import { Databases } from './databases.js'
+import { openDatabases } from './opening.js'
+import { repairDatabases } from './repair.js'
 import { Evictor } from './evictor.js'
 import { Fsck } from './fsck.js'
 import { Lifetime } from './lifetime.js'
@@ -27,7 +28,8 @@ import { notFound, tagged } from './faults.js'
 /** @import { BlobState } from './observers.js' */
 /** @import { GetResult } from './many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
-/** @import { Database, DatabasePair } from './databases.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Database, DatabasePair } from './levels.js' */
 /** @import { GcOptions } from './collector.js' */
 /** @import { FsckReport } from './fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
@@ -136,7 +138,7 @@ export class BlobStore {
     if (durability !== 'sync' && durability !== 'process') throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
-    const store = new BlobStore(await Databases.open(where, { sync: durability === 'sync', create, wait, signal }), { verify, quota })
+    const store = new BlobStore(await openDatabases(where, { sync: durability === 'sync', create, wait, signal }), { verify, quota })
     try {
       await store.#evictor.start()
     } catch (error) {
@@ -157,7 +159,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_FULL
    */
   static async repair (location, options) {
-    return Databases.repair(location, async databases => {
+    return repairDatabases(location, async databases => {
       const store = new BlobStore(databases, { verify: true })
       try {
         return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()

@@ -4,9 +4,8 @@ import { hash } from '../lib/hasher.js'
 import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
-import { VIEWS } from './databases.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath, packRecord, packTime, pathKey, unpackRecord, unpackTime, usedKey } from './keys.js'
+import { VIEWS, allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath, packRecord, packTime, pathKey, unpackRecord, unpackTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */

@@ -5,7 +5,7 @@ import { chunkCount } from '../lib/tree.js'
 import { validOutboardRanges, validRanges } from '../verifier/valid.js'
 import { BlobScan } from './scan.js'
 import { StoredOutboard, presentChunks } from './pages.js'
-import { VIEWS } from './databases.js'
+import { VIEWS } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */

@@ -1,12 +1,11 @@
 // The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 64 KiB,
 // so the extents that hold a byte start in its cell.
 
-import { VIEWS } from './databases.js'
 import { Pending } from '../lib/pending.js'
-import { extentKey, extentsOf, offsetOfExtent } from './keys.js'
+import { VIEWS, extentKey, extentsOf, offsetOfExtent } from './keys.js'
 import { readable } from './faults.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 export const CELL_LEN = 65536
 /** How much the database hands over at a time while a blob is read from start to end. */

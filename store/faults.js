@@ -8,6 +8,12 @@ import { toCid } from '../lib/cid.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
 
+/** @param {string} location */
+export const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
+
+/** @param {string} location @param {unknown} [cause] */
+export const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })
+
 /** @param {unknown} [cause] */
 export const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
 

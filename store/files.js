@@ -3,9 +3,8 @@
 import { absolute, writeFileAtomically } from '#disk'
 import { openFile } from '#files'
 import { ChunkRanges } from '../lib/ranges.js'
-import { VIEWS } from './databases.js'
 import { missing } from './faults.js'
-import { pathKey, unpackPath } from './keys.js'
+import { VIEWS, pathKey, unpackPath } from './keys.js'
 import { BaoError, truncated } from '../lib/errors.js'
 
 /** @import { BlobName, PutOptions } from './blobs.js' */

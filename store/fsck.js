@@ -1,8 +1,7 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
-import { VIEWS } from './databases.js'
-import { allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, unpackRecord } from './keys.js'
+import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, unpackRecord } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
@@ -101,8 +100,8 @@ export class Fsck {
   async run () {
     this.#signal?.throwIfAborted()
     // What comes in from now on is not looked at: it may be there before its record is.
-    const limit = this.#databases.nextId
-    const underWay = new Set(this.#databases.idsUnderWay)
+    const limit = this.#databases.ids.next
+    const underWay = new Set(this.#databases.ids.underWay)
     await this.#checkOrder()
     await this.#checkState()
     await this.#count()
@@ -125,8 +124,8 @@ export class Fsck {
   }
 
   async #checkState () {
-    this.#report.isStateDamaged = !await this.#databases.isStateSound()
-    if (this.#report.isStateDamaged && this.#repairs) await this.#databases.mendState()
+    this.#report.isStateDamaged = !await this.#databases.ids.isStateSound()
+    if (this.#report.isStateDamaged && this.#repairs) await this.#databases.ids.mendState()
   }
 
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */

@@ -6,9 +6,8 @@ import { eachPair } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
 import { ExtentCutter } from './extents.js'
-import { VIEWS } from './databases.js'
 import { PageEditor } from './pages.js'
-import { offsetOfExtent } from './keys.js'
+import { VIEWS, offsetOfExtent } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Home } from './keys.js' */

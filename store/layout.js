@@ -6,7 +6,7 @@
 import { BaoError } from '../lib/errors.js'
 import { LAYOUT_VERSION, VIEWS, allDoomed, idOfDoomed, packDoomed } from './keys.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** From each layout to the next. What was interrupted is done once more: a step counts when the state says so, which is written behind the last. */
 const STEPS = [checkNotes]

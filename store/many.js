@@ -8,10 +8,9 @@ import { parseRoot, toCid } from '../lib/cid.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
 import { CELL_LEN } from './extents.js'
 import { GROUP_LEN } from './pages.js'
-import { extentKey } from './keys.js'
+import { VIEWS, extentKey } from './keys.js'
 import { nameOf } from './catalog.js'
 import { readable } from './faults.js'
-import { VIEWS } from './databases.js'
 import { isKept } from './presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -165,7 +164,7 @@ async function * batchesOf (blobs, signal) {
 export async function keepMany (store, batch, aliases = []) {
   const { databases, locks, protection, writer } = store
   return writer.whileActive(async () => {
-    const id = await databases.newIds(batch.length)
+    const id = await databases.ids.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
     for (const [i, bytes] of batch.entries()) {
       blobs.push(bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes))
@@ -173,7 +172,7 @@ export async function keepMany (store, batch, aliases = []) {
     const releases = blobs.map(({ root }) => protection.use(root))
     try {
       const kept = await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs, aliases))
-      databases.settle(id, batch.length)
+      databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
       writer.leave() // some may have come to the disk, data or records: their ids are not settled

@@ -6,15 +6,15 @@ import { CELL_LEN } from './extents.js'
 import { BlobScan, isShapely, storedChunks } from './scan.js'
 import { FileReader } from './files.js'
 import { GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
-import { VIEWS } from './databases.js'
 import { allChunks } from './examine.js'
-import { allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
+import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
 import { eachReadable, readable } from './faults.js'
 import { rederive } from './rederive.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
-/** @import { Database, Databases } from './databases.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 

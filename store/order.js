@@ -5,7 +5,7 @@ import { concat } from '../lib/bytes.js'
 import { isCorruption } from './faults.js'
 import { VIEWS } from './keys.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** Keys that are looked up together: each may lead to as many bytes as a cell has. */
 const LOOKUP_COUNT = 64

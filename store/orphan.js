@@ -7,13 +7,13 @@ import { hash } from '../lib/hasher.js'
 import { parentCv, rootHash } from '../lib/subtree.js'
 import { BlobScan } from './scan.js'
 import { GROUP_LEN, StoredOutboard } from './pages.js'
-import { VIEWS } from './databases.js'
-import { pathKey } from './keys.js'
+import { VIEWS, pathKey } from './keys.js'
 import { readable } from './faults.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
-/** @import { Database, Databases } from './databases.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** Of a root over 2^53 - 1 bytes. */
 const MAX_LEVEL = 42

@@ -4,7 +4,7 @@
 
 import { TURN_MS, turn } from '../lib/reading.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** Milliseconds that going through a thread costs. */
 const THREAD_MS = 0.02

@@ -7,13 +7,12 @@
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
-import { allOfId, pageKey, placeOfKey } from './keys.js'
+import { VIEWS, allOfId, pageKey, placeOfKey } from './keys.js'
 import { RunList } from './runs.js'
 import { readable } from './faults.js'
-import { VIEWS } from './databases.js'
 import { getSmall } from './pace.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 /** @import { Step } from '../lib/types.js' */
 
 export const GROUP_LEN = CHUNK_LEN * 2 ** GROUP_LOG

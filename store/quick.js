@@ -5,8 +5,7 @@ import { untilAborted } from '../lib/reading.js'
 import { CELL_LEN, cellOf } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { NOT_READ, Pace, getSoon } from './pace.js'
-import { VIEWS } from './databases.js'
-import { extentKey } from './keys.js'
+import { VIEWS, extentKey } from './keys.js'
 import { hashesTo, piecesOf } from './verified.js'
 
 /** @import { BlobRecord } from './keys.js' */

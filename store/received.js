@@ -7,7 +7,8 @@ import { ExtentCutter } from './extents.js'
 import { levelOf } from '../lib/tree.js'
 import { u8 } from '../lib/arena.js'
 
-/** @import { Database, Databases } from './databases.js' */
+/** @import { Databases } from './databases.js' */
+/** @import { Database } from './levels.js' */
 /** @import { FileWriter } from './disk.node.js' */
 /** @import { Operation } from './catalog.js' */
 /** @import { SliceVerifier } from '../verifier/slice.js' */

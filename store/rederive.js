@@ -8,7 +8,7 @@ import { parentCv, rootHash, subtreeCv } from '../lib/subtree.js'
 import { validOutboardRanges } from '../verifier/valid.js'
 import { sourceOf } from './view.js'
 import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from './pages.js'
-import { VIEWS } from './databases.js'
+import { VIEWS } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */

@@ -6,7 +6,7 @@ import { VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
 
-/** @import { Database } from './databases.js' */
+/** @import { Database } from './levels.js' */
 
 /** What is copied in one batch. */
 const BATCH_LEN = 1 << 22

@@ -6,8 +6,7 @@ import { FileReader } from './files.js'
 import { CHUNK_LEN } from '../lib/constants.js'
 import { GROUP_LEN, Page, isPageOf, markedChunks } from './pages.js'
 import { RunList } from './runs.js'
-import { VIEWS } from './databases.js'
-import { allOfId, placeOfKey } from './keys.js'
+import { VIEWS, allOfId, placeOfKey } from './keys.js'
 import { isCorruption } from './faults.js'
 
 /** @import { BlobRecord } from './keys.js' */

@@ -1,8 +1,7 @@
 // Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
 
-import { VIEWS } from './databases.js'
 import { equals } from 'uint8arrays/equals'
-import { allTagged, nameOfTag, packTag, tagKey, taggedKey, tagsWith, unpackTag, unpackTagged } from './keys.js'
+import { VIEWS, allTagged, nameOfTag, packTag, tagKey, taggedKey, tagsWith, unpackTag, unpackTagged } from './keys.js'
 import { DAMAGED, eachReadable, readable } from './faults.js'
 
 /** @import { Databases } from './databases.js' */

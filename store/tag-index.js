@@ -3,9 +3,8 @@
 import { codecOf, HASHSEQ, parseRoot } from '../lib/cid.js'
 import { describe } from '../lib/bytes.js'
 import { Beside } from './beside.js'
-import { VIEWS } from './databases.js'
 import { nameOf } from './catalog.js'
-import { TAG_FORMATS, allTagged, checkOfTag, nameOfTag, packTag, tagKey, taggedKey, tagsOf, tagsWith, unpackTag, unpackTagged } from './keys.js'
+import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, nameOfTag, packTag, tagKey, taggedKey, tagsOf, tagsWith, unpackTag, unpackTagged } from './keys.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
 
 /** @import { BlobName } from './blobs.js' */

@@ -5,10 +5,11 @@ import { ChunkRanges } from '../lib/ranges.js'
 import { toCid } from '../lib/cid.js'
 import { hash } from '../lib/hasher.js'
 import { BlobStore } from './blobs.js'
-import { VIEWS, levelsAt } from './databases.js'
+import { levelsAt } from './levels.js'
+import { VIEWS } from './keys.js'
 import { collect, equal, errorOf, fails, flipped, hex, noise, sameBytes, sliceOf } from './checks.js'
 
-/** @import { DatabasePair } from './databases.js' */
+/** @import { DatabasePair } from './levels.js' */
 /** @import { StoreOptions } from './blobs.js' */
 
 /** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */

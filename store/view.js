@@ -3,7 +3,7 @@
 import { ExtentReader } from './extents.js'
 import { FileReader } from './files.js'
 import { StoredOutboard } from './pages.js'
-import { VIEWS } from './databases.js'
+import { VIEWS } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */

@@ -10,11 +10,11 @@ import { SliceVerifier } from '../verifier/slice.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
 import { IncomingSlice, Received } from './received.js'
 import { TempTag } from './protection.js'
-import { VIEWS } from './databases.js'
 import { assertFormat, assertName } from './tag-index.js'
 import { full, mismatch } from './faults.js'
 import { isKept, lenOf } from './presence.js'
 import { nameOf } from './catalog.js'
+import { VIEWS } from './keys.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Catalog, Operation } from './catalog.js' */
@@ -75,7 +75,7 @@ export class BlobWriter {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
-      const id = await this.#databases.newId()
+      const id = await this.#databases.ids.newId()
       const blob = new IncomingBlob(this.#databases, id, { isElsewhere: path !== undefined })
       let release = () => {}
       try {
@@ -99,7 +99,7 @@ export class BlobWriter {
         throw error
       } finally {
         release()
-        if (!blob.mayBeRecorded) this.#databases.settle(id)
+        if (!blob.mayBeRecorded) this.#databases.ids.settle(id)
       }
     })
   }
@@ -264,10 +264,10 @@ export class BlobWriter {
   async #begin (incoming, size) {
     /** @type {Home} */
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
-    const record = { id: await this.#databases.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
+    const record = { id: await this.#databases.ids.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
     this.#begun.set(record.id, new Set([incoming]))
     // Data without a record would be swept away after a crash.
-    await this.#catalog.write(incoming.root, record, { sync: false }).finally(() => this.#databases.settle(record.id))
+    await this.#catalog.write(incoming.root, record, { sync: false }).finally(() => this.#databases.ids.settle(record.id))
     return record
   }
 

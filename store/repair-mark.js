@@ -6,6 +6,7 @@
 
 import { Level } from 'level'
 import { isThere, makeFolder, moveFolder, removeFolder } from '#disk'
+import { isLocked, isOpen } from './levels.js'
 import { VIEWS } from './keys.js'
 
 /** @param {string} location */
@@ -49,13 +50,3 @@ export async function beginRepair (location, paths) {
   }
   return { isFirst, end }
 }
-
-/** Has anybody this database open? @param {string} path */
-export async function isOpen (path) {
-  // It is locked first; then it fails in any case, before any of it is read or written.
-  const error = await new Level(path, { ...VIEWS, createIfMissing: false, errorIfExists: true }).open().then(() => undefined, error => error)
-  return isLocked(error)
-}
-
-/** @param {unknown} error  of LevelDB, or its cause */
-export const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
