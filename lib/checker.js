@@ -23,7 +23,7 @@ import { leafMismatch, parentMismatch, truncated } from './errors.js'
 
 export { WINDOW_CHUNKS }
 /** Chunks that are hashed side by side at nearly full speed: fewer are waited for, unless each leaf is wanted at once. */
-export const SOON_CHUNKS = 16
+export const SOON_CHUNKS = 32
 
 export class Checker {
   #mode

@@ -8,7 +8,7 @@ import { TreeBuilder } from './builder.js'
 import { PairTable } from './pairs.js'
 import { pairsOf } from './paged.js'
 import { INPUT, INPUT_LEN, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
-import { Windows } from './windows.js'
+import { FIRST_CHUNKS, Windows } from './windows.js'
 import { SpanReader } from './spans.js'
 import { untilAborted } from './reading.js'
 import { chunkCount, leftChunks } from './tree.js'
@@ -23,9 +23,6 @@ import { enter, whileLent } from './mode.js'
 
 /** Bytes of groups that are read for one window, unless one group is larger. */
 const MAX_NEEDED = 1 << 21
-
-/** Chunks of the first window: enough to be hashed side by side. */
-export const FIRST_CHUNKS = 16
 
 /** Where the pairs of a subtree are put beside its bytes. */
 const PAIRS = STAGE + WINDOW_LEN

@@ -8,6 +8,9 @@ import { encodedLen } from './perfect.js'
 
 /** @import { Walk } from './walk.js' */
 
+/** Chunks of a first window where somebody waits for its bytes: enough to be hashed side by side. */
+export const FIRST_CHUNKS = 16
+
 export class Windows {
   /** The walk, at the step that `next` has moved to. */
   step
@@ -49,6 +52,9 @@ export class Windows {
     if (!this.#isHeld && !step.next()) return false
     this.#measure()
     while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN)) {
+      // A little more would be taken apart, and hashed in little pieces: the next window takes it as a whole.
+      this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
+      if (this.#isHeld) return false
       step.lookInside()
       this.#measure()
     }

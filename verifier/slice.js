@@ -7,6 +7,7 @@ import { HEADER_LEN, assertBytes, assertInteger, describe, u64FromBytes } from '
 import { Leaves } from './leaves.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
+import { FIRST_CHUNKS } from '../lib/windows.js'
 import { toRanges } from '../lib/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -25,7 +26,7 @@ import { toRanges } from '../lib/ranges.js'
 
 /**
  * @typedef {object} ReleaseOptions
- * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon` (unless told): whenever 16 KiB or more are in hand; `leaf`: each
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon` (unless told): 16 KiB at first, then whenever 32 KiB or more are in hand; `leaf`: each
  *   leaf with its last byte, which below group log 4 is slower; `window`: 128 KiB at a time, for input in very small pieces
  */
 
@@ -63,7 +64,8 @@ export class SliceVerifier {
   constructor (options, sink) {
     const { release = 'soon', size } = options
     if (!Object.hasOwn(MIN_CHUNKS, release)) throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${typeof release === 'string' ? `'${release}'` : describe(release)}`)
-    this.#options = { ...checked(options), minChunks: MIN_CHUNKS[release] }
+    const minChunks = MIN_CHUNKS[release]
+    this.#options = { ...checked(options), minChunks, firstChunks: release === 'soon' ? FIRST_CHUNKS : minChunks }
     this.#leaves = sink instanceof Leaves ? sink : new Leaves(options)
     this.#sink = sink ?? this.#leaves
     if (size !== undefined) this.#begin(size, 0)
