@@ -8,7 +8,7 @@ import { Ids } from './ids.js'
 import { compact } from './levels.js'
 import { VIEWS, allOfId, doomedKey, idOfKey, pathKey } from './keys.js'
 
-/** @import { BlobFolder } from './disk.node.js' */
+/** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair } from './levels.js' */
 
 export class Databases {

@@ -20,7 +20,7 @@ export class FileReader {
   #databases
   #root
   #record
-  #file = /** @type {Promise<import('./disk.node.js').BlobFile> | undefined} */ (undefined)
+  #file = /** @type {Promise<import('./disk/blob-file.js').BlobFile> | undefined} */ (undefined)
   size
 
   /** @param {Pick<Databases, 'files' | 'index'>} databases @param {Uint8Array} root @param {BlobRecord} record */

@@ -11,7 +11,7 @@ import { VIEWS, offsetOfExtent } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Home } from './keys.js' */
-/** @import { FileWriter } from './disk.node.js' */
+/** @import { FileWriter } from './disk/file-writer.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 

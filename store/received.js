@@ -9,7 +9,7 @@ import { u8 } from '../lib/arena.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Database } from './levels.js' */
-/** @import { FileWriter } from './disk.node.js' */
+/** @import { FileWriter } from './disk/file-writer.js' */
 /** @import { Operation } from './catalog.js' */
 /** @import { SliceVerifier } from '../verifier/slice.js' */
 

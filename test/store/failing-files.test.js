@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { partsOf } from '../../store/blobs.js'
-import { BlobFolder } from '../../store/disk.node.js'
+import { BlobFolder } from '../../store/disk/blob-folder.js'
 import { same } from '../support/bytes.js'
 import { errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'

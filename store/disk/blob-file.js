@@ -1,0 +1,107 @@
+// One file that several read at a time, by its number. The system gives the number of a closed file to the next that is opened, and a read under way
+// would then bring somebody else's bytes: so it is closed only when nobody reads any more.
+
+import { read, readSync } from 'node:fs'
+
+/** @import { FileHandle } from 'node:fs/promises' */
+
+/** Taken and released by its readers. It is closed when it is retired and nobody reads it any more. */
+export class BlobFile {
+  handle
+  /** Once it is open. */
+  #fd = /** @type {number | undefined} */ (undefined)
+  #onClose
+  #uses = 0
+  #isRetired = false
+  #closing = /** @type {Promise<void> | undefined} */ (undefined)
+  /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
+  #reading = /** @type {Set<Promise<unknown>>} */ (new Set())
+
+  /** @param {Promise<FileHandle>} opening @param {() => void} onClose */
+  constructor (opening, onClose) {
+    this.handle = opening
+    this.#onClose = onClose
+    opening.then(({ fd }) => { this.#fd = fd }, onClose)
+  }
+
+  get isUsed () { return this.#uses > 0 }
+
+  take () { this.#uses++ }
+
+  release () {
+    this.#uses--
+    this.#closeUnused()
+  }
+
+  retire () {
+    this.#isRetired = true
+    this.#closeUnused()
+  }
+
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
+   */
+  async read (start, end) {
+    const bytes = roomFor(end - start)
+    const len = await this.readInto(bytes, start)
+    return len === bytes.length ? bytes : bytes.slice(0, len) // nobody sees what was never written
+  }
+
+  /** @param {Uint8Array} buffer  left alone meanwhile @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
+  async readInto (buffer, start) {
+    const { fd } = await this.handle
+    if (this.#closing) throw new Error('the file is closed')
+    const reading = readWhole(fd, buffer, start)
+    this.#reading.add(reading)
+    try {
+      return await reading
+    } finally {
+      this.#reading.delete(reading)
+    }
+  }
+
+  get isOpen () { return this.#fd !== undefined && this.#closing === undefined }
+
+  /** See `BlobFolder.readNow`. @param {number} start @param {number} end */
+  readNow (start, end) {
+    if (!this.isOpen) return undefined
+    const bytes = roomFor(end - start)
+    return readSync(/** @type {number} */ (this.#fd), bytes, 0, bytes.length, start) === bytes.length ? bytes : undefined
+  }
+
+  /** Waits for reads that are under way; later ones fail. */
+  close () {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close () {
+    await Promise.allSettled(this.#reading)
+    await this.handle.then(handle => handle.close(), () => {})
+    this.#onClose()
+  }
+
+  #closeUnused () {
+    if (this.#isRetired && this.#uses === 0) this.close().catch(() => {})
+  }
+}
+
+/** Memory that is not cleared first: what of it is given has been read. @param {number} len */
+const roomFor = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
+
+/** @param {number} fd @param {Uint8Array} bytes @param {number} position @returns {Promise<number>} how many bytes: fewer than fit where the file ends before */
+async function readWhole (fd, bytes, position) {
+  let got = 0
+  while (got < bytes.length) {
+    const len = await readSome(fd, bytes, got, position + got)
+    if (len === 0) break
+    got += len
+  }
+  return got
+}
+
+/** @param {number} fd @param {Uint8Array} bytes @param {number} at @param {number} position @returns {Promise<number>} */
+const readSome = (fd, bytes, at, position) => new Promise((resolve, reject) => {
+  read(fd, bytes, at, bytes.length - at, position, (error, len) => error ? reject(error) : resolve(len))
+})

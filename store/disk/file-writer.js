@@ -1,0 +1,111 @@
+// How bytes come into files: behind each other, gathered until a write is worth its while, or each at its place.
+// A file that is to replace another gets its name when all of it is written.
+
+import { fdatasync, writev } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { absolute, syncFolder } from './folders.js'
+
+/** @import { FileHandle } from 'node:fs/promises' */
+
+/** Bytes that are gathered before they are written. */
+const WRITE_LEN = 1 << 20
+
+/**
+ * Replaces a file once all of it is there: what fails leaves it as it was.
+ *
+ * @param {string | URL} path
+ * @param {AsyncIterable<Uint8Array>} pieces
+ * @param {boolean} sync  make it outlast a power cut
+ */
+export async function writeFileAtomically (path, pieces, sync) {
+  const target = absolute(path)
+  const part = `${target}.${process.pid}-${Math.random().toString(36).slice(2)}.part`
+  const writer = new FileWriter(await open(part, 'wx+'))
+  try {
+    try {
+      for await (const piece of pieces) await writer.append(piece)
+      await writer.end()
+      if (sync) await writer.sync()
+    } finally {
+      await writer.close()
+    }
+    await rename(part, target)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+  if (sync) await syncFolder(dirname(target))
+}
+
+export class FileWriter {
+  #handle
+  #buffers = [new Uint8Array(0), new Uint8Array(0)]
+  #filled = 0
+  #position = 0
+  #writing = Promise.resolve()
+
+  /** @param {FileHandle} handle */
+  constructor (handle) {
+    this.#handle = handle
+  }
+
+  /** Writes bytes behind those that were appended before. They are copied: while some are written, others are gathered. @param {Uint8Array} bytes */
+  async append (bytes) {
+    for (let at = 0; at < bytes.length;) {
+      if (this.#buffers[0].length === 0) this.#buffers[0] = new Uint8Array(WRITE_LEN)
+      const part = bytes.subarray(at, at + WRITE_LEN - this.#filled)
+      this.#buffers[0].set(part, this.#filled)
+      this.#filled += part.length
+      at += part.length
+      if (this.#filled === WRITE_LEN) await this.#flush()
+    }
+  }
+
+  /** @param {Uint8Array[]} pieces  side by side; left alone until they are written @param {number} position  of the first */
+  async write (pieces, position) {
+    const due = pieces.reduce((len, { length }) => len + length, 0)
+    const written = await writeSome(this.#handle.fd, pieces, position)
+    if (written < due) await this.write(behind(pieces, written), position + written)
+  }
+
+  /** Waits until everything is written. */
+  async end () {
+    await this.#flush()
+    await this.#writing
+  }
+
+  /** Waits until everything that was written is on the disk. @returns {Promise<void>} */
+  sync () { return new Promise((resolve, reject) => fdatasync(this.#handle.fd, error => error ? reject(error) : resolve())) }
+
+  async close () {
+    await this.#writing.catch(() => {})
+    await this.#handle.close()
+  }
+
+  async #flush () {
+    await this.#writing
+    if (this.#filled === 0) return
+    const [full, other] = this.#buffers
+    this.#writing = this.write([full.subarray(0, this.#filled)], this.#position)
+    this.#writing.catch(() => {}) // whoever awaits it next is told
+    this.#position += this.#filled
+    this.#buffers = [other, full]
+    this.#filled = 0
+  }
+}
+
+/** @param {number} fd @param {Uint8Array[]} pieces @param {number} position @returns {Promise<number>} */
+const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
+  writev(fd, pieces, position, (error, len) => error ? reject(error) : resolve(len))
+})
+
+/** What is left of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes */
+function behind (pieces, done) {
+  const rest = []
+  for (const piece of pieces) {
+    if (done < piece.length) rest.push(piece.subarray(done))
+    done = Math.max(0, done - piece.length)
+  }
+  return rest
+}

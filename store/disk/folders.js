@@ -1,0 +1,90 @@
+// Folders of the store and of LevelDB: whether they are there, and how they are made, moved, linked and removed. What others rely on
+// outlasts a power cut: that a folder was made, or stands in another's place. No byte of a blob comes by here.
+
+import { access, copyFile, link, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Asked before anything is opened, because opening makes what is not there. @param {string} location */
+export const isStoreAt = async location => await isThere(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
+
+/** Is this a directory of LevelDB that has lost the file which says what the others are? @param {string} path */
+export async function isHeadless (path) {
+  const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
+  return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
+}
+
+/** @param {string} path */
+export const isThere = path => access(path).then(() => true, () => false)
+
+/** One name for what has several. @param {string} path  of what need not be there */
+export const realPath = path => realpath(path).catch(() => resolve(path))
+
+/** @param {string | URL} path */
+export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
+
+/** @param {string} path */
+export const readText = path => readFile(path, 'utf8')
+
+/** @param {string} path  in a folder that is there @returns {Promise<boolean>} false when it was there */
+export async function makeFolder (path) {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false
+    throw error
+  }
+  await syncFolder(dirname(path))
+  return true
+}
+
+/** @param {string} path */
+export const removeFolder = path => rm(path, { recursive: true, force: true })
+
+/** To where another may stand, which is removed. @param {string} from @param {string} to  beside it */
+export async function moveFolder (from, to) {
+  const replaced = `${to}.replaced`
+  await removeFolder(replaced)
+  await rename(to, replaced).catch(unlessMissing) // removing takes longer
+  await rename(from, to)
+  await syncFolder(dirname(to))
+  await removeFolder(replaced)
+}
+
+/**
+ * The files of a folder in another one, without their bytes where the system can do that: as long as they are replaced and never written again, what is done
+ * in one folder is not seen in the other.
+ *
+ * @param {string} from  nothing when it is not there @param {string} to  what is to be made @param {string[]} except  names that are left out
+ */
+export async function linkFolder (from, to, except) {
+  await mkdir(to)
+  const entries = await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []
+  for (const entry of entries) {
+    const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`]
+    if (entry.isDirectory()) await linkFolder(source, target, except)
+    else if (!except.includes(entry.name)) await link(source, target).catch(() => copyFile(source, target))
+  }
+}
+
+/** Makes all files of a folder outlast a power cut. @param {string} path */
+export async function syncFiles (path) {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = await open(`${path}/${entry.name}`, 'r+')
+    await file.sync().finally(() => file.close())
+  }
+  await syncFolder(path)
+}
+
+/** Makes what was put into a folder, or taken out, outlast a power cut. @param {string} path */
+export async function syncFolder (path) {
+  if (process.platform === 'win32') return // directories cannot be opened there, and need not
+  const folder = await open(path, 'r')
+  await folder.sync().finally(() => folder.close())
+}
+
+/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+function unlessMissing (error) {
+  if (error.code !== 'ENOENT') throw error
+}
