@@ -236,7 +236,9 @@ class Slicer {
       if (order !== undefined) {
         const subtree = { start, len, leafLen: this.#groupLen }
         const encoded = encodedLen(len, this.#groupLen)
-        const to = out === u8 ? at : INPUT
+        // The kernel works in the arena: there it is put together, where it is to stand or else at INPUT, from where it is copied out.
+        const isInArena = out === u8
+        const to = isInArena ? at : INPUT
         if (this.#groupLen < LONG_LEAF) {
           u8.set(whole, STAGE)
           interleave(subtree, STAGE, PAIRS, order, to)
@@ -244,7 +246,7 @@ class Slicer {
           forEachStep(subtree, () => {}, (leafStart, leafAt, leafLen) => u8.set(whole.subarray(leafStart - start, leafStart - start + leafLen), to + leafAt))
           placePairs(subtree, PAIRS, order, to)
         }
-        if (out !== u8) out.set(u8.subarray(to, to + encoded), at)
+        if (!isInArena) out.set(u8.subarray(to, to + encoded), at)
         at += encoded
         return true
       }
