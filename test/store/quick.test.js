@@ -172,14 +172,18 @@ describe('store: small reads', () => {
       await begun
       goOn()
       const states = []
+      const look = () => {
+        const isHeld = protection.isHeld(hex(ROOT))
+        if (states.at(-1) !== isHeld) states.push(isHeld)
+      }
       while (!reading.isOver) {
         for (let i = 0; i < 100; i++) {
-          const isHeld = protection.isHeld(hex(ROOT))
-          if (states.at(-1) !== isHeld) states.push(isHeld)
+          look()
           await null
         }
         await turn()
       }
+      look()
       expect(states).to.deep.equal([true, false])
       expect(await reading.error).to.include({ code: 'STORE_CORRUPT' })
     })
