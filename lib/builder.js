@@ -55,6 +55,7 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes */
   #fillWindows (bytes) {
+    enter(this.#mode) // before anything is written: the input may be lent to somebody
     const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
       const len = this.#windowLen(bytes.length - at)

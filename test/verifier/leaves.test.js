@@ -1,6 +1,6 @@
 // When verified bytes come out, and whose memory they come in.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../lib/index.js'
+import { ChunkRanges, Hasher, hash } from '../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../encoder/index.js'
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../verifier/index.js'
 import { concat, flipped, same } from '../support/bytes.js'
@@ -196,6 +196,27 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(() => verifySlice(slice, { ...options, onLeaf: (_offset, bytes) => hash(bytes) })).to.throw('lent')
     expect(() => verifySlice(slice, { ...options, onLeaf: async () => {} })).to.throw(TypeError, 'promise')
     expect(hash(content), 'the next call is as ever').to.deep.equal(outboard.root)
+  })
+
+  it('stay what they are when a callback tries to hash, and so does the hasher', () => {
+    const chunks = ChunkRanges.fromBoundaries([0, 1, 2, 3, 4, 5, 6, 7])
+    const outboard = createOutboardSync(content, { groupLog: 0 })
+    const slice = encodeSliceSync(content, outboard, chunks)
+    const hasher = new Hasher().update(content.subarray(0, 10))
+    const other = new Uint8Array(200_000).fill(0xee)
+    const starts = []
+    verifySlice(slice, {
+      root: outboard.root,
+      ranges: chunks,
+      groupLog: 0,
+      onLeaf (offset, bytes) {
+        for (const tries of [() => hasher.update(other), () => createOutboardSync(other), () => encode(other)]) expect(tries).to.throw('lent')
+        expect(same(bytes, content.subarray(offset, offset + bytes.length))).to.equal(true)
+        starts.push(offset / KIB)
+      }
+    })
+    expect(starts).to.deep.equal([0, 2, 4, 6])
+    expect(hasher.digest()).to.deep.equal(hash(content.subarray(0, 10)))
   })
 
   it('are of one kind', async () => {
