@@ -151,21 +151,42 @@ export async function * iterated (iterable, signal) {
  * @returns {AsyncGenerator<T>}
  */
 export async function * abortable (iterable, signal, isSoon) {
-  const iterator = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
+  const iterator = iteratorOf(iterable)
   let isAtEnd = false
+  let isWaiting = false
   try {
     while (true) {
+      isWaiting = true
       const coming = Promise.resolve(iterator.next())
       if (isSoon !== undefined && !await isSoon(coming)) yield /** @type {T} */ (undefined)
       const next = await untilAborted(coming, signal)
+      isWaiting = false
       isAtEnd = next.done === true
       if (next.done) return
       yield next.value
     }
   } finally {
-    if (!isAtEnd) Promise.resolve(iterator.return?.()).catch(() => {}) // a stuck source would keep us waiting
+    const ending = isAtEnd ? undefined : end(iterator)
+    if (!isWaiting && !signal?.aborted) await ending // a stuck source would keep us waiting
   }
 }
+
+/** Tells an iterable that was not begun that it is not wanted. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
+export async function leave (iterable) {
+  try {
+    await end(iteratorOf(iterable))
+  } catch {} // it is in other hands
+}
+
+/** @param {AsyncIterator<unknown> | Iterator<unknown>} iterator */
+async function end (iterator) {
+  try {
+    await iterator.return?.()
+  } catch {} // of what is not wanted any more
+}
+
+/** @template T @param {AsyncIterable<T> | Iterable<T>} iterable @returns {AsyncIterator<T> | Iterator<T>} */
+const iteratorOf = iterable => Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 
 /**
  * The same pieces. Now and then the event loop has its turn between them: pieces that are at hand already would starve timers, and an abort by

@@ -3,7 +3,7 @@
 
 import { canShareBlobs } from '#threads'
 import { openFile } from '#files'
-import { ahead, givingWay, inTurn, iterated, untilAborted } from './reading.js'
+import { ahead, givingWay, inTurn, iterated, leave, untilAborted } from './reading.js'
 import { assertInteger, describe } from './bytes.js'
 import { leaseBuffers } from './buffers.js'
 
@@ -40,7 +40,10 @@ export async function toRandomAccess (source) {
  * @returns {Promise<OpenSource>} to be closed by the caller
  */
 export async function openSource (source, signal) {
-  signal?.throwIfAborted()
+  if (signal?.aborted) {
+    leaveSource(source)
+    throw signal.reason
+  }
   if (isPath(source)) return openPath(source, signal)
   if (source instanceof Blob) {
     const shared = canShareBlobs ? { blob: source } : undefined
@@ -93,6 +96,11 @@ export async function * worked (opened, { signal, onProgress, type = 'baobox:rea
 export async function closeSource (opened, signal) {
   if (signal?.aborted) Promise.resolve(opened.close()).catch(() => {})
   else await opened.close()
+}
+
+/** Of which nothing is wanted: a stream is cancelled. @param {Source} source */
+export function leaveSource (source) {
+  if (isIterable(source)) leave(iterableOf(source))
 }
 
 /** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
@@ -161,26 +169,57 @@ const sharedMemory = source => source instanceof Uint8Array && typeof SharedArra
 
 /** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
 function iterableOf (source) {
-  if (typeof source === 'object' && source !== null) {
-    if (Symbol.asyncIterator in source || Symbol.iterator in source) return /** @type {AsyncIterable<unknown>} */ (source)
-    // Browsers whose streams are not iterable yet.
-    if (source instanceof ReadableStream) return readableStreamPieces(source)
-  }
-  throw new TypeError(`"source" expected bytes, a Blob, a stream, an iterable of bytes, or a path, got ${describe(source)}`)
+  if (typeof ReadableStream === 'function' && source instanceof ReadableStream) return piecesOfWebStream(source)
+  if (!isIterable(source)) throw new TypeError(`"source" expected bytes, a Blob, a stream, an iterable of bytes, or a path, got ${describe(source)}`)
+  return isNodeStream(source) ? piecesOfNodeStream(source) : source
 }
 
-/** @param {ReadableStream<unknown>} stream */
-async function * readableStreamPieces (stream) {
-  const reader = stream.getReader()
-  let isRead = false
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
-    isRead = true
-  } finally {
-    if (!isRead) await reader.cancel()
-    reader.releaseLock()
+/** By a reader, which cancels at any time: the stream's own iterator would wait for the read that is under way. @param {ReadableStream<unknown>} stream @returns {AsyncIterable<unknown>} */
+const piecesOfWebStream = stream => ({
+  [Symbol.asyncIterator] () {
+    const reader = stream.getReader()
+    return {
+      async next () {
+        const { done, value } = await reader.read()
+        if (done) reader.releaseLock()
+        return { done, value }
+      },
+      async return () {
+        await reader.cancel()
+        reader.releaseLock()
+        return { done: true, value: undefined }
+      }
+    }
   }
-}
+})
+
+/** Its own iterator can end it only between two pieces. @param {AsyncIterable<unknown> & { destroy (): unknown }} stream @returns {AsyncIterable<unknown>} */
+const piecesOfNodeStream = stream => ({
+  [Symbol.asyncIterator] () {
+    const iterator = stream[Symbol.asyncIterator]()
+    let isBetween = false
+    return {
+      async next () {
+        isBetween = false
+        const next = await iterator.next()
+        isBetween = true
+        return next
+      },
+      async return () {
+        if (!isBetween) stream.destroy()
+        await iterator.return?.()
+        return { done: true, value: undefined }
+      }
+    }
+  }
+})
+
+/** @param {unknown} source @returns {source is AsyncIterable<unknown> | Iterable<unknown>} */
+const isIterable = source => typeof source === 'object' && source !== null &&
+  (Symbol.asyncIterator in source || Symbol.iterator in source || (typeof ReadableStream === 'function' && source instanceof ReadableStream))
+
+/** @param {object} source @returns {source is AsyncIterable<unknown> & { destroy (): unknown }} */
+const isNodeStream = source => Symbol.asyncIterator in source && 'destroy' in source && typeof source.destroy === 'function'
 
 /** @param {unknown} source @returns {source is string | URL} */
 const isPath = source => typeof source === 'string' || source instanceof URL

@@ -27,6 +27,9 @@ export class SliceSource {
   #pieces
   /** What was read too far: a view of the last piece. */
   #rest = /** @type {Uint8Array} */ (NOTHING)
+  /** The next piece, which somebody waits for or has waited for: an abort must not lose it. @type {Promise<IteratorResult<Uint8Array>> | undefined} */
+  #coming
+  #closed = new AbortController()
   #isBusy = false
 
   /**
@@ -34,7 +37,7 @@ export class SliceSource {
    * @param {{ signal?: AbortSignal }} [options]
    */
   constructor (source, { signal } = {}) {
-    this.#pieces = toPieces(source, { signal })
+    this.#pieces = toPieces(source, { signal: signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal })
   }
 
   /** Does nothing follow? Waits for the next byte, or for the end. @param {{ signal?: AbortSignal }} [options] @returns {Promise<boolean>} */
@@ -59,17 +62,24 @@ export class SliceSource {
     assertInteger('len', len)
     const read = new Pending()
     if (len === 0) return new Uint8Array(0)
-    for await (const piece of this.#pulled(signal)) {
-      const taken = piece.subarray(0, len - read.len)
-      read.push(taken, len)
-      this.#rest = piece.subarray(taken.length)
-      if (read.len === len) return new Uint8Array(read.bytes)
+    try {
+      for await (const piece of this.#pulled(signal)) {
+        const taken = piece.subarray(0, len - read.len)
+        read.push(taken, len)
+        this.#rest = piece.subarray(taken.length)
+        if (read.len === len) return new Uint8Array(read.bytes)
+      }
+    } catch (error) {
+      if (read.len > 0) this.#rest = read.bytes // who asks again begins where this began
+      throw error
     }
     throw truncated({ wanted: len, got: read.len })
   }
 
-  /** All that follows, as it comes. @returns {AsyncGenerator<Uint8Array>} */
-  [Symbol.asyncIterator] () { return this.#pulled() }
+  /** All that follows, as it comes. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
+  async * [Symbol.asyncIterator] () {
+    for await (const piece of this.#pulled()) yield new Uint8Array(piece)
+  }
 
   /**
    * What `verifyStream` does.
@@ -94,6 +104,8 @@ export class SliceSource {
   /** Lets go of the stream, wherever it is. */
   async close () {
     this.#rest = NOTHING
+    if (this.#coming !== undefined) this.#closed.abort() // else it would wait for what is under way
+    this.#coming = undefined
     await this.#pieces.return(undefined)
   }
 
@@ -109,9 +121,17 @@ export class SliceSource {
         yield piece
         continue
       }
-      const next = await untilAborted(this.#pieces.next(), signal)
+      this.#coming ??= this.#next()
+      const next = await untilAborted(this.#coming, signal)
+      this.#coming = undefined
       if (next.done) return
       yield next.value
     }
+  }
+
+  #next () {
+    const next = this.#pieces.next()
+    next.catch(() => {}) // whoever awaits it is told; nobody may
+    return next
   }
 }

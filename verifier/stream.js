@@ -2,7 +2,7 @@
 
 import { SliceSource } from './slice-source.js'
 import { SliceVerifier } from './slice.js'
-import { toPieces } from '../lib/source.js'
+import { leaveSource, toPieces } from '../lib/source.js'
 import { verifyPieces } from './pieces.js'
 
 /** @import { Leaf } from './leaves.js' */
@@ -20,5 +20,9 @@ import { verifyPieces } from './pieces.js'
  */
 export function verifyStream (source, { signal, ...options }) {
   const verifier = new SliceVerifier(options)
-  return source instanceof SliceSource ? source.verifyNext(verifier, signal) : verifyPieces(verifier, toPieces(source, { signal }))
+  if (source instanceof SliceSource) return source.verifyNext(verifier, signal)
+  return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))
 }
+
+/** Nothing was asked for. @param {Source} source @returns {AsyncGenerator<Leaf>} */
+async function * nothingOf (source) { leaveSource(source) }

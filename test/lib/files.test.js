@@ -5,6 +5,7 @@ import fs, { appendFileSync, readFileSync, readdirSync, renameSync, truncateSync
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { MemoryLevel } from 'memory-level'
@@ -269,6 +270,17 @@ describe('files', () => {
       await (writer ?? await open(pipe, 'w')).close()
     }
     expect(hex(await hashStream(path))).to.equal(expected)
+  })
+
+  it('that are streams are destroyed by an abort, stuck or not begun', async () => {
+    for (const signal of [AbortSignal.timeout(5), AbortSignal.abort()]) {
+      for (const stream of [new Readable({ read () {} }), fs.createReadStream(path)]) {
+        if (!signal.aborted && stream instanceof fs.ReadStream) stream._read = () => {} // a disk that hangs
+        expect(await errorOf(hashStream(stream, { signal }))).to.equal(signal.reason)
+        await new Promise(resolve => setTimeout(resolve, 5))
+        expect(stream.destroyed).to.equal(true)
+      }
+    }
   })
 
   it('leave nothing behind that keeps a process alive', async () => {

@@ -106,6 +106,24 @@ describe('sources', () => {
     expect(isClosed).to.equal(true)
   })
 
+  it('that are stuck, or were never begun, hear of an abort', async () => {
+    const begun = new AbortController()
+    const signals = { 'while it waits': () => begun.signal, 'before it begins': () => AbortSignal.abort() }
+    for (const [when, signal] of Object.entries(signals)) {
+      const heard = { 'a web stream': false, 'an iterable': false }
+      const streams = {
+        'a web stream': new ReadableStream({ pull: () => new Promise(() => {}), cancel () { heard['a web stream'] = true } }),
+        'an iterable': { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return () { heard['an iterable'] = true } }) }
+      }
+      const ends = Object.values(streams).map(source => errorOf(hashStream(source, { signal: signal() })))
+      await new Promise(resolve => setTimeout(resolve, 5))
+      begun.abort()
+      for (const end of ends) expect(await end).to.include({ name: 'AbortError' })
+      await new Promise(resolve => setTimeout(resolve, 5))
+      for (const [what, hasHeard] of Object.entries(heard)) expect(hasHeard, `${what}, ${when}`).to.equal(true)
+    }
+  })
+
   it('that end too early are an error', async () => {
     const source = { size: 2_000_000, read: (start, end) => bytes.subarray(start, Math.min(end, 1_500_000)) }
     expect(await errorOf(hashStream(source))).to.include({ code: 'BAO_TRUNCATED', start: 1 << 20, wanted: 2_000_000 - (1 << 20) })

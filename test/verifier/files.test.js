@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { createOutboardSync, createProof, encode } from '../../encoder/index.js'
-import { VerifiedReader, validRanges, verifyProof, verifyTransform } from '../../verifier/index.js'
+import { SliceSource, VerifiedReader, validRanges, verifyProof, verifyTransform } from '../../verifier/index.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 
@@ -29,6 +29,18 @@ describe('a reader of a file', () => {
     await writeFile(path, encoded)
     expect(await reader.read(7, 9)).to.deep.equal(content.slice(7, 9))
     await reader.close()
+    await rm(directory, { recursive: true })
+  })
+})
+
+describe('a file of slices', () => {
+  it('gives what follows them in memory of its own', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'baobox-slices-'))
+    const long = noise(4_500_000)
+    await writeFile(join(directory, 'long'), long)
+    const pieces = []
+    for await (const piece of new SliceSource(join(directory, 'long'))) pieces.push(piece)
+    expect(Buffer.compare(Buffer.concat(pieces), long)).to.equal(0)
     await rm(directory, { recursive: true })
   })
 })

@@ -1,6 +1,6 @@
 // Several slices behind one another in one stream.
 import { expect } from 'chai'
-import { hash } from '../../lib/index.js'
+import { ChunkRanges, hash } from '../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../encoder/index.js'
 import { SliceSource, SliceVerifier, verifyStream } from '../../verifier/index.js'
 import { concat, flipped, same } from '../support/bytes.js'
@@ -95,7 +95,6 @@ forEachKernel(() => describe('slices behind one another', () => {
   it('of which one asks for nothing: no byte is waited for', async () => {
     const source = new SliceSource(watched([]).source)
     expect(await leavesOf(source, { root: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }).catch(error => error.code)).to.equal('BAO_TRUNCATED')
-    const { ChunkRanges } = await import('../../lib/index.js')
     const stuck = new SliceSource({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) })
     expect(await leavesOf(stuck, { root: new Uint8Array(32), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
   })
@@ -136,6 +135,48 @@ forEachKernel(() => describe('slices behind one another', () => {
     const [one, two] = await Promise.allSettled([first.next(), second.next()])
     expect(one.status).to.equal('fulfilled')
     expect(two.reason).to.be.instanceOf(TypeError)
+  })
+
+  it('lose nothing when somebody stops waiting for them', async () => {
+    let go = () => {}
+    const gone = () => new Promise(resolve => { go = resolve })
+    const source = new SliceSource((async function * () {
+      yield all.subarray(0, 3)
+      await gone()
+      yield all.subarray(3)
+    })())
+    const soon = () => ({ signal: AbortSignal.timeout(5) })
+    expect(await errorOf(source.read(8, soon()))).to.include({ name: 'TimeoutError' })
+    expect(await source.read(3)).to.deep.equal(all.slice(0, 3))
+    expect(await errorOf(source.isAtEnd(soon()))).to.include({ name: 'TimeoutError' })
+    expect(await errorOf(source.read(1, soon()))).to.include({ name: 'TimeoutError' })
+    go()
+    expect(await errorOf(source.read(5, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    expect(await source.read(5)).to.deep.equal(all.slice(3, 8))
+    expect(await errorOf(source.read(5, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    const rest = await collect(source)
+    expect(same(rest, all.subarray(8))).to.equal(true)
+  })
+
+  it('from a stuck source are let go of: by an abort, and when they are closed', async () => {
+    for (const way of [source => errorOf(leavesOf(source, { root: hash(tail), signal: AbortSignal.timeout(5) })), source => {
+      const waiting = errorOf(source.isAtEnd())
+      return Promise.all([source.close(), waiting])
+    }]) {
+      let isCancelled = false
+      const source = new SliceSource(new ReadableStream({ pull: () => new Promise(() => {}), cancel () { isCancelled = true } }))
+      await way(source)
+      await new Promise(resolve => setTimeout(resolve, 5))
+      expect(isCancelled).to.equal(true)
+      expect(await errorOf(source.read(1))).to.include({ code: 'BAO_TRUNCATED', got: 0 })
+    }
+  })
+
+  it('of which none is wanted: the stream is closed', async () => {
+    let isCancelled = false
+    const stream = new ReadableStream({ cancel () { isCancelled = true } })
+    expect(await leavesOf(stream, { root: hash(tail), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
+    expect(isCancelled).to.equal(true)
   })
 
   it('from a stuck source end with an abort', async () => {
