@@ -5,7 +5,7 @@ import { BaoError, leafMismatch } from '../lib/errors.js'
 import { CHUNK_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { FIRST_CHUNKS } from '../lib/windows.js'
-import { cut, cutSync, lenOf } from '../lib/slicer.js'
+import { cut, cutSync, sliceLenOf } from '../lib/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/paged.js'
 import { HEADER_LEN, assertBytes, assertInteger, u64ToBytes } from '../lib/bytes.js'
 import { toRandomAccess } from '../lib/source.js'
@@ -53,7 +53,7 @@ export function encodeSliceSync (bytes, outboard, ranges, { into, ...options } =
 export function sliceLen ({ size, groupLog }, ranges, { header = true } = {}) {
   assertInteger('size', size)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-  return (header ? HEADER_LEN : 0) + lenOf({ size, groupLog, ranges: toRanges(ranges) })
+  return (header ? HEADER_LEN : 0) + sliceLenOf({ size, groupLog, ranges: toRanges(ranges) })
 }
 
 /** @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: pieces are lent until the next one is asked for, then their memory is used again */

@@ -133,9 +133,9 @@ export class Checker {
   #check (count, head, tail) {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
     enter(this.#mode)
-    const isThere = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
-    const at = isThere ? tail.byteOffset : INPUT
-    if (!isThere) {
+    const isInPlace = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
+    const at = isInPlace ? tail.byteOffset : INPUT
+    if (!isInPlace) {
       u8.set(tail, INPUT + head.length) // first: it may stand where the head goes
       u8.set(head, INPUT)
     }

@@ -2,7 +2,7 @@
 
 import { CHUNK_LEN, MAX_GROUP_LOG, PAIR_LEN } from './constants.js'
 import { HEADER_LEN, assertInteger } from './bytes.js'
-import { Pages } from './pages.js'
+import { PageCache } from './page-cache.js'
 import { PagedOutboard } from './paged.js'
 import { pairsBeforeLeaf } from './tree.js'
 import { parseRoot } from './cid.js'
@@ -34,7 +34,7 @@ export async function openEncoding (encoded, { root, groupLog = 0, size }) {
   try {
     const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order: /** @type {const} */ ('pre') }
     // Both read through the same pages: pairs and bytes lie among each other.
-    const pages = new Pages(file, size === undefined ? HEADER_LEN : 0)
+    const pages = new PageCache(file, size === undefined ? HEADER_LEN : 0)
     const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
     const source = { size: what.size, overlaps: file.overlaps, read: (/** @type {number} */ start, /** @type {number} */ end) => readBlob(pages, what, start, end) }
     return { source, outboard, close: async () => file.close() }
@@ -47,7 +47,7 @@ export async function openEncoding (encoded, { root, groupLog = 0, size }) {
 /**
  * Bytes of the blob, without the pairs that stand between them.
  *
- * @param {Pages} pages @param {{ size: number, groupLog: number }} what @param {number} start @param {number} end  at most `size`
+ * @param {PageCache} pages @param {{ size: number, groupLog: number }} what @param {number} start @param {number} end  at most `size`
  * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the encoding ends
  */
 async function readBlob (pages, { size, groupLog }, start, end) {

@@ -2,7 +2,7 @@
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from './constants.js'
 import { HEADER_LEN, assertInteger, describe } from './bytes.js'
-import { PAGE_LEN, Pages } from './pages.js'
+import { PAGE_LEN, PageCache } from './page-cache.js'
 import { assertOrder } from './pairs.js'
 import { placeOf } from './tree.js'
 import { parseRoot, toCid } from './cid.js'
@@ -43,7 +43,7 @@ export async function openOutboard (source, { root, size, groupLog = DEFAULT_GRO
   const file = await toRandomAccess(source)
   try {
     const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order }
-    return new PagedOutboard(new Pages(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
+    return new PagedOutboard(new PageCache(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error
@@ -67,7 +67,7 @@ export class PagedOutboard {
   /**
    * See `openOutboard`, which checks.
    *
-   * @param {Pages} pages
+   * @param {PageCache} pages
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} what
    * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  where in the pages a pair stands: by its places in outboards, and
    *   the byte of the blob that its subtree starts at

@@ -4,6 +4,7 @@ import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { ENTER, Walk } from './walk.js'
 import { INPUT, KEY, OUT, PAIR_CVS, TABLE, u32, u8 } from './arena.js'
 import { Findings } from './findings.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT } from './plan.js'
 import { Promised } from './promised.js'
 import { enter } from './mode.js'
 import { kernel } from './kernel/index.js'
@@ -12,13 +13,8 @@ import { kernel } from './kernel/index.js'
 /** @import { PairSource } from './types.js' */
 
 /** Pairs, or leaves, of one window: far fewer than fit into the arena, so that whoever fetches pairs from afar is not asked for too many. */
-const MAX_PAIRS = 1024
-const MAX_LEAVES = 1024
-
-const LEAF = 0
-const PAIR = 1
-const HAS_LEFT = 2
-const HAS_RIGHT = 4
+const WINDOW_PAIRS = 1024
+const WINDOW_LEAVES = 1024
 
 export class PairAudit {
   #what
@@ -31,7 +27,7 @@ export class PairAudit {
   #isAtRoot = true
   #steps = 0
   #end = 0
-  #memory = new Uint8Array(MAX_PAIRS * PAIR_LEN)
+  #memory = new Uint8Array(WINDOW_PAIRS * PAIR_LEN)
 
   /** The parents whose pairs the next `check` copies. */
   nodes = /** @type {number[]} */ ([])
@@ -57,7 +53,7 @@ export class PairAudit {
     this.nodes = []
     let leaves = 0
     this.#steps = 0
-    while (this.nodes.length < MAX_PAIRS && leaves < MAX_LEAVES && step.next()) {
+    while (this.nodes.length < WINDOW_PAIRS && leaves < WINDOW_LEAVES && step.next()) {
       this.#steps++
       if (step.kind !== ENTER) {
         leaves++
@@ -75,7 +71,7 @@ export class PairAudit {
     this.#hash(flags)
     let pair = 0
     for (const { kind, start, len, isMissing } of window) {
-      if (kind === LEAF) {
+      if (kind === IS_LEAF) {
         if (!this.#findings.isLost(start)) this.#takeLeaf(start, len)
         continue
       }
@@ -93,11 +89,11 @@ export class PairAudit {
       const { start, len } = step
       if (this.#findings.isLost(start)) continue
       if (step.kind !== ENTER) {
-        window.push({ kind: LEAF, start, len, isMissing: false })
+        window.push({ kind: IS_LEAF, start, len, isMissing: false })
         continue
       }
       const isMissing = !this.#pairs.copyPair(step, this.#memory, at)
-      window.push({ kind: PAIR | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), start, len, isMissing })
+      window.push({ kind: IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), start, len, isMissing })
       at += PAIR_LEN
     }
     return window

@@ -84,7 +84,7 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
   const slicer = new Slicer(what, outboard, check)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = roomIn(into, headerLen + Math.min(lenOf(what), most))
+  const out = roomIn(into, headerLen + Math.min(sliceLenOf(what), most))
   let at = headerLen
   while (slicer.plan()) {
     at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)
@@ -94,7 +94,7 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
 }
 
 /** Bytes of a slice, without a step of the walk: a size that lies takes no time. @param {{ size: number, groupLog: number, ranges: ChunkRanges }} what */
-export function lenOf ({ size, groupLog, ranges }) {
+export function sliceLenOf ({ size, groupLog, ranges }) {
   const wanted = ranges.canonical(size)
   /** @param {number} start  chunk @param {number} end @returns {number} */
   const visit = (start, end) => {

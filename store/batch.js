@@ -9,7 +9,7 @@ import { BATCH_COUNT, BATCH_LEN } from './many.js'
 const SOON = 5
 
 /** Blocks that are verified, and will be kept together. */
-export class Batch {
+export class BlockBatch {
   #cids = /** @type {CID[]} */ ([])
   #blocks = /** @type {Uint8Array[]} */ ([])
   #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])

@@ -13,7 +13,7 @@ import { abortable, untilAborted } from '../lib/reading.js'
 import { assertInteger, concat, describe } from '../lib/bytes.js'
 import { toPieces } from '../lib/source.js'
 import { blockNotFound, blockTooLong, damagedAlias, mismatch } from './faults.js'
-import { Batch, unhurried } from './batch.js'
+import { BlockBatch, unhurried } from './batch.js'
 import { LOOKUP_COUNT, keepMany } from './many.js'
 import { Name, lookUp } from './blocks.js'
 import { FILE_FROM } from './incoming.js'
@@ -97,7 +97,7 @@ class Blockstore {
    * @throws {import('../lib/errors.js').BaoError} as `put`
    */
   async * putMany (pairs, { signal } = {}) {
-    const batch = new Batch()
+    const batch = new BlockBatch()
     const keep = () => batch.keep((blocks, aliases) => this.#parts.life.run(() => keepMany(this.#parts, blocks, aliases)))
     try {
       for await (const pair of unhurried(pairs, signal)) {

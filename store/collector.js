@@ -26,7 +26,7 @@ import { nameOf } from './catalog.js'
  */
 
 /** Blobs that are forgotten before their data is deleted: that needs the disk to have caught up. */
-const BATCH = 256
+const FORGOTTEN_COUNT = 256
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
 
@@ -142,7 +142,7 @@ export class Sweep {
     })
     if (forgotten === undefined) return undefined
     this.#forgotten.push(forgotten.record)
-    if (this.#forgotten.length >= BATCH) await this.end()
+    if (this.#forgotten.length >= FORGOTTEN_COUNT) await this.end()
     return forgotten.bytes
   }
 

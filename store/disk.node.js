@@ -2,4 +2,4 @@
 
 export { openFolder } from './disk/blob-folder.js'
 export { writeFileAtomically } from './disk/file-writer.js'
-export { absolute, isHeadless, isStoreAt, isThere, linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles } from './disk/folders.js'
+export { absolute, exists, isHeadless, isStoreAt, linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles } from './disk/folders.js'

@@ -18,7 +18,7 @@ export async function isStoreAt (location) {
 export const isHeadless = async _path => false
 
 /** @param {string} _path */
-export const isThere = async _path => false
+export const exists = async _path => false
 
 /** @param {string} path */
 export const realPath = async path => path

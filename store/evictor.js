@@ -16,7 +16,7 @@ import { unpackTime } from './keys.js'
 /** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
 
 /** Candidates that are kept from one survey of the store to the next, and names that marks may gather until then. */
-const KEPT = 1000
+const KEPT_CANDIDATES = 1000
 const MAX_MARKS = 100_000
 
 export class Evictor {
@@ -129,7 +129,7 @@ export class Evictor {
         if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
         found.push({ root, id: record.id, bytes, used: Math.max((entry && unpackTime(entry[1])) ?? 0, record.created) })
-        if (found.length >= 2 * KEPT) found = oldest(found)
+        if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {
       await times.close()
@@ -146,4 +146,4 @@ export class Evictor {
 }
 
 /** @param {Candidate[]} candidates */
-const oldest = candidates => candidates.sort((a, b) => a.used - b.used).slice(0, KEPT)
+const oldest = candidates => candidates.sort((a, b) => a.used - b.used).slice(0, KEPT_CANDIDATES)

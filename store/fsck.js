@@ -7,7 +7,7 @@ import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
-import { lenOf } from './presence.js'
+import { rangesLen } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
 import { IdSet } from './id-set.js'
@@ -144,7 +144,7 @@ export class Fsck {
         continue
       }
       if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
-      this.#total += record.complete ? record.size : lenOf(await presentChunks(data, record), record.size)
+      this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
     }
   }
 
@@ -162,7 +162,7 @@ export class Fsck {
       const before = this.#done
       const findings = await this.#examine(root, record, true)
       if (findings.isUnreadable) this.#isDataWhole = false
-      this.#done = before + lenOf(findings.expected, record.size)
+      this.#done = before + rangesLen(findings.expected, record.size)
       // It may have been changed or deleted meanwhile: what does not move is looked at.
       if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
     }

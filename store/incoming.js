@@ -18,7 +18,7 @@ import { VIEWS, offsetOfExtent } from './keys.js'
 /** Blobs above this many bytes are kept in files, where there are any: a small one costs more as a file than in a database. */
 export const FILE_FROM = 1 << 20
 /** Bytes of extents that are written in one batch: larger ones make the database move its memory about. */
-const BATCH_LEN = 1 << 20
+const PUTS_LEN = 1 << 20
 /** Bytes of a blob in a file after which its pages are written. */
 const PAGES_EACH = 1 << 28
 
@@ -63,7 +63,7 @@ export class IncomingBlob {
     if (this.#file !== undefined) await this.#file.append(bytes)
     if (this.#home === 'extents') {
       this.#addExtents(this.#cutter.add(bytes))
-      if (this.#putLen >= BATCH_LEN && this.size > FILE_FROM) await this.#writeBatch()
+      if (this.#putLen >= PUTS_LEN && this.size > FILE_FROM) await this.#writeBatch()
     } else if (this.size >= this.#pagesDue) {
       this.#pagesDue += PAGES_EACH
       await this.#writeBatch()

@@ -24,10 +24,10 @@ const LEVEL_OPTIONS = {
 }
 
 /** One of the kind that has this name, not opened yet. @param {'index' | 'data'} name @param {string} path */
-export const levelAt = (name, path) => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name]))
+export const newLevel = (name, path) => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name]))
 
 /** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
-export const levelsAt = location => ({ index: levelAt('index', `${location}/index`), data: levelAt('data', `${location}/data`) })
+export const levelsAt = location => ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
 /** Has anybody this database open? @param {string} path */
 export async function isOpen (path) {

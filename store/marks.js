@@ -10,7 +10,7 @@ import { nameOf } from './catalog.js'
 /** @import { TagFormat } from './keys.js' */
 
 /** Hashes that are looked up at a time. */
-const BATCH = 512
+const LOOKUP_HASHES = 512
 
 export class Marks {
   #catalog
@@ -85,7 +85,7 @@ export class Marks {
     for await (const piece of pieces) {
       const bytes = concat([rest, piece])
       const count = Math.floor(bytes.length / HASH_LEN)
-      for (let i = 0; i < count; i += BATCH) await this.#markAll(bytes.subarray(i * HASH_LEN, Math.min(i + BATCH, count) * HASH_LEN))
+      for (let i = 0; i < count; i += LOOKUP_HASHES) await this.#markAll(bytes.subarray(i * HASH_LEN, Math.min(i + LOOKUP_HASHES, count) * HASH_LEN))
       rest = bytes.slice(count * HASH_LEN)
     }
   }

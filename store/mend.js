@@ -5,7 +5,7 @@ import { validRanges } from '../verifier/valid.js'
 import { CELL_LEN } from './extents.js'
 import { BlobScan, isShapely, storedChunks } from './scan.js'
 import { FileReader } from './files.js'
-import { GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
+import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
 import { allChunks } from './examine.js'
 import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
 import { eachReadable, readable } from './faults.js'
@@ -18,14 +18,12 @@ import { rederive } from './rederive.js'
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 
-/** Bytes that are written in one batch, and operations. */
-const BATCH_LEN = 1 << 22
-const BATCH_COUNT = 1000
+/** Bytes of changes that are written in one batch, and how many. */
+const CHANGES_LEN = 1 << 22
+const CHANGES_COUNT = 1000
 
 /** Bytes of a file that are copied at a time. */
-const PIECE_LEN = 1 << 20
-
-const GROUP_CHUNKS = GROUP_LEN / CHUNK_LEN
+const COPY_LEN = 1 << 20
 
 /**
  * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins again.
@@ -47,10 +45,10 @@ export async function mend (databases, root, record, { signal }) {
   const complete = sizeProven && right.equals(size)
   const home = record.home === 'reference' && !complete ? 'file' : record.home
   if (home === 'file') await settleFile(databases, root, record, right, signal)
-  const batch = new Batch(databases)
-  await sortOut(data, record, right, batch, signal)
-  await markRest(data, record.id, right, batch)
-  await batch.write(true)
+  const changes = new Changes(databases)
+  await sortOut(data, record, right, changes, signal)
+  await markRest(data, record.id, right, changes)
+  await changes.write(true)
   return { record: { ...record, sizeProven, complete, home }, right }
 }
 
@@ -77,9 +75,9 @@ async function settleFile ({ files, index, isSync }, root, record, right, signal
   const theirs = record.home === 'reference' ? new FileReader({ files, index }, root, record) : undefined
   try {
     for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
-      for (let at = start; at < end; at += PIECE_LEN) {
+      for (let at = start; at < end; at += COPY_LEN) {
         signal?.throwIfAborted()
-        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + PIECE_LEN, end))], at)
+        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + COPY_LEN, end))], at)
       }
     }
     if (isSync) await Promise.all([writer.sync(), files.sync()])
@@ -92,41 +90,41 @@ async function settleFile ({ files, index, isSync }, root, record, right, signal
 /**
  * Drops what is not right, and puts marks where they belong.
  *
- * @param {Database} data @param {BlobRecord} record @param {ChunkRanges} right @param {Batch} batch @param {AbortSignal} [signal]
+ * @param {Database} data @param {BlobRecord} record @param {ChunkRanges} right @param {Changes} changes @param {AbortSignal} [signal]
  */
-async function sortOut (data, { id, size, home }, right, batch, signal) {
+async function sortOut (data, { id, size, home }, right, changes, signal) {
   let cell = new Cell(-1, size)
   for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
     if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
-      await batch.add({ type: 'del', key })
+      await changes.add({ type: 'del', key })
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
       if (number !== cell.number) {
-        await batch.add(...cell.operations(id, right))
+        await changes.add(...cell.operations(id, right))
         cell = new Cell(number, size)
       }
       cell.add(key, place.chunk * CHUNK_LEN, value)
     } else if (!isPageOf(size, { band: place.band, lastChunk: place.chunk })) {
-      await batch.add({ type: 'del', key })
+      await changes.add({ type: 'del', key })
     } else if (place.band === 0) {
       const page = marked(new Page(value), place.chunk, right)
-      if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await batch.add({ type: 'put', key, value: page.bytes })
+      if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await changes.add({ type: 'put', key, value: page.bytes })
     }
   }
-  await batch.add(...cell.operations(id, right))
+  await changes.add(...cell.operations(id, right))
 }
 
-/** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Batch} batch */
-async function markRest (data, id, right, batch) {
+/** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes */
+async function markRest (data, id, right, changes) {
   let passed = -1
   for (const [start, end] of right) {
     for (let chunk = Math.max(start, passed + 1); chunk < end; chunk = passed + 1) {
       const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
       passed = name.lastChunk
       const key = pageKey(id, name)
-      if (await readable(data.get(key, VIEWS)) === undefined) await batch.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
+      if (await readable(data.get(key, VIEWS)) === undefined) await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
     }
   }
 }
@@ -208,7 +206,7 @@ class Cell {
 }
 
 /** Operations on the data, written when there are many. */
-class Batch {
+class Changes {
   #databases
   #operations = /** @type {Operation[]} */ ([])
   #len = 0
@@ -222,7 +220,7 @@ class Batch {
   async add (...operations) {
     for (const operation of operations) this.#len += operation.type === 'put' ? operation.value.length : 0
     this.#operations.push(...operations)
-    if (this.#len >= BATCH_LEN || this.#operations.length >= BATCH_COUNT) await this.write(false)
+    if (this.#len >= CHANGES_LEN || this.#operations.length >= CHANGES_COUNT) await this.write(false)
   }
 
   /** @param {boolean} isLast */

@@ -42,7 +42,7 @@ export async function openDatabases (where, { wait, ...options }) {
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function attempt (where, { sync, create, signal }) {
   const letGo = typeof where === 'string' ? await hold(where) : async () => {}
-  if (letGo === undefined) throw locked(nameOf(where))
+  if (letGo === undefined) throw locked(locationOf(where))
   try {
     if (typeof where === 'string') await assertOpenable(where, create)
     return await openHeld(where, { sync, create, sweeps: true, isRepair: false, signal, letGo })
@@ -66,7 +66,7 @@ async function attempt (where, { sync, create, signal }) {
  */
 export async function openHeld (where, { sync, isRepair, letGo = async () => {}, ...options }) {
   const isDirectory = typeof where === 'string'
-  const location = nameOf(where)
+  const location = locationOf(where)
   const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, givesCopies: isDirectory, letGo })
   const { index, data } = databases
   try {
@@ -125,4 +125,4 @@ function notOpened (what, location, cause) {
 }
 
 /** @param {string | DatabasePair} where */
-const nameOf = where => typeof where === 'string' ? where : 'the given databases'
+const locationOf = where => typeof where === 'string' ? where : 'the given databases'

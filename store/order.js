@@ -8,7 +8,7 @@ import { VIEWS } from './keys.js'
 /** @import { Database } from './levels.js' */
 
 /** Keys that are looked up together: each may lead to as many bytes as a cell has. */
-const LOOKUP_COUNT = 64
+const LOOKUP_KEYS = 64
 
 /**
  * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by those who read on from there? And is there nothing behind the last?
@@ -25,9 +25,9 @@ export async function isInOrder (database, signal) {
   const options = { ...VIEWS, snapshot, fillCache: false }
   const keys = database.keys({ ...options, reverse: true })
   try {
-    let batch = await keys.nextv(LOOKUP_COUNT)
+    let batch = await keys.nextv(LOOKUP_KEYS)
     if (batch.length > 0 && !await isLast(database, batch[0], options)) return false
-    for (; batch.length > 0; batch = await keys.nextv(LOOKUP_COUNT)) {
+    for (; batch.length > 0; batch = await keys.nextv(LOOKUP_KEYS)) {
       signal?.throwIfAborted()
       if (!await areFound(database, batch, options)) return false
     }

@@ -15,12 +15,12 @@ import { getSmall } from './pace.js'
 /** @import { Database } from './levels.js' */
 /** @import { Step } from '../lib/types.js' */
 
-export const GROUP_LEN = CHUNK_LEN * 2 ** GROUP_LOG
+export const GROUP_CHUNKS = 2 ** GROUP_LOG
+export const GROUP_LEN = CHUNK_LEN * GROUP_CHUNKS
 
 const PAGE_LEVELS = 6
 const PAGE_GROUPS = 2 ** PAGE_LEVELS
 const PAGE_PAIRS = PAGE_GROUPS - 1
-const GROUP_CHUNKS = 2 ** GROUP_LOG
 const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16

@@ -9,7 +9,7 @@ import { presentChunks } from './pages.js'
 /** @import { Database } from './levels.js' */
 
 /** Blobs whose presence is kept in memory: more than are received at a time. */
-const KEPT = 256
+const KEPT_BLOBS = 256
 
 export class Presence {
   #data
@@ -30,7 +30,7 @@ export class Presence {
   /** Bytes that the store keeps of a blob: none of those in somebody else's file. @param {Uint8Array} root @param {BlobRecord} record */
   async len (root, record) {
     if (record.home === 'reference') return 0
-    return record.complete ? record.size : lenOf(await this.of(root, record), record.size)
+    return record.complete ? record.size : rangesLen(await this.of(root, record), record.size)
   }
 
   /**
@@ -49,7 +49,7 @@ export class Presence {
     this.forget(root)
     this.#known.set(nameOf(root), present)
     const [oldest] = this.#known.keys()
-    if (this.#known.size > KEPT) this.#known.delete(oldest)
+    if (this.#known.size > KEPT_BLOBS) this.#known.delete(oldest)
   }
 
   /** @param {Uint8Array} root */
@@ -57,7 +57,7 @@ export class Presence {
 }
 
 /** @param {ChunkRanges} ranges @param {number} size  bytes */
-export const lenOf = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
+export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
 
 /** Are the bytes here, all of them, and not only in somebody else's file? @param {BlobRecord} record */
 export const isKept = ({ complete, home }) => complete && home !== 'reference'

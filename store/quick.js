@@ -6,7 +6,7 @@ import { CELL_LEN, cellOf } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { NOT_READ, Pace, getSoon } from './pace.js'
 import { VIEWS, extentKey } from './keys.js'
-import { hashesTo, piecesOf } from './verified.js'
+import { hashesTo, subtreesOf } from './verified.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -97,7 +97,7 @@ export class QuickReads {
     const { size } = record
     if (bytes.length === size) return hashesTo(bytes, 0, size, root)
     const tree = this.#trees.of(root, record)
-    const pieces = [...piecesOf(from, from + bytes.length, size)]
+    const pieces = [...subtreesOf(from, from + bytes.length, size)]
     const known = pieces.map(({ start, end }) => tree.known(start, end))
     const areRight = (/** @type {(Uint8Array | undefined)[]} */ promised) => pieces.every(({ start, end }, i) =>
       hashesTo(bytes.subarray(start - from, end - from), start, size, /** @type {Uint8Array} */ (promised[i])))

@@ -17,7 +17,7 @@ import { u8 } from '../lib/arena.js'
 const CHECKPOINT_LEN = 1 << 25
 
 /** The chunk behind everything below a parent. @param {number} node */
-const endOf = node => node + 1 + 2 ** levelOf(node)
+const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
 /** @typedef {{ start: number, len: number, bytes?: Uint8Array, file?: number }} Group  without bytes when these are in a file already: of that id */
 
@@ -92,7 +92,7 @@ export class Received {
 
   /** Gives up what has been proven, and remembers the path from the root to what comes next. */
   drop () {
-    this.#path = [...this.#path, ...this.#pairs.splice(0, this.#provenPairs)].filter(({ node }) => endOf(node) > this.#position)
+    this.#path = [...this.#path, ...this.#pairs.splice(0, this.#provenPairs)].filter(({ node }) => endChunkOf(node) > this.#position)
     this.#groups = []
     this.#provenPairs = this.len = this.heldLen = 0
   }

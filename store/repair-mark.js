@@ -5,7 +5,7 @@
 // first and then asks for those of the store; a store takes its own first and then asks for the mark. So one of them sees the other.
 
 import { Level } from 'level'
-import { isThere, makeFolder, moveFolder, removeFolder } from '#disk'
+import { exists, makeFolder, moveFolder, removeFolder } from '#disk'
 import { isLocked, isOpen } from './levels.js'
 import { VIEWS } from './keys.js'
 
@@ -16,7 +16,7 @@ const doneOf = location => `${location}/repairing.done`
 
 /** @param {string} location @returns {Promise<'under way' | 'interrupted' | undefined>} undefined when there is none */
 export async function repairAt (location) {
-  if (!await isThere(markOf(location))) return undefined
+  if (!await exists(markOf(location))) return undefined
   return await isOpen(markOf(location)) ? 'under way' : 'interrupted'
 }
 

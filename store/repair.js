@@ -4,7 +4,7 @@
 import { BaoError } from '../lib/errors.js'
 import { isNoRoom, locked, noRoom } from './faults.js'
 import { hold } from './hold.js'
-import { NAMES, isLocked, isOpen, levelAt } from './levels.js'
+import { NAMES, isLocked, isOpen, newLevel } from './levels.js'
 import { openHeld } from './opening.js'
 import { beginRepair } from './repair-mark.js'
 import { canSalvage, removeDrafts, salvage, takePlace } from './salvage.js'
@@ -56,7 +56,7 @@ async function makeAll (location) {
   try {
     for (const name of NAMES) {
       const path = `${location}/${name}`
-      made.push([path, await salvage(path, path => levelAt(name, path))])
+      made.push([path, await salvage(path, path => newLevel(name, path))])
     }
     for (const [path] of made) if (await isOpen(path)) throw locked(location)
   } catch (error) {

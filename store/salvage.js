@@ -1,16 +1,16 @@
 // Makes of the damaged files of a LevelDB what can be made of them.
 
 import { Level } from 'level'
-import { isThere, linkFolder, moveFolder, readText, removeFolder, syncFiles } from '#disk'
+import { exists, linkFolder, moveFolder, readText, removeFolder, syncFiles } from '#disk'
 import { VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
 
 /** @import { Database } from './levels.js' */
 
-/** What is copied in one batch. */
-const BATCH_LEN = 1 << 22
-const BATCH_COUNT = 1000
+/** Bytes of entries that are copied in one batch, and how many. */
+const ENTRIES_LEN = 1 << 22
+const ENTRY_COUNT = 1000
 
 /** Its batches are on the disk when they resolve. */
 const SYNC = { ...VIEWS, sync: true }
@@ -33,7 +33,7 @@ const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} 
 export const canSalvage = repair !== undefined
 
 /** Is there a new one that has not taken its place yet? @param {string} path */
-export const isHalfSalvaged = path => isThere(whole(path))
+export const isHalfSalvaged = path => exists(whole(path))
 
 /**
  * LevelDB makes its files readable. What is out of order in them it keeps as it is: then all entries that can be seen go into a new database, for which there
@@ -109,15 +109,15 @@ async function copy (old, fresh, reverse) {
   let puts = /** @type {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */ ([])
   let len = 0
   const write = async () => {
-    const isThere = await fresh.hasMany(puts.map(({ key }) => key), VIEWS)
-    await fresh.batch(puts.filter((_, i) => !isThere[i]), SYNC)
+    const isCopied = await fresh.hasMany(puts.map(({ key }) => key), VIEWS)
+    await fresh.batch(puts.filter((_, i) => !isCopied[i]), SYNC)
     puts = []
     len = 0
   }
   for await (const [key, value] of eachReadable(old.iterator({ ...ONE_BY_ONE, reverse }))) {
     puts.push({ type: 'put', key, value })
     len += value.length
-    if (len >= BATCH_LEN || puts.length >= BATCH_COUNT) await write()
+    if (len >= ENTRIES_LEN || puts.length >= ENTRY_COUNT) await write()
   }
   await write()
 }

@@ -11,8 +11,8 @@ import { MAX_AHEAD, eachAhead } from '../lib/reading.js'
 
 /** @import { StoredView } from './view.js' */
 
-/** Bytes of a piece, a power of two. */
-const PIECE_LEN = 1 << 20
+/** Bytes of a subtree that is read as one piece, at most: a power of two. */
+const MAX_SUBTREE_LEN = 1 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 
@@ -42,7 +42,7 @@ export async function * unverified (view, { start, end }, options) {
 
 /** @param {StoredView} view @param {Span} wanted @param {PieceOptions} options */
 const storedPieces = ({ source, size }, { start, end }, { signal, reuse = false }) =>
-  eachAhead(reuse ? new Reusing(source) : source, piecesOf(start, end, size), signal)
+  eachAhead(reuse ? new Reusing(source) : source, subtreesOf(start, end, size), signal)
 
 /** Reads pieces into memory that it has read others into. One is in the caller's hands, and the next are being read. */
 class Reusing {
@@ -72,10 +72,10 @@ class Reusing {
  * @param {number} start @param {number} end @param {number} size  of the blob
  * @returns {Generator<Span>}
  */
-export function * piecesOf (start, end, size) {
+export function * subtreesOf (start, end, size) {
   const last = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)
   for (let at = start - start % GROUP_LEN; at < last;) {
-    let len = PIECE_LEN
+    let len = MAX_SUBTREE_LEN
     while (len > GROUP_LEN && (at % len !== 0 || at + len > last)) len /= 2
     const stop = Math.min(at + len, last)
     yield { start: at, end: stop }

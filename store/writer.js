@@ -12,7 +12,7 @@ import { IncomingSlice, Received } from './received.js'
 import { TempTag } from './protection.js'
 import { assertFormat, assertName } from './tag-index.js'
 import { full, mismatch } from './faults.js'
-import { isKept, lenOf } from './presence.js'
+import { isKept, rangesLen } from './presence.js'
 import { nameOf } from './catalog.js'
 import { VIEWS } from './keys.js'
 
@@ -88,7 +88,7 @@ export class BlobWriter {
         release = this.#protection.use(root)
         if (tag instanceof TempTag) tag.add(root, { format })
         const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
-        const room = await this.#evictor.reserve(root, present => path === undefined ? blob.size - lenOf(present, blob.size) : 0)
+        const room = await this.#evictor.reserve(root, present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0)
         try {
           return await this.#locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, path, signal }))
         } finally {

@@ -13,7 +13,7 @@ import { u8 } from '../lib/arena.js'
 /** @import { RandomAccess } from '../lib/types.js' */
 
 /** Pairs that are kept: 256 KiB of them. */
-const MAX_PAIRS = 4096
+const KEPT_PAIRS = 4096
 /** So many bytes between two places are read along: a read of their own costs more. */
 const MAX_GAP = 4096
 
@@ -54,7 +54,7 @@ export class Combined {
   keep (node, at) {
     if (this.#pairs.has(node)) return
     this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
-    if (this.#pairs.size > MAX_PAIRS) this.#pairs.delete(/** @type {number} */ (this.#pairs.keys().next().value))
+    if (this.#pairs.size > KEPT_PAIRS) this.#pairs.delete(/** @type {number} */ (this.#pairs.keys().next().value))
   }
 
   /**

@@ -4,7 +4,7 @@ import { HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Audit } from '../lib/audit.js'
 import { PairAudit } from '../lib/pair-audit.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { PIECE_LEN, ahead, inTurn, turn, untilAborted } from '../lib/reading.js'
+import { PIECE_LEN, TURN_MS, ahead, inTurn, turn, untilAborted } from '../lib/reading.js'
 import { pairsOf } from '../lib/paged.js'
 import { SpanReader } from '../lib/spans.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
@@ -16,9 +16,6 @@ import { sharedOf, toRandomAccess } from '../lib/source.js'
 /** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/types.js' */
 /** @import { SpanOptions } from '../lib/parallel/spans.js' */
 /** @import { RangesLike } from '../lib/ranges.js' */
-
-/** Milliseconds of work after which timers, aborts and the screen have their turn. */
-const TURN_MS = 12
 
 /**
  * The chunks that are right in the source and that the outboard's pairs prove, up to the root. What is looked at are whole chunk groups of
@@ -123,7 +120,7 @@ function begin (outboard, like, key) {
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, what, progress, { signal, onProgress, type }, look) {
-  const way = givingWay(signal)
+  const way = turnsWhenDue(signal)
   while (audit.plan()) {
     if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
     await look(way)
@@ -165,7 +162,7 @@ class Progress {
 }
 
 /** Lets the event loop have its turn, when it is time. @param {AbortSignal} [signal] */
-function givingWay (signal) {
+function turnsWhenDue (signal) {
   let since = performance.now()
   return async () => {
     if (performance.now() - since >= TURN_MS) {

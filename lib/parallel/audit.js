@@ -133,12 +133,12 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
       await untilAborted(pairs.prepare(nodes), signal)
     }
     let len = 0
-    let isThere = true
+    let hasAll = true
     visit(step => {
-      isThere = isThere && pairs.copyPair(step, memory, len)
+      hasAll = hasAll && pairs.copyPair(step, memory, len)
       len += PAIR_LEN
     })
-    if (!isThere || !isEqual(memory.subarray(0, len), found.subarray(done, done + len))) return false
+    if (!hasAll || !isEqual(memory.subarray(0, len), found.subarray(done, done + len))) return false
     done += len
   }
   return true

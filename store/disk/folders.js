@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Asked before anything is opened, because opening makes what is not there. @param {string} location */
-export const isStoreAt = async location => await isThere(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
+export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
 
 /** Is this a directory of LevelDB that has lost the file which says what the others are? @param {string} path */
 export async function isHeadless (path) {
@@ -15,7 +15,7 @@ export async function isHeadless (path) {
 }
 
 /** @param {string} path */
-export const isThere = path => access(path).then(() => true, () => false)
+export const exists = path => access(path).then(() => true, () => false)
 
 /** One name for what has several. @param {string} path  of what need not be there */
 export const realPath = path => realpath(path).catch(() => resolve(path))

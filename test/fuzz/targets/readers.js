@@ -112,7 +112,7 @@ async function outboardOrigin (random) {
         ...random.chance(0.5) ? { prepare: async () => {} } : {}
       }
   const reads = random.chance(0.4) && missing < 0 ? await openOutboard(pairs, { root: blob.root, size, groupLog, order }) : outboard
-  const isThere = outboard instanceof Outboard ? () => true : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
+  const hasPair = outboard instanceof Outboard ? () => true : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
   return {
     blob,
     groupLog,
@@ -122,7 +122,7 @@ async function outboardOrigin (random) {
     open: async () => new VerifiedReader({ root: blob.root, source, outboard: reads, key: blob.key }),
     take: (count, item) => item.kind === 'leaf'
       ? bytes.subarray(item.start, item.end)
-      : isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0)
+      : hasPair(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0)
   }
 }
 

@@ -28,7 +28,7 @@ export async function holdings (random) {
   const bytes = random.chance(0.6) ? spoilt(random, blob.bytes, siblingOf(blob).bytes) : blob.bytes
   const missing = random.chance(0.1) ? random.below(8) : -1
   const placeOf = step => order === 'pre' ? step.pre : step.post
-  const isThere = item => !item.isStored || (placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length)
+  const hasPair = item => !item.isStored || (placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length)
   const outboard = !isLiar && missing < 0
     ? Outboard.from({ root: blob.root, size, groupLog, order, bytes: pairs })
     : {
@@ -36,7 +36,7 @@ export async function holdings (random) {
         size,
         groupLog,
         copyPair (step, out, at) {
-          if (!isThere(step)) return false
+          if (!hasPair(step)) return false
           out.set(pairs.subarray(placeOf(step) * 64, placeOf(step) * 64 + 64), at)
           return true
         }
@@ -48,7 +48,7 @@ export async function holdings (random) {
   const paged = missing < 0 && random.chance(0.4)
     ? await openOutboard(random.chance(0.5) ? file : { size: file.length, read: async (start, end) => file.slice(start, end) }, { root: blob.root, groupLog, order, header: withHeader, ...told })
     : outboard
-  return { blob, groupLog, size, bytes, outboard, paged, pairOf: item => isThere(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
+  return { blob, groupLog, size, bytes, outboard, paged, pairOf: item => hasPair(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
 }
 
 /** What must be sent, and why it ends. Pairs inside a group follow from its bytes: if they are wrong, the group is. */

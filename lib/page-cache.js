@@ -13,7 +13,7 @@ const MAX_PAGES = 128
 const MAX_RUN = 64
 const AHEAD = 4
 
-export class Pages {
+export class PageCache {
   #source
   #start
   /** Those used last stand last. @type {Map<number, Promise<Uint8Array>>} */
