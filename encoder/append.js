@@ -7,6 +7,7 @@ import { PairTable } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS } from '../lib/arena.js'
 import { ahead, givingWay, inTurn, readUpTo, untilAborted } from '../lib/reading.js'
+import { areEqual } from '../lib/bytes.js'
 import { groupCount, leftChunks } from '../lib/tree.js'
 import { parentStep } from '../lib/walk.js'
 import { leafMismatch, parentMismatch, truncated } from '../lib/errors.js'
@@ -113,7 +114,7 @@ async function edgeOf (outboard, key, signal) {
     if (!pairs.copyPair(step, pair, 0)) throw truncated({ node: step.node, wanted: PAIR_LEN, got: 0 })
     const [left, right] = [pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)]
     const cv = step.isRoot ? rootHash(left, right, { key }) : parentCv(left, right, { key })
-    if (!isEqual(cv, last)) throw parentMismatch(step.node)
+    if (!areEqual(last, 0, cv)) throw parentMismatch(step.node)
     subtrees.push({ cv: left, groups: leftChunks(step.groups) })
     last = right
   }
@@ -147,7 +148,7 @@ async function lastGroup (blob, { size }, { subtrees, start, last }, mode, signa
   if (bytes.length < len) throw truncated({ start, wanted: len, got: Math.max(bytes.length, Math.min(len, blob.size - start)) })
   const tree = new TreeBuilder(mode, { startChunk: start / CHUNK_LEN })
   tree.update(bytes)
-  if (!isEqual(subtrees.length === 0 ? tree.hash() : tree.cv(), last)) throw leafMismatch(start, len)
+  if (!areEqual(last, 0, subtrees.length === 0 ? tree.hash() : tree.cv())) throw leafMismatch(start, len)
   return bytes
 }
 
@@ -195,6 +196,3 @@ class Tail {
     this.#part = undefined
   }
 }
-
-/** @param {Uint8Array} a @param {Uint8Array} b */
-const isEqual = (a, b) => a.every((byte, i) => byte === b[i])

@@ -102,7 +102,7 @@ export function concat (parts) {
 }
 
 /**
- * Do some bytes stand at a place in memory?
+ * Do some bytes stand at a place in memory? It takes the same time wherever they differ.
  *
  * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
  */

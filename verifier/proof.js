@@ -3,7 +3,7 @@
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { Proof, foldProof } from '../lib/proof.js'
 import { TreeBuilder } from '../lib/builder.js'
-import { assertBytes } from '../lib/bytes.js'
+import { areEqual, assertBytes } from '../lib/bytes.js'
 import { badProof, proofMismatch } from '../lib/errors.js'
 import { modeOf } from '../lib/hasher.js'
 import { parentCv, rootHash } from '../lib/subtree.js'
@@ -41,7 +41,7 @@ export function verifyProof (proof, bytes, { root, ranges, key }) {
   const { size, contentLen } = parsed
   if (ranges !== undefined && !wanted.canonical(size).equals(parsed.ranges)) throw badProof('it is about other chunks', { ranges: parsed.ranges })
   if (bytes.length !== contentLen) throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
-  if (!isEqual(rootOf(parsed, bytes, key), expected)) throw proofMismatch()
+  if (!areEqual(expected, 0, rootOf(parsed, bytes, key))) throw proofMismatch()
   let at = 0
   return parsed.spans.map(([start, end]) => {
     const from = at
@@ -69,11 +69,4 @@ function rootOf ({ size, ranges, siblings }, bytes, key) {
     },
     parent: (left, right, isRoot) => isRoot ? rootHash(left, right, { key }) : parentCv(left, right, { key })
   })
-}
-
-/** In the same time whatever differs. @param {Uint8Array} a @param {Uint8Array} b */
-function isEqual (a, b) {
-  let difference = 0
-  for (let i = 0; i < HASH_LEN; i++) difference |= a[i] ^ b[i]
-  return difference === 0
 }
