@@ -34,6 +34,15 @@ function isGone (bytes) {
 }
 
 /**
+ * @param {string} name @param {unknown} value
+ * @param {string} expected  like `{ root, ... }`
+ * @returns {asserts value is object}
+ */
+export function assertOptions (name, value, expected) {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) throw new TypeError(`"${name}" expected ${expected}, got ${describe(value)}`)
+}
+
+/**
  * Memory that a caller lends for a result, as long as that is; fresh memory when there is none.
  *
  * @param {Uint8Array<ArrayBuffer> | undefined} into

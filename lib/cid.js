@@ -51,14 +51,15 @@ export function fromCid (cid) {
  * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID in any form.
  *
  * @param {CID | string | Uint8Array} name
+ * @param {string} [argument]  what a caller calls it
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
  * @throws {BaoError} CID_UNSUPPORTED
  */
-export function parseRoot (name) {
+export function parseRoot (name, argument = 'root') {
   if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
   if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
-    throw new TypeError(`"root" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
+    throw new TypeError(`"${argument}" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
   }
   return fromCid(name)
 }

@@ -46,7 +46,7 @@ export const parentMismatch = node =>
 
 /** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
 export const leafMismatch = (start, len) =>
-  new BaoError('BAO_LEAF_MISMATCH', `bytes ${start} to ${start + len} do not match the root`, { start, len })
+  new BaoError('BAO_LEAF_MISMATCH', `${len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`} not match the root`, { start, len })
 
 /** @param {Place & { wanted: number, got: number }} place @returns {BaoError} */
 export const truncated = place => {

@@ -2,7 +2,7 @@
 
 import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, KEY_LEN, PAIR_LEN, PARENT, ROOT } from './constants.js'
 import { INPUT, KEY, OUT, RESULT, WINDOW_LEN, u8 } from './arena.js'
-import { assertBytes, assertBytesOf, assertInteger, describe } from './bytes.js'
+import { assertBytes, assertBytesOf, assertInteger, assertOptions, describe } from './bytes.js'
 import { cvsOf, hashChunks, reduce } from './window.js'
 import { HASH_MODE, enter, keyedMode, wordsOf } from './mode.js'
 import { OutputReader } from './output.js'
@@ -148,9 +148,7 @@ export class Hasher {
  * @returns {Mode}
  */
 export function modeOf (options = {}) {
-  if (typeof options !== 'object' || options === null || ArrayBuffer.isView(options)) {
-    throw new TypeError(`"options" expected { key } or { context }, got ${describe(options)}`)
-  }
+  assertOptions('options', options, '{ key } or { context }')
   const { key, context } = options
   if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
   if (key !== undefined) return keyedMode(key)

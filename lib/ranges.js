@@ -2,7 +2,7 @@
 // A set says what is wanted or what is there; only together with a size does it say which bytes (`canonical`).
 
 import { CHUNK_LEN, MAX_GROUP_LOG } from './constants.js'
-import { assertInteger, describe } from './bytes.js'
+import { assertInteger, assertOptions, describe } from './bytes.js'
 import { chunkCount } from './tree.js'
 
 /** @typedef {ChunkRanges | { start?: number, end?: number }} RangesLike */
@@ -21,6 +21,7 @@ export class ChunkRanges {
 
   /** @param {number[]} boundaries  checked by `fromBoundaries`, which is what callers use */
   constructor (boundaries) {
+    if (!Array.isArray(boundaries)) throw new TypeError(`"boundaries" expected numbers, got ${describe(boundaries)}: sets are made by fromBytes and fromBoundaries`)
     this.boundaries = Object.freeze(boundaries)
   }
 
@@ -173,7 +174,7 @@ export class ChunkRanges {
 export function toRanges (ranges) {
   if (ranges === undefined) return ChunkRanges.all
   if (ranges instanceof ChunkRanges) return ranges
-  if (typeof ranges !== 'object' || ranges === null || !('start' in ranges || 'end' in ranges)) throw new TypeError(`"ranges" expected ChunkRanges or { start, end }, got ${describe(ranges)}`)
+  assertOptions('ranges', ranges, 'ChunkRanges or { start, end }')
   const { start = 0, end = Infinity } = ranges
   const unknown = Object.keys(ranges).filter(name => name !== 'start' && name !== 'end')
   if (unknown.length > 0) throw new TypeError(`"ranges" expected start and end, got ${unknown.join(', ')} as well`)

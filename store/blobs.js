@@ -1,5 +1,6 @@
 // BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
 
+import { DEFAULT_GROUP_LOG } from '../lib/constants.js'
 import { assertInteger } from '../lib/bytes.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
@@ -276,7 +277,7 @@ export class BlobStore {
 
   /** Is the whole blob here? @param {BlobName} cid */
   async has (cid) {
-    const root = parseRoot(cid)
+    const root = parseRoot(cid, 'cid')
     return this.#whileOpen(async () => (await this.#catalog.record(root))?.complete ?? false)
   }
 
@@ -288,7 +289,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_NOT_FOUND { cid }
    */
   async stat (cid) {
-    const root = parseRoot(cid)
+    const root = parseRoot(cid, 'cid')
     return this.#whileOpen(async () => {
       const record = await this.#catalog.record(root)
       if (record === undefined) throw notFound(root)
@@ -321,7 +322,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. (That a tagged sequence has it among its members is not looked at.)
    */
   async delete (cid, { force = false } = {}) {
-    const root = parseRoot(cid)
+    const root = parseRoot(cid, 'cid')
     return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
       const { isThere, record } = await this.#catalog.look(root)
       if (!isThere || record?.size === 0) return false
@@ -393,18 +394,18 @@ export class BlobStore {
   }
 
   /**
-   * What is not here of a blob.
+   * What is not here of a blob: whole chunk groups, since none is kept in part.
    *
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]  of these; everything unless told
    * @returns {Promise<ChunkRanges>}
    */
   async missing (cid, ranges) {
-    const root = parseRoot(cid)
+    const root = parseRoot(cid, 'cid')
     const wanted = toRanges(ranges)
     return this.#whileOpen(async () => {
       const record = await this.#catalog.record(root)
-      return record === undefined ? wanted : this.#presence.missing(root, record, wanted)
+      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#presence.missing(root, record, wanted)
     })
   }
 

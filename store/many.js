@@ -40,9 +40,7 @@ export const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, { signal }) {
-  if (typeof blobs !== 'object' || blobs === null || !(Symbol.asyncIterator in blobs || Symbol.iterator in blobs) || blobs instanceof Uint8Array) {
-    throw new TypeError(`"blobs" expected an iterable of sources, got ${describe(blobs)}`)
-  }
+  assertMany('blobs', blobs, 'sources')
   /** @param {Source} source */
   const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
   // Under a quota each may be the one that there is no room for, and what stands behind that one must not be kept.
@@ -94,6 +92,13 @@ function oneAhead (first) {
     underWay = next(before)
     underWay.catch(() => {}) // whoever awaits it is told
     return before
+  }
+}
+
+/** @param {string} name @param {unknown} many @param {string} what */
+function assertMany (name, many, what) {
+  if (typeof many !== 'object' || many === null || !(Symbol.asyncIterator in many || Symbol.iterator in many) || many instanceof Uint8Array) {
+    throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
   }
 }
 
@@ -278,6 +283,7 @@ async function treeBlob (databases, id, bytes) {
  * @returns {AsyncGenerator<GetResult>}
  */
 export async function * getMany (store, cids, { signal }) {
+  assertMany('cids', cids, 'CIDs')
   const swap = oneAhead(/** @type {Found[]} */ ([]))
   for await (const roots of lookupsOf(cids, signal)) yield * results(store, await swap(() => store.life.run(() => lookSmall(store, roots))), signal)
   yield * results(store, await swap(async () => []), signal)
@@ -289,7 +295,7 @@ export async function * getMany (store, cids, { signal }) {
 async function * lookupsOf (cids, signal) {
   let roots = []
   for await (const cid of untilSignal(cids, signal)) {
-    roots.push(parseRoot(cid))
+    roots.push(parseRoot(cid, 'cid'))
     if (roots.length < LOOKUP_COUNT) continue
     yield roots
     roots = []

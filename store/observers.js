@@ -72,7 +72,7 @@ class Watch {
  * @returns {AsyncGenerator<BlobState>}
  */
 export async function * observe ({ catalog, locks, presence, life, observers }, cid, { signal }) {
-  const root = parseRoot(cid)
+  const root = parseRoot(cid, 'cid')
   const watch = observers.watch(nameOf(root))
   try {
     for (let last; ;) {

@@ -3,6 +3,7 @@
 
 import { isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
+import { describe } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
 import { Databases } from './databases.js'
 import { absent, isNoRoom, locked, noRoom } from './faults.js'
@@ -25,6 +26,7 @@ const LONGEST_PAUSE = 200
  * @throws {BaoError} STORE_LOCKED, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_FULL
  */
 export async function openDatabases (where, { wait, ...options }) {
+  assertWhere(where)
   const { signal } = options
   const deadline = performance.now() + wait
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
@@ -36,6 +38,14 @@ export async function openDatabases (where, { wait, ...options }) {
       if (!(error instanceof BaoError) || error.code !== 'STORE_LOCKED' || left <= 0) throw error
       await untilAborted(new Promise(resolve => setTimeout(resolve, Math.min(pause, left))), signal)
     }
+  }
+}
+
+/** @param {unknown} where @returns {asserts where is string | DatabasePair} */
+function assertWhere (where) {
+  const { index, data } = /** @type {Partial<DatabasePair>} */ (where ?? {})
+  if (typeof where !== 'string' && (typeof index !== 'object' || typeof data !== 'object')) {
+    throw new TypeError(`"where" expected a directory or two levels { index, data }, got ${describe(where)}`)
   }
 }
 

@@ -30,7 +30,7 @@ export class Protection {
   isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
 
   /** What temporary tags name as sequences of hashes. */
-  get sequences () { return [...this.#tags.hashseq.keys()].map(parseRoot) }
+  get sequences () { return [...this.#tags.hashseq.keys()].map(name => parseRoot(name)) }
 
   /**
    * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been protected since then must

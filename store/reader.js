@@ -3,7 +3,7 @@
 import { BaoError, leafMismatch, truncated } from '../lib/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { assertInteger, concat } from '../lib/bytes.js'
+import { assertInteger, assertOptions, concat } from '../lib/bytes.js'
 import { parseRoot } from '../lib/cid.js'
 import { ENTER, walk } from '../lib/walk.js'
 import { outboardLen } from '../lib/tree.js'
@@ -155,7 +155,9 @@ export class BlobReader {
    * @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]
    * @returns {Promise<Wanted>}
    */
-  async #find (cid, { start = 0, end = Infinity, verify = this.#verifies, reuse, signal } = {}) {
+  async #find (cid, options = {}) {
+    assertOptions('options', options, '{ start, end, ... }')
+    const { start = 0, end = Infinity, verify = this.#verifies, reuse, signal } = options
     assertInteger('start', start)
     if (end !== Infinity) assertInteger('end', end)
     const { root, record } = await this.#use(cid, signal)
@@ -165,7 +167,7 @@ export class BlobReader {
   /** A blob that is about to be read. @param {BlobName} cid @param {AbortSignal} [signal] */
   async #use (cid, signal) {
     signal?.throwIfAborted()
-    const root = parseRoot(cid)
+    const root = parseRoot(cid, 'cid')
     return this.#life.run(async () => {
       const record = await this.#catalog.record(root)
       if (record === undefined) throw notFound(root)

@@ -161,10 +161,10 @@ export class IncomingSlice {
    * Writes the bytes that are in memory.
    *
    * @param {number} id  of the file
-   * @param {{ isLast: boolean, hasFailed: boolean }} options  as of `#keep`
+   * @param {{ isDue?: boolean, hasFailed?: boolean }} options  `isDue`: the disk is waited for, however little there is. `hasFailed`: what cannot be written is given up
    * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
    */
-  async spill (id, { isLast, hasFailed }) {
+  async spill (id, { isDue = false, hasFailed = false }) {
     const { files, isSync } = this.#databases
     if (files === undefined) throw new Error('a blob is in a file, and there are none here')
     if (this.#file?.id !== id) {
@@ -176,7 +176,7 @@ export class IncomingSlice {
       if (!hasFailed) throw error
       this.received.dropHeld()
     })
-    if (isSync && !isLast && this.received.len < CHECKPOINT_LEN) return false
+    if (isSync && !isDue && this.received.len < CHECKPOINT_LEN) return false
     if (isSync) await this.#file.writer.sync()
     return true
   }

@@ -176,7 +176,7 @@ const puts = tag => Object.values(packTag(tag)).map(([key, value]) => ({ type: '
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
-  const root = parseRoot(cid)
+  const root = parseRoot(cid, 'cid')
   const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
   assertFormat(format)
   return { root, format }

@@ -30,8 +30,19 @@ import { VIEWS } from './keys.js'
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
 
+/** Milliseconds for which verified bytes may stay unrecorded: a process that dies loses no more than came in so long. */
+const CHECKPOINT_MS = 1000
 /** Bytes of verified groups that are gathered before they are written. */
 const RECEIVE_BATCH_LEN = 1 << 22
+
+/**
+ * How what has been proven is kept.
+ *
+ * @typedef {object} Keeping
+ * @property {boolean} [isLast]  nothing more comes: it is to outlast a power cut, if the store promises that
+ * @property {boolean} [isLate]  it has waited long enough to be recorded
+ * @property {boolean} [hasFailed]  what does not come to its file is given up, so that the rest can be recorded
+ */
 
 export class BlobWriter {
   #databases
@@ -110,7 +121,7 @@ export class BlobWriter {
    */
   receive (cid, source, ranges, { size, signal, onProgress } = {}) {
     return this.whileActive(async () => {
-      const root = parseRoot(cid)
+      const root = parseRoot(cid, 'cid')
       const received = new Received()
       /** @type {SliceVerifier} */
       const verifier = new SliceVerifier({ root, ranges: toRanges(ranges), size }, {
@@ -119,16 +130,16 @@ export class BlobWriter {
       })
       const incoming = new IncomingSlice(this.#databases, root, received, verifier)
       let result = { received: 0, complete: false }
-      /** @param {boolean} isLast @param {boolean} [hasFailed]  then as much as can be */
-      const keep = async (isLast, hasFailed = false) => {
+      /** @param {Keeping} how */
+      const keep = async how => {
         const reserve = () => this.#evictor.reserve(root, present => received.lenBeyond(present))
         const room = await reserve().catch(error => {
-          if (!hasFailed) throw error
+          if (!how.hasFailed) throw error
           received.dropHeld()
           return reserve()
         })
         try {
-          const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, { isLast, hasFailed }))
+          const { len, complete } = await this.#locks.run(nameOf(root), () => this.#keep(incoming, how))
           room.fill(len)
           result = { received: result.received + len, complete }
         } finally {
@@ -144,19 +155,23 @@ export class BlobWriter {
           release()
         }
       }
+      let since = performance.now()
       try {
         for await (const piece of toPieces(source, { signal })) {
           verifier.write(piece)
-          if (received.heldLen >= RECEIVE_BATCH_LEN) await keep(false)
+          const now = performance.now()
+          if (received.len === 0) since = now
+          const isLate = now - since >= CHECKPOINT_MS
+          if (received.heldLen >= RECEIVE_BATCH_LEN || isLate) await keep({ isLate })
           onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
           if (verifier.done) break
         }
         verifier.end()
-        await keep(true)
+        await keep({ isLast: true })
       } catch (error) {
         // What failed says nothing against what came before: that is kept, and then the failure is told, whatever else fails.
         if (verifier.error === undefined) flush(verifier)
-        await keep(true, true).finally(end).catch(() => {})
+        await keep({ isLast: true, hasFailed: true }).finally(end).catch(() => {})
         throw error
       }
       await end()
@@ -229,10 +244,10 @@ export class BlobWriter {
    * Writes what a slice has proven so far. Under the blob's lock.
    *
    * @param {IncomingSlice} incoming
-   * @param {{ isLast: boolean, hasFailed: boolean }} options  `hasFailed`: what does not come to its file is given up, so that the rest can be recorded
+   * @param {Keeping} how
    * @returns {Promise<{ len: number, complete: boolean }>} bytes that were not here before; is the blob whole now?
    */
-  async #keep (incoming, { isLast, hasFailed }) {
+  async #keep (incoming, { isLast = false, isLate, hasFailed }) {
     const { root, received, verifier } = incoming
     const { data, syncOptions } = this.#databases
     const { record: before } = await this.#catalog.look(root)
@@ -243,7 +258,7 @@ export class BlobWriter {
     }
     const record = before ?? await this.#begin(incoming, verifier.size)
     this.#begun.get(record.id)?.add(incoming)
-    if (record.home === 'file' && !(await incoming.spill(record.id, { isLast, hasFailed }))) return { len: 0, complete: false }
+    if (record.home === 'file' && !(await incoming.spill(record.id, { isDue: isLast || isLate, hasFailed }))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
     const { puts, fresh, len, written } = await received.operations(data, record.id, present)
     await data.batch(puts, isLast ? syncOptions : VIEWS)

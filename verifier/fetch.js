@@ -6,6 +6,7 @@ import { VerifiedReader } from './reader.js'
 import { DEFAULT_GROUP_LOG } from '../lib/constants.js'
 import { assertInteger } from '../lib/bytes.js'
 import { fetchRefused, fetchStatus } from '../lib/errors.js'
+import { pairsOf } from '../lib/paged.js'
 import { parseRoot } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 import { verifyPieces } from './pieces.js'
@@ -45,7 +46,8 @@ const SLICE_TYPE = 'application/vnd.bao-slice'
  * @throws {import('../lib/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, FETCH_CHANGED, and as `SliceVerifier`; from the body as well
  */
 export async function fetchVerified (url, { cid, start = 0, end = Infinity, outboard, groupLog, key, signal, onProgress, ...http }) {
-  const root = parseRoot(cid)
+  const root = parseRoot(cid, 'cid')
+  if (outboard !== undefined) pairsOf(outboard)
   assertInteger('start', start)
   if (end !== Infinity) assertInteger('end', end)
   if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
@@ -110,7 +112,7 @@ async function * ofEndpoint (url, { root, start, end, groupLog = DEFAULT_GROUP_L
     const [type, ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';').map(part => part.trim())
     const log = parameters.find(parameter => parameter.startsWith('group-log='))
     if (type === SLICE_TYPE && (log === undefined || log === `group-log=${groupLog}`)) return true
-    throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${headers.get('content-type')}`)
+    throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${headers.get('content-type') ?? 'no type'}. Where there is no Bao endpoint, an outboard is needed`)
   })
   for await (const { offset, bytes } of verifyPieces(verifier, pieces)) {
     const part = bytes.subarray(Math.max(start - offset, 0), Math.max(end - offset, 0))

@@ -155,7 +155,7 @@ export class HttpFile {
       return start
     }
     const isRight = range !== undefined && range.start === start && range.end > start && range.end <= Math.min(end, range.size ?? Infinity) && !isEncoded
-    if (!isRight) throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${headers.get('content-range')}`)
+    if (!isRight) throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${headers.get('content-range') ?? 'no Content-Range that can be read here: a server of another origin must expose it'}`)
     return 0
   }
 

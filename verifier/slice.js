@@ -3,7 +3,7 @@
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../lib/constants.js'
 import { BaoError, truncated } from '../lib/errors.js'
 import { Checker, SOON_CHUNKS, WINDOW_CHUNKS } from '../lib/checker.js'
-import { HEADER_LEN, assertBytes, assertInteger, describe, u64FromBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertInteger, assertOptions, describe, u64FromBytes } from '../lib/bytes.js'
 import { Leaves } from './leaves.js'
 import { modeOf } from '../lib/hasher.js'
 import { parseRoot } from '../lib/cid.js'
@@ -62,6 +62,7 @@ export class SliceVerifier {
    *   below return none
    */
   constructor (options, sink) {
+    assertOptions('options', options, '{ root, ... }')
     const { release = 'soon', size } = options
     if (!Object.hasOwn(MIN_CHUNKS, release)) throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${typeof release === 'string' ? `'${release}'` : describe(release)}`)
     const minChunks = MIN_CHUNKS[release]
@@ -183,6 +184,7 @@ function checked ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, key }) {
  */
 export function verifySlice (slice, options) {
   assertBytes('slice', slice)
+  assertOptions('options', options, '{ root, ... }')
   const { root, ranges, groupLog, mode } = checked(options)
   const leaves = new Leaves(options)
   const at = options.size === undefined ? HEADER_LEN : 0

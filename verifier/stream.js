@@ -1,6 +1,7 @@
 // Verification of what comes over time.
 
 import { SliceSource } from './slice-source.js'
+import { assertOptions } from '../lib/bytes.js'
 import { SliceVerifier } from './slice.js'
 import { leaveSource, toPieces } from '../lib/source.js'
 import { verifyPieces } from './pieces.js'
@@ -18,7 +19,9 @@ import { verifyPieces } from './pieces.js'
  * @returns {AsyncGenerator<Leaf>}
  * @throws {import('../lib/errors.js').BaoError} as `SliceVerifier`, after everything before the fault has been given
  */
-export function verifyStream (source, { signal, ...options }) {
+export function verifyStream (source, options) {
+  assertOptions('options', options, '{ root, ... }')
+  const { signal } = options
   const verifier = new SliceVerifier(options)
   if (source instanceof SliceSource) return source.verifyNext(verifier, signal)
   return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))

@@ -83,6 +83,10 @@ describe('store: on a disk', () => {
     await (await place.open({ create: false })).put(Uint8Array.of(1))
   })
 
+  it('is nowhere but in a directory, or in two levels', async () => {
+    for (const bad of [undefined, null, 5, {}, new URL('file:///nowhere'), { index: {} }]) await expectSlip('where', () => BlobStore.open(bad), [TypeError])
+  })
+
   it('takes no other durability than the two', async () => {
     expect(await errorOf(place.open({ durability: 'never' }))).to.be.instanceOf(TypeError)
     const store = await place.open({ durability: 'process' })

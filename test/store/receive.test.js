@@ -4,7 +4,7 @@ import { ChunkRanges, hash } from '../../lib/index.js'
 import { concat, flipped, header, same, withHeader } from '../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { gated, idsIn, newStores, recordsIn, sliceOf } from '../support/stores.js'
+import { gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
 
 const GROUP = 16384
 const GROUP_CHUNKS = 16
@@ -150,14 +150,13 @@ describe('store: receiving', () => {
       [{ start: BYTES.length - 1 }, [640, 645]]
     ]
     for (const [range, boundaries] of cases) {
-      const ranges = 'start' in range || 'end' in range ? range : undefined
-      for (const ask of [() => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }), () => collect(store.slice(ROOT, ranges))]) {
+      for (const ask of [() => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }), () => collect(store.slice(ROOT, range))]) {
         const error = await errorOf(ask)
         expect(error).to.include({ code: 'STORE_MISSING' })
         expect(error.cid.multihash.digest).to.deep.equal(ROOT)
         expect(error.ranges.boundaries).to.deep.equal(boundaries)
       }
-      expect((await store.missing(ROOT, ranges)).boundaries).to.deep.equal(boundaries)
+      expect((await store.missing(ROOT, range)).boundaries).to.deep.equal(boundaries)
     }
     expect((await store.missing(ROOT, groups(6, 8))).isEmpty).to.equal(true)
   })
@@ -464,6 +463,44 @@ describe('store: receiving', () => {
         expect(await idsIn(data)).to.have.length(1)
       })
     }
+  })
+
+  it('is recorded now and then, however slowly it comes', async () => {
+    // A blob in extents, and one in a file of its own where there are files.
+    const { now } = performance
+    let passed = 0
+    performance.now = () => now.call(performance) + passed
+    try {
+      for (const bytes of [BYTES, noise(2_000_001, 83)]) {
+        const place = await onDisk()
+        const store = await place.open()
+        const root = hash(bytes)
+        const slice = sliceOf(bytes)
+        const seen = []
+        const look = async () => seen.push((await store.stat(root).catch(() => undefined))?.present.boundaries.join())
+        const source = (async function * () {
+          yield slice.subarray(0, 100_000)
+          await look()
+          passed += 5000
+          yield slice.subarray(100_000, 100_001)
+          await look()
+          yield slice.subarray(100_001)
+        })()
+        expect((await store.receive(root, source)).complete).to.equal(true)
+        const groupsIn = Math.floor(100_000 / (GROUP + 64)) * GROUP_CHUNKS
+        expect(seen, `${bytes.length} bytes`).to.deep.equal([undefined, `0,${groupsIn}`])
+        await place.remove()
+      }
+    } finally {
+      performance.now = now
+    }
+  })
+
+  it('makes progress with what is said to be missing of a blob that is not known', async () => {
+    const { store } = await newStore()
+    const missing = await store.missing(ROOT, { start: 0, end: 10 })
+    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing)).to.deep.equal({ received: GROUP, complete: false })
+    expect((await store.missing(ROOT, { start: 0, end: 10 })).isEmpty).to.equal(true)
   })
 
   it('is seen by whoever asks what is missing meanwhile', async () => {

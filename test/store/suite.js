@@ -120,7 +120,7 @@ export function describeStore (newPlace) {
     expect(await store.has(cid)).to.equal(false)
     expect(await store.delete(cid)).to.equal(false)
     expect((await store.missing(cid)).equals(ChunkRanges.all)).to.equal(true)
-    expect((await store.missing(cid, { start: 5000, end: 6000 })).boundaries).to.deep.equal([4, 6])
+    expect((await store.missing(cid, { start: 5000, end: 6000 })).boundaries, 'whole groups, as of any blob').to.deep.equal([0, 16])
     for (const ask of [() => store.bytes(cid), () => collect(store.stream(cid)), () => store.stat(cid), () => collect(store.slice(cid))]) {
       const error = await errorOf(ask)
       expect(error).to.include({ code: 'STORE_NOT_FOUND' })
@@ -140,7 +140,7 @@ export function describeStore (newPlace) {
     }
     expect(await store.delete(hex(root))).to.equal(true)
     expect(await errorOf(store.has('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'))).to.include({ code: 'CID_UNSUPPORTED' })
-    await expectSlip('root', () => store.has(5))
+    for (const bad of [5, undefined]) await expectSlip('cid', () => store.has(bad))
   })
 
   it('refuses ranges that are none', async () => {
@@ -152,6 +152,15 @@ export function describeStore (newPlace) {
     }
     await expectSlip('ranges', () => collect(store.slice(cid, [0, 5])))
     await expectSlip('ranges', () => store.missing(cid, 5))
+  })
+
+  it('refuses options that are none', async () => {
+    const { cid } = await store.put(noise(100))
+    for (const bad of [10, [10, 20], null, Uint8Array.of(1)]) {
+      await expectSlip('options', () => store.bytes(cid, bad))
+      await expectSlip('options', () => collect(store.get(cid, bad)))
+    }
+    for (const bad of [cid, String(cid), cid.bytes, undefined]) await expectSlip('cids', () => listed(store.getMany(bad)))
   })
 
   it('gives pieces that are the caller\'s to keep', async () => {

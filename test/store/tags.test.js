@@ -161,7 +161,7 @@ describe('store: tags', () => {
       }
       for (const bad of [5, null, '\uD800']) await expectSlip('prefix', () => listed(store.tags.list({ prefix: bad })))
       expect(await errorOf(store.tags.set('a', 'b'))).to.include({ code: 'CID_UNSUPPORTED' })
-      await expectSlip('root', () => store.tags.set('a', 5))
+      await expectSlip('cid', () => store.tags.set('a', 5))
       expect(await namesIn(store)).to.deep.equal([])
     })
 

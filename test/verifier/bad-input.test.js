@@ -32,6 +32,9 @@ describe('bad input to slice verifiers', () => {
   })
 
   it('options, at once and not at the first byte', async () => {
+    for (const bad of [undefined, null, 5, root, [root]]) {
+      for (const action of [() => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad)]) await expectSlip('options', action, [TypeError])
+    }
     for (const value of [undefined, null, 5, {}, [1]]) await expectSlip('root', () => create({ root: value }), [TypeError])
     for (const value of ['', 'nonsense', new Uint8Array(31)]) {
       expect(await errorOf(() => create({ root: value }))).to.include({ code: 'CID_UNSUPPORTED' })

@@ -271,6 +271,9 @@ forEachKernel(() => describe('a verified download', () => {
   }
 
   it('is one request for whole chunk groups', () => withServer(content, undefined, async server => {
+    for (const bad of [outboard.bytes, server.url, Promise.resolve(outboard)]) {
+      expect(await errorOf(fetchVerified(server.url, { cid, outboard: bad }))).to.be.instanceOf(TypeError).with.property('message').that.includes('"outboard"')
+    }
     await (await fetchVerified(server.url, { cid, start: 20_000, end: 1_000_000, outboard })).arrayBuffer()
     expect(server.requests.map(({ range }) => range)).to.deep.equal(['bytes=16384-1015807'])
   }))
