@@ -58,17 +58,26 @@ export async function fetchVerified (url, { cid, start = 0, end = Infinity, outb
 
   let next = await pieces.next()
   let done = 0
+  const leave = (/** @type {unknown} */ reason) => {
+    cancelled.abort(reason)
+    pieces.return(undefined).catch(() => {})
+  }
   const body = new ReadableStream({
     async pull (controller) {
-      if (!next.done) {
-        controller.enqueue(next.value)
-        done += next.value.length
-        onProgress?.({ type: 'baobox:fetch', detail: { done, total: end === Infinity ? undefined : end - start } })
-        next = await pieces.next()
+      try {
+        if (!next.done) {
+          controller.enqueue(next.value)
+          done += next.value.length
+          onProgress?.({ type: 'baobox:fetch', detail: { done, total: end === Infinity ? undefined : end - start } })
+          next = await pieces.next()
+        }
+        if (next.done) controller.close()
+      } catch (error) {
+        leave(error)
+        throw error
       }
-      if (next.done) controller.close()
     },
-    cancel: reason => cancelled.abort(reason)
+    cancel: leave
   }, { highWaterMark: 0 })
   return new Response(body, { status: start > 0 || end < Infinity ? 206 : 200, headers: { 'content-type': 'application/octet-stream' } })
 }

@@ -4,6 +4,7 @@
 import { BaoError, fetchChanged, fetchFailed, fetchRefused, fetchStatus } from '../lib/errors.js'
 import { Pending } from '../lib/pending.js'
 import { assertInteger, describe } from '../lib/bytes.js'
+import { untilAborted } from '../lib/reading.js'
 
 /** @import { RandomAccess } from '../lib/types.js' */
 
@@ -179,10 +180,10 @@ export class HttpFile {
 export async function * download ({ fetch, url, headers, signals }, check) {
   const ended = new AbortController()
   const given = signals.filter(signal => signal !== undefined)
+  const signal = AbortSignal.any([ended.signal, ...given])
   try {
     for (const signal of given) signal.throwIfAborted()
-    const response = await fetch(url, { headers, signal: AbortSignal.any([ended.signal, ...given]) })
-    if (check(response) && response.body !== null) yield * bodyOf(response.body)
+    yield * bodyOf(await answered(fetch(url, { headers, signal }), signal), check, signal)
   } catch (error) {
     for (const signal of given) signal.throwIfAborted()
     throw error instanceof BaoError ? error : fetchFailed(locationOf(url), error)
@@ -191,13 +192,22 @@ export async function * download ({ fetch, url, headers, signals }, check) {
   }
 }
 
-/** @param {ReadableStream<Uint8Array>} body @returns {AsyncGenerator<Uint8Array>} */
-async function * bodyOf (body) {
-  const reader = body.getReader()
+/** Who gives another fetch may have forgotten the signal: it is not waited for. @param {Promise<Response>} answer @param {AbortSignal} signal @returns {Promise<Response>} */
+function answered (answer, signal) {
+  return untilAborted(answer, signal).catch(error => {
+    answer.then(late => late.body?.cancel()).catch(() => {})
+    throw error
+  })
+}
+
+/** @param {Response} response @param {(response: Response) => boolean} check @param {AbortSignal} signal @returns {AsyncGenerator<Uint8Array>} */
+async function * bodyOf (response, check, signal) {
+  const reader = response.body?.getReader()
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+    if (!check(response) || reader === undefined) return
+    for (let next = await untilAborted(reader.read(), signal); !next.done; next = await untilAborted(reader.read(), signal)) yield next.value
   } finally {
-    reader.cancel().catch(() => {}) // of nothing that is of interest any more
+    reader?.cancel().catch(() => {}) // of nothing that is of interest any more
   }
 }
 

@@ -406,6 +406,47 @@ forEachKernel(() => describe('a verified download', () => {
     })
   })
 
+  it('by a fetch that has forgotten the signal ends all the same', async () => {
+    let isCancelled = false
+    const answers = {
+      /** A body that goes on as long as it is read. */
+      slow: async (_url, { headers }) => {
+        const [first, last] = headers.get('range').match(/\d+/g).map(Number)
+        let at = first
+        const body = new ReadableStream({
+          pull (controller) {
+            controller.enqueue(content.slice(at, at += 16_384))
+          },
+          cancel () { isCancelled = true }
+        })
+        return new Response(body, { status: 206, headers: { 'content-range': `bytes ${first}-${last}/${content.length}` } })
+      },
+      stuck: () => new Promise(() => {}),
+      silent: async () => new Response(new ReadableStream({ cancel () { isCancelled = true } })),
+      late: () => new Promise(resolve => setTimeout(() => resolve(answers.silent()), 20)),
+      refused: async () => new Response(new ReadableStream({ cancel () { isCancelled = true } }), { status: 404 })
+    }
+    const get = (fetch, options) => fetchVerified('http://localhost/', { cid, outboard, fetch, ...options })
+    const ways = {
+      slow: [
+        async fetch => (await get(fetch)).body.cancel(),
+        async fetch => errorOf((await get(fetch, { onProgress () { throw new Error('of the caller') } })).arrayBuffer())
+      ],
+      refused: [fetch => errorOf(get(fetch))],
+      silent: [fetch => errorOf(get(fetch, { signal: AbortSignal.timeout(5) })), fetch => errorOf(httpSource('http://localhost/', { fetch, signal: AbortSignal.timeout(5) }))],
+      late: [fetch => errorOf(get(fetch, { signal: AbortSignal.timeout(5) }))]
+    }
+    expect(await errorOf(get(answers.stuck, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
+    for (const [what, list] of Object.entries(ways)) {
+      for (const way of list) {
+        isCancelled = false
+        await way(answers[what])
+        await pause(40)
+        expect(isCancelled, what).to.equal(true)
+      }
+    }
+  })
+
   it('of what cannot be is refused', async () => {
     expect(await errorOf(fetchVerified('http://localhost', { cid: 5 }))).to.be.instanceOf(TypeError)
     expect(await errorOf(fetchVerified('nonsense', { cid }))).to.be.instanceOf(TypeError)
