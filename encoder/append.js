@@ -13,8 +13,8 @@ import { parentStep } from '../lib/walk.js'
 import { leafMismatch, parentMismatch, truncated } from '../lib/errors.js'
 import { modeOf } from '../lib/hasher.js'
 import { pairsOf } from '../lib/paged.js'
-import { parentCv, rootHash } from '../lib/subtree.js'
-import { toRandomAccess } from '../lib/source.js'
+import { parentCvIn } from '../lib/subtree.js'
+import { closeSource, toRandomAccess } from '../lib/source.js'
 
 /** @import { Mode, PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
 
@@ -43,15 +43,16 @@ import { toRandomAccess } from '../lib/source.js'
  * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: the outboard lies, or the source no longer begins as it did; BAO_TRUNCATED: it is shorter
  *   than it was; BAO_SOURCE_CHANGED when a file changes meanwhile
  */
-export async function appendOutboard (source, outboard, options) {
+export async function appendOutboard (source, outboard, { key, ...options } = {}) {
   if (!(outboard instanceof Outboard)) throw new TypeError('"outboard" expected an Outboard')
   const { groupLog, order } = outboard
   assertPostOrder('outboard', order)
+  const mode = modeOf({ key })
   const { root, size, sink } = await grownFrom(source, outboard, (size, kept) => {
     const table = new PairTable(size, groupLog, order)
     table.bytes.set(outboard.bytes.subarray(0, kept * PAIR_LEN))
     return table
-  }, options)
+  }, { ...options, mode })
   return new Outboard({ root, size, groupLog, order, bytes: sink.bytes })
 }
 
@@ -62,14 +63,13 @@ export async function appendOutboard (source, outboard, options) {
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  of its beginning
  * @param {(size: number, kept: number) => T} sinkFor  bytes of the blob now, and how many pairs in front stay
- * @param {AppendOptions} [options]
+ * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<{ root: Uint8Array, size: number, sink: T }>}
  */
-export async function grownFrom (source, outboard, sinkFor, { key, signal, onProgress } = {}) {
-  const mode = modeOf({ key })
+export async function grownFrom (source, outboard, sinkFor, { mode, signal, onProgress }) {
   signal?.throwIfAborted()
-  const edge = await edgeOf(outboard, key, signal)
-  const blob = await toRandomAccess(source)
+  const edge = await edgeOf(outboard, mode, signal)
+  const blob = await toRandomAccess(source, signal)
   try {
     const group = await lastGroup(blob, outboard, edge, mode, signal)
     const { size } = blob
@@ -86,8 +86,7 @@ export async function grownFrom (source, outboard, sinkFor, { key, signal, onPro
     if ('check' in blob) await /** @type {{ check: () => Promise<void> }} */ (blob).check()
     return { root: tree.hash(), size, sink }
   } finally {
-    if (signal?.aborted) Promise.resolve(blob.close()).catch(() => {})
-    else await blob.close()
+    await closeSource(blob, signal)
   }
 }
 
@@ -99,10 +98,10 @@ export function assertPostOrder (name, order) {
 /**
  * Goes down the right edge of a tree, and believes each pair only when it is what the one above says.
  *
- * @param {SliceOutboard} outboard @param {Uint8Array} [key] @param {AbortSignal} [signal]
+ * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<Edge>}
  */
-async function edgeOf (outboard, key, signal) {
+async function edgeOf (outboard, mode, signal) {
   const { size, groupLog } = outboard
   const pairs = pairsOf(outboard)
   const steps = edgeSteps(size, groupLog)
@@ -113,8 +112,7 @@ async function edgeOf (outboard, key, signal) {
     const pair = new Uint8Array(PAIR_LEN)
     if (!pairs.copyPair(step, pair, 0)) throw truncated({ node: step.node, wanted: PAIR_LEN, got: 0 })
     const [left, right] = [pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)]
-    const cv = step.isRoot ? rootHash(left, right, { key }) : parentCv(left, right, { key })
-    if (!areEqual(last, 0, cv)) throw parentMismatch(step.node)
+    if (!areEqual(last, 0, parentCvIn(mode, pair, step.isRoot))) throw parentMismatch(step.node)
     subtrees.push({ cv: left, groups: leftChunks(step.groups) })
     last = right
   }

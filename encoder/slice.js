@@ -8,7 +8,7 @@ import { FIRST_CHUNKS } from '../lib/windows.js'
 import { cut, cutSync, sliceLenOf } from '../lib/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/paged.js'
 import { HEADER_LEN, assertBytes, assertInteger, u64ToBytes } from '../lib/bytes.js'
-import { toRandomAccess } from '../lib/source.js'
+import { closeSource, toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
 import { toRanges } from '../lib/ranges.js'
@@ -79,7 +79,7 @@ export function encodeSlice (source, outboard, ranges, { signal, onProgress, reu
  */
 async function * give (source, outboard, { what, header, check }, { signal, onProgress, reuse }) {
   signal?.throwIfAborted()
-  const blob = await toRandomAccess(source)
+  const blob = await toRandomAccess(source, signal)
   let done = 0
   try {
     if (header.length > 0) yield header
@@ -90,7 +90,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
       onProgress?.({ type: 'baobox:slice', detail: { done } })
     }
   } finally {
-    await blob.close()
+    await closeSource(blob, signal)
   }
 }
 

@@ -12,8 +12,7 @@ import { openOutboard } from '../lib/paged.js'
 import { outboardLen } from '../lib/tree.js'
 
 /** @import { Order } from '../lib/pairs.js' */
-/** @import { ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
-/** @import { AppendOptions } from './append.js' */
+/** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
 /** @import { OutboardOptions } from './outboard.js' */
 
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */
@@ -46,16 +45,16 @@ import { outboardLen } from '../lib/tree.js'
  */
 export async function writeOutboard (source, target, { append, key, threads, signal, onProgress, ...options } = {}) {
   assertTarget(target)
+  const mode = modeOf({ key })
   if (append !== undefined) {
-    return withTarget(target, changeFile, sink => appendTo(/** @type {RandomAccess} */ (source), sink, append, { key, signal, onProgress }))
+    return withTarget(target, changeFile, sink => appendTo(/** @type {RandomAccess} */ (source), sink, append, { mode, signal, onProgress }))
   }
   const { groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)
-  const mode = modeOf({ key })
   signal?.throwIfAborted()
   return withTarget(target, createFile, async sink => {
-    const writer = new PairWriter(sink, { groupLog, order, header })
+    const writer = new PairWriter(sink, { groupLog, order, header, signal })
     const { root, size } = await growTree(source, { mode, outboard: { groupLog, order, writer }, threads, signal, onProgress, type: 'baobox:outboard' })
     await writer.finish(size)
     return { root, size, groupLog, order, header }
@@ -64,16 +63,17 @@ export async function writeOutboard (source, target, { append, key, threads, sig
 
 /**
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {RandomAccessSink} sink @param {WrittenOutboard} info
- * @param {AppendOptions} options
+ * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<WrittenOutboard>}
  */
 async function appendTo (source, sink, info, options) {
   const { root, size: oldSize, groupLog, order, header } = info
   assertPostOrder('append', order)
+  assertInteger('append.groupLog', groupLog, 0, MAX_GROUP_LOG)
   if (sink.read === undefined) throw new TypeError('"target" expected to have "read": it has the outboard that is appended to')
   const oldLen = outboardLen(oldSize, groupLog)
   const old = await openOutboard({ size: oldLen + (header ? HEADER_LEN : 0), read: sink.read.bind(sink) }, info)
-  const writer = new PairWriter(sink, { groupLog, order, header, lateTo: oldLen / PAIR_LEN })
+  const writer = new PairWriter(sink, { groupLog, order, header, lateTo: oldLen / PAIR_LEN, signal: options.signal })
   const grown = await grownFrom(source, old, size => {
     writer.begin(size)
     return writer

@@ -28,6 +28,7 @@ export class PairWriter {
   #count = 0
   /** Pairs before this place are written last of all. */
   #lateTo
+  #signal
   #late = /** @type {Run[]} */ ([])
   #runs = /** @type {Run[]} */ ([])
   #len = 0
@@ -40,13 +41,15 @@ export class PairWriter {
    * @param {Order} options.order
    * @param {boolean} options.header  with the size in front
    * @param {number} [options.lateTo]
+   * @param {AbortSignal} [options.signal]  after it no write begins, but for the last ones
    */
-  constructor (sink, { groupLog, order, header, lateTo = 0 }) {
+  constructor (sink, { groupLog, order, header, lateTo = 0, signal }) {
     this.#sink = sink
     this.groupLog = groupLog
     this.#order = order
     this.#start = header ? HEADER_LEN : 0
     this.#lateTo = lateTo
+    this.#signal = signal
   }
 
   /** Says how long the blob will be, where that is known. @param {number} [size]  bytes */
@@ -114,7 +117,10 @@ export class PairWriter {
     this.#runs = []
     this.#len = 0
     this.#writing = this.#writing.then(async () => {
-      for (const run of joined(runs)) await this.#writeRun(this.#withoutLate(run))
+      for (const run of joined(runs)) {
+        this.#signal?.throwIfAborted()
+        await this.#writeRun(this.#withoutLate(run))
+      }
     })
     this.#writing.catch(() => {}) // whoever awaits it is told
     return this.#writing

@@ -14,12 +14,13 @@ import { leaseBuffers } from './buffers.js'
  * A random-access view of bytes, a Blob, a file, or what already is one.
  *
  * @param {Source} source
+ * @param {AbortSignal} [signal]  does not wait for a path that cannot be opened yet
  * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
  */
-export async function toRandomAccess (source) {
+export async function toRandomAccess (source, signal) {
   if (source instanceof Uint8Array) return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
   if (isPath(source)) {
-    const file = await openFile(source)
+    const file = await fileAt(source, signal)
     if (file.isRegular) return file
     await file.close()
     throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
@@ -92,7 +93,7 @@ export async function * worked (opened, { signal, onProgress, type = 'baobox:rea
   await opened.check?.()
 }
 
-/** Closes a source; after an abort without waiting for what is under way. @param {OpenSource} opened @param {AbortSignal} [signal] */
+/** Closes a source; after an abort without waiting for what is under way. @param {{ close (): Promise<void> | void }} opened @param {AbortSignal} [signal] */
 export async function closeSource (opened, signal) {
   if (signal?.aborted) Promise.resolve(opened.close()).catch(() => {})
   else await opened.close()
@@ -105,12 +106,7 @@ export function leaveSource (source) {
 
 /** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
 async function openPath (path, signal) {
-  // To open a pipe is to wait for who writes to it.
-  const opening = openFile(path)
-  const file = await untilAborted(opening, signal).catch(error => {
-    opening.then(late => late.close()).catch(() => {})
-    throw error
-  })
+  const file = await fileAt(path, signal)
   const close = () => file.close()
   // Some files only seem to be empty: what they have shows when they are read.
   if (!file.isRegular || file.size === 0) return { pieces: () => iterated(file.pieces(), signal), close }
@@ -122,6 +118,15 @@ async function openPath (path, signal) {
     check: () => file.check(),
     close
   }
+}
+
+/** To open a pipe is to wait for who writes to it: an abort does not. @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenFile>} */
+function fileAt (path, signal) {
+  const opening = openFile(path)
+  return untilAborted(opening, signal).catch(error => {
+    opening.then(late => late.close()).catch(() => {})
+    throw error
+  })
 }
 
 /** @param {OpenFile} file @param {number} start @param {number} end @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */

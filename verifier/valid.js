@@ -10,7 +10,7 @@ import { SpanReader } from '../lib/spans.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
 import { assertBytesOf, assertInteger } from '../lib/bytes.js'
 import { modeOf } from '../lib/hasher.js'
-import { sharedOf, toRandomAccess } from '../lib/source.js'
+import { closeSource, sharedOf, toRandomAccess } from '../lib/source.js'
 
 /** @import { OpenFile } from '../lib/files.node.js' */
 /** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/types.js' */
@@ -47,7 +47,7 @@ export function validRanges (source, outboard, ranges, { key, signal, onProgress
 export async function findValid (source, outboard, ranges, { key, signal, onProgress, ...threads }) {
   const all = begin(outboard, ranges, key)
   signal?.throwIfAborted()
-  const blob = await toRandomAccess(source)
+  const blob = await toRandomAccess(source, signal)
   try {
     const progress = new Progress(all.ranges, all.size)
     const type = 'baobox:valid'
@@ -78,8 +78,7 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
     })
     return right.union(rest)
   } finally {
-    if (signal?.aborted) Promise.resolve(blob.close()).catch(() => {})
-    else await blob.close()
+    await closeSource(blob, signal)
   }
 }
 

@@ -154,10 +154,25 @@ describe('an outboard of a blob that has grown', () => {
     expect((await collect(encodeSlice(BYTES, outboard, undefined, { key: KEY }))).length).to.equal(8 + 300_001 + 64 * 292)
   })
 
+  it('has taken its copy of the key when the call returns', async () => {
+    const keyed = post(200_000, { groupLog: 1, key: KEY })
+    const ways = {
+      appendOutboard: key => appendOutboard(BYTES, keyed, { key }),
+      writeOutboard: key => writeOutboard(BYTES, new MemorySink({ bytes: keyed.bytes }), { append: { root: keyed.root, size: keyed.size, groupLog: 1, order: 'post', header: false }, key })
+    }
+    for (const [name, way] of Object.entries(ways)) {
+      const key = KEY.slice()
+      const work = way(key)
+      key.fill(0)
+      expect(hex((await work).root), name).to.equal(hex(post(300_001, { groupLog: 1, key: KEY }).root))
+    }
+  })
+
   it('names what is wrong with its arguments', async () => {
     for (const outboard of [undefined, null, 5, {}, old.bytes, info]) await expectSlip('outboard', () => appendOutboard(BYTES, outboard), [TypeError])
     await expectSlip('outboard', () => appendOutboard(BYTES, old.flip()), [RangeError])
     await expectSlip('append', () => writeOutboard(BYTES, new MemorySink(), { append: { ...info, order: 'pre' } }), [RangeError])
+    await expectSlip('append.groupLog', () => writeOutboard(BYTES, new MemorySink({ bytes: old.bytes }), { append: { ...info, groupLog: undefined } }), [TypeError])
     await expectSlip('target', () => writeOutboard(BYTES, new MemorySink({ canRead: false }), { append: info }), [TypeError])
     for (const source of [undefined, 5, {}, stream([BYTES])]) await expectSlip('source', () => appendOutboard(source, old), [TypeError])
     expect(await errorOf(appendOutboard(BYTES, old, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })

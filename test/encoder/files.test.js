@@ -1,13 +1,14 @@
 // A file gives what its bytes give, by path, by URL, and as a stream of Node.js; and outboards are files too.
-import { spawn } from 'node:child_process'
-import { createReadStream } from 'node:fs'
-import { appendFile, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { execFileSync, spawn } from 'node:child_process'
+import fs, { createReadStream } from 'node:fs'
+import { appendFile, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, closeWorkers } from '../../lib/index.js'
-import { createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
+import { appendOutboard, createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { VerifiedReader, validRanges } from '../../verifier/index.js'
 import { findValid } from '../../verifier/valid.js'
 import { same } from '../support/bytes.js'
@@ -33,6 +34,50 @@ describe('files as sources', () => {
   }
   describeSequences({ ...FILES, 'a Node stream': () => createReadStream(path) })
   describeRandomAccess(FILES)
+})
+
+describe('files that have to be waited for', () => {
+  let folder
+  let path
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'baobox-'))
+    path = join(folder, 'blob')
+    await writeFile(path, BYTES)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  const outboard = createOutboardSync(BYTES)
+  const old = createOutboardSync(BYTES.subarray(0, BYTES.length - 1), { order: 'post' })
+  const WAYS = {
+    encodeSlice: (path, signal) => collect(encodeSlice(path, outboard, undefined, { signal })),
+    validRanges: (path, signal) => validRanges(path, outboard, undefined, { signal, threads: 1 }),
+    appendOutboard: (path, signal) => appendOutboard(path, old, { signal })
+  }
+  for (const [name, way] of Object.entries(WAYS)) {
+    it(`do not hold up an abort: ${name} of a pipe that nobody writes to`, async function () {
+      if (process.platform === 'win32') this.skip()
+      const pipe = join(folder, name)
+      execFileSync('mkfifo', [pipe])
+      expect(await errorOf(way(pipe, AbortSignal.timeout(20)))).to.include({ name: 'TimeoutError' })
+      await (await open(pipe, 'w')).close() // lets go of the thread that still waits
+    })
+
+    it(`do not hold up an abort: ${name} of a disk that hangs`, async function () {
+      if (process.versions.bun || process.versions.deno) this.skip() // `read` cannot be replaced there
+      const { read } = fs
+      const stuck = []
+      try {
+        fs.read = (...args) => { stuck.push(args.at(-1)) }
+        syncBuiltinESMExports()
+        expect(await errorOf(way(path, AbortSignal.timeout(20)))).to.include({ name: 'TimeoutError' })
+        expect(stuck).to.have.length.above(0)
+      } finally {
+        fs.read = read
+        syncBuiltinESMExports()
+        for (const done of stuck) done(null, 0)
+      }
+    })
+  }
 })
 
 describe('outboards in files', () => {

@@ -141,6 +141,22 @@ describe('writeOutboard', () => {
     expect(await errorOf(writeOutboard(bytes, new MemorySink(), { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
   })
 
+  it('begins no write after it was called off', async () => {
+    const abort = new AbortController()
+    let begun = 0
+    const target = {
+      async write () {
+        begun++
+        abort.abort()
+        await new Promise(resolve => setTimeout(resolve))
+      }
+    }
+    const long = { size: 40_000_000, read: (start, end) => new Uint8Array(end - start) }
+    expect(await errorOf(writeOutboard(long, target, { groupLog: 0, signal: abort.signal }))).to.include({ name: 'AbortError' })
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(begun).to.equal(1)
+  })
+
   it('tells how far it is', async () => {
     const told = []
     await writeOutboard(bytes, new MemorySink(), { onProgress: event => told.push(event) })

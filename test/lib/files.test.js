@@ -273,13 +273,12 @@ describe('files', () => {
   })
 
   it('that are streams are destroyed by an abort, stuck or not begun', async () => {
-    for (const signal of [AbortSignal.timeout(5), AbortSignal.abort()]) {
-      for (const stream of [new Readable({ read () {} }), fs.createReadStream(path)]) {
-        if (!signal.aborted && stream instanceof fs.ReadStream) stream._read = () => {} // a disk that hangs
-        expect(await errorOf(hashStream(stream, { signal }))).to.equal(signal.reason)
-        await new Promise(resolve => setTimeout(resolve, 5))
-        expect(stream.destroyed).to.equal(true)
-      }
+    const soon = AbortSignal.timeout(5)
+    const never = AbortSignal.abort()
+    for (const [stream, signal] of [[new Readable({ read () {} }), soon], [new Readable({ read () {} }), never], [fs.createReadStream(path), never]]) {
+      expect(await errorOf(hashStream(stream, { signal }))).to.equal(signal.reason)
+      await new Promise(resolve => setTimeout(resolve, 5))
+      expect(stream.destroyed).to.equal(true)
     }
   })
 
