@@ -1,6 +1,16 @@
 // Errors that a caller may want to act on carry a stable code and the place they name.
 // A caller's slip (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
 
+/** @import { CID } from 'multiformats/cid' */
+/** @import { ChunkRanges } from './ranges.js' */
+
+/**
+ * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH' | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED'
+ *   | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG' | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'FETCH_CHANGED' | 'FETCH_FAILED' | 'FETCH_REFUSED'
+ *   | 'FETCH_STATUS' | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED' | 'STORE_MISSING'
+ *   | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION'} BaoErrorCode
+ */
+
 /**
  * @typedef {object} Place  where it happened: whichever of these the code's documentation names
  * @property {number} [node]      in-order number of a parent
@@ -8,8 +18,8 @@
  * @property {number} [len]       bytes
  * @property {number} [wanted]    bytes that were due
  * @property {number} [got]       bytes that came
- * @property {unknown} [cid]
- * @property {unknown} [ranges]
+ * @property {unknown} [cid]      of CID_UNSUPPORTED: whatever was given as one
+ * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {number} [status]    of HTTP
@@ -18,7 +28,7 @@
 /** An error with a stable `code`; the message may change between releases, the code does not. */
 export class BaoError extends Error {
   /**
-   * @param {string} code
+   * @param {BaoErrorCode} code
    * @param {string} message
    * @param {Place & { cause?: unknown }} [place]  becomes properties of the error; `cause` is kept as the cause
    */
@@ -32,8 +42,9 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
     /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
     /** @type {number | undefined} */ if (got !== undefined) this.got = got
-    /** @type {unknown} */ if (cid !== undefined) this.cid = cid
-    /** @type {unknown} */ if (ranges !== undefined) this.ranges = ranges
+    /** A CID, or of CID_UNSUPPORTED what was given as one. @type {CID | string | Uint8Array | undefined} */
+    if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
+    /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
     /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
     /** @type {number | undefined} */ if (status !== undefined) this.status = status

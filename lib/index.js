@@ -12,3 +12,15 @@ export { chunkCount, groupCount, leftLen, levelOf, maxSubtreeLen, outboardLen } 
 export { ENTER, LEAF, LEAVE, Walk, walk } from './walk.js'
 export { ChunkRanges } from './ranges.js'
 export { HASHSEQ, RAW, blake3, fromCid, parseRoot, toCid } from './cid.js'
+
+// The types that signatures speak of.
+
+/** @typedef {import('./errors.js').BaoErrorCode} BaoErrorCode */
+/** @typedef {import('./ranges.js').RangesLike} RangesLike */
+/** @typedef {import('./types.js').ModeOptions} ModeOptions */
+/** @typedef {import('./types.js').ProgressEvent} ProgressEvent */
+/** @typedef {import('./types.js').ProgressOptions} ProgressOptions */
+/** @typedef {import('./types.js').RandomAccess} RandomAccess */
+/** @typedef {import('./types.js').Source} Source */
+/** @typedef {import('./types.js').ThreadOptions} ThreadOptions */
+/** @typedef {import('./types.js').WalkStep} WalkStep */

@@ -93,6 +93,11 @@ export interface Step {
   hasRight: boolean
 }
 
+/** A step of a walk that looks into every subtree, as `walk` does. */
+export interface WalkStep extends Step {
+  kind: 'enter' | 'leaf' | 'leave'
+}
+
 /** WebAssembly code under construction: bytes, nested as the instructions are (kernel/assembler.js). */
 export type Code = number | Uint8Array | Code[]
 

@@ -6,7 +6,7 @@ import { assertInteger, describe } from './bytes.js'
 import { chunkCount, levelOf, levelOver, placeOf } from './tree.js'
 import { ChunkRanges } from './ranges.js'
 
-/** @import { Step } from './types.js' */
+/** @import { Step, WalkStep } from './types.js' */
 
 /** A walk comes to a parent whose subtree holds something wanted. */
 export const ENTER = 'enter'
@@ -177,11 +177,11 @@ export class Walk {
  * @param {number} size  bytes
  * @param {number} [groupLog]  0 to 16
  * @param {ChunkRanges} [ranges]  what is wanted
- * @returns {Generator<Step>}
+ * @returns {Generator<WalkStep>}
  */
 export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
   const steps = new Walk(size, groupLog, ranges, { comesBack: true })
-  while (steps.next()) yield { ...steps }
+  while (steps.next()) yield /** @type {WalkStep} */ ({ ...steps })
 }
 
 /** Where the bytes below a parent begin. @param {number} node */

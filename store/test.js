@@ -9,8 +9,8 @@ import { levelsAt } from './levels.js'
 import { VIEWS } from './keys.js'
 import { collect, equal, errorOf, fails, flipped, hex, noise, sameBytes, sliceOf } from './checks.js'
 
-/** @import { DatabasePair } from './levels.js' */
-/** @import { StoreOptions } from './blobs.js' */
+/** @typedef {import('./levels.js').DatabasePair} DatabasePair */
+/** @typedef {import('./blobs.js').StoreOptions} StoreOptions */
 
 /** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */
 /** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  opens a store where the one before was, which is closed first */

@@ -13,6 +13,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** How many there are at least, by file. */
 const FILES = { 'README.md': 4, 'docs/verifying.md': 5 }
 
+it('the README explains every code of an error', () => {
+  const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(readFileSync(ROOT + 'lib/errors.js', 'utf8'))
+  const [, table] = /\n### Errors\n([\s\S]*?)\n## /.exec(readFileSync(ROOT + 'README.md', 'utf8'))
+  const explained = table.split('\n').map(row => row.split('|')[1] ?? '').join().match(/[A-Z]+_[A-Z_]+/g)
+  expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())
+})
+
 for (const [file, count] of Object.entries(FILES)) {
   describe(`the examples of ${file}`, () => {
     const examples = [...readFileSync(ROOT + file, 'utf8').matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]

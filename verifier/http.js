@@ -11,7 +11,7 @@ import { untilAborted } from '../lib/reading.js'
 /**
  * @typedef {object} HttpOptions
  * @property {typeof globalThis.fetch} [fetch]  in place of the runtime's: to add credentials, to retry, to refuse redirects
- * @property {HeadersInit} [headers]  of every request
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, in whatever form `new Headers` takes them
  * @property {AbortSignal} [signal]
  */
 

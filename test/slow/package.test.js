@@ -11,13 +11,19 @@ import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
+const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd })
 
 const CONSUMER = `
-import { ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
+import { BaoError, ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
+import type { BaoErrorCode, ModeOptions, ProgressEvent, ProgressOptions, RandomAccess, RangesLike, Source, ThreadOptions, WalkStep } from 'baobox'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
-import { SliceVerifier, verifyStream } from 'baobox/verifier'
+import type * as encoder from 'baobox/encoder'
+import { SliceVerifier, httpSource, verifyStream } from 'baobox/verifier'
+import type * as verifier from 'baobox/verifier'
 import { BlobStore, asBlockstore } from 'baobox/store'
+import type * as stores from 'baobox/store'
 import { testStore } from 'baobox/store/test'
+import type { DatabasePair, Open, StoreOptions, Where } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
 import type { Blockstore } from 'interface-blockstore'
 import { describe, it } from 'node:test'
@@ -30,6 +36,30 @@ const store: BlobStore = await BlobStore.open('somewhere', { durability: 'proces
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries, new SliceVerifier({ root: bytes }).done)
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
+await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
+
+export type Named = [BaoErrorCode, ModeOptions, ProgressEvent, ProgressOptions, RandomAccess, RangesLike, Source, ThreadOptions,
+  encoder.AppendOptions, encoder.ChunkRanges, encoder.Order, encoder.OutboardInfo, encoder.OutboardOptions, encoder.PagedOutboard, encoder.PairReader,
+  encoder.PairSource, encoder.ProgressEvent, encoder.ProgressOptions, encoder.ProofOptions, encoder.RandomAccess, encoder.RandomAccessSink,
+  encoder.RangesLike, encoder.SliceOptions, encoder.SliceOutboard, encoder.Source, encoder.Step, encoder.StreamOptions, encoder.ThreadOptions,
+  encoder.WrittenOutboard,
+  verifier.BaoError, verifier.BaoErrorCode, verifier.ChunkRanges, verifier.FetchOptions, verifier.HttpOptions, verifier.KeepOptions, verifier.Leaf,
+  verifier.PairReader, verifier.PairSource, verifier.ProgressEvent, verifier.ProgressOptions, verifier.RandomAccess, verifier.RangesLike,
+  verifier.ReleaseOptions, verifier.SliceOptions, verifier.SliceOutboard, verifier.Source, verifier.Step, verifier.ThreadOptions, verifier.VerifyOptions,
+  stores.AbortOptions, stores.BaoError, stores.BaoErrorCode, stores.BlobName, stores.BlobStat, stores.BlobState, stores.BlockBytes, stores.Blockstore,
+  stores.BlockstoreOptions, stores.ChunkRanges, stores.DamagedBlob, stores.DamagedTag, stores.Database, stores.DatabasePair, stores.FsckReport,
+  stores.GcOptions, stores.GetOptions, stores.GetResult, stores.InputPair, stores.Outboard, stores.Pair, stores.ProgressEvent, stores.ProgressOptions,
+  stores.PutOptions, stores.PutResult, stores.RandomAccess, stores.RangesLike, stores.Source, stores.StoreOptions, stores.TagFormat, stores.TagInfo,
+  stores.Tags, stores.TempTag,
+  DatabasePair, Open, StoreOptions, Where]
+
+const nameOf = (step: WalkStep): 'enter' | 'leaf' | 'leave' => step.kind
+for (const step of walk(5000)) nameOf(step)
+export async function again (error: unknown) {
+  if (error instanceof BaoError && error.code === 'STORE_MISSING' && error.ranges && error.cid) await store.receive(error.cid, 'slice', error.ranges)
+  // @ts-expect-error there is no such code
+  return error instanceof BaoError && error.code === 'STORE_MISING'
+}
 // @ts-expect-error a number is no source
 await hashStream(12345)
 // @ts-expect-error there is no such option
@@ -56,11 +86,14 @@ describe('the package', () => {
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
       await writeFile(join(directory, 'store.test.js'), TESTS)
       const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-      const wanted = [join(directory, filename), `interface-blockstore@${devDependencies['interface-blockstore']}`]
-      await run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: directory })
-      const compiled = await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2022',
-        '--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types'), 'consumer.ts'], { cwd: directory }).catch(error => error)
-      expect(compiled.stdout).to.equal('')
+      await install(directory, join(directory, filename), `interface-blockstore@${devDependencies['interface-blockstore']}`)
+      for (const version of [20, devDependencies['@types/node']]) {
+        await install(directory, `@types/node@${version}`)
+        // Without the types of browsers, and with a look into what the package ships.
+        const compiled = await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2022',
+          '--lib', 'es2023,esnext.disposable', '--module', 'nodenext', '--types', 'node', 'consumer.ts'], { cwd: directory }).catch(error => error)
+        expect(compiled.stdout, `with the types of Node.js ${version}`).to.equal('')
+      }
       const { stdout: tests } = await run(process.execPath, ['--test', '--test-reporter', 'tap', 'store.test.js'], { cwd: directory }).catch(error => error)
       expect(tests).to.match(/^# pass 1[4-9]$/m).and.match(/^# fail 0$/m)
       const page = { contents: "export * from 'baobox/store'", resolveDir: directory }
