@@ -2,12 +2,12 @@
 // as in bao-tree.
 
 import { BaoError, leafMismatch } from '../lib/errors.js'
-import { CHUNK_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Checker } from '../lib/checker.js'
 import { FIRST_CHUNKS } from '../lib/windows.js'
 import { cut, cutSync, sliceLenOf } from '../lib/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/paged.js'
-import { HEADER_LEN, assertBytes, assertInteger, u64ToBytes } from '../lib/bytes.js'
+import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/bytes.js'
 import { closeSource, toRandomAccess } from '../lib/source.js'
 import { levelOf } from '../lib/tree.js'
 import { modeOf } from '../lib/hasher.js'
@@ -102,6 +102,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
 function begin (outboard, like, { header = true, validate = true, key } = {}) {
   pairsOf(outboard)
   const { root, size, groupLog } = outboard
+  if (validate) assertBytesOf('outboard.root', root, HASH_LEN)
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
   return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check: validate ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined }
 }

@@ -48,7 +48,7 @@ export function fromCid (cid) {
 }
 
 /**
- * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID in any form.
+ * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID: as an object, bytes, or a string in base32, base36, base58btc or base16.
  *
  * @param {CID | string | Uint8Array} name
  * @param {string} [argument]  what a caller calls it
@@ -80,7 +80,7 @@ function parseCid (cid) {
   // The time to read some of the alphabets goes with the square of the length.
   if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) throw unsupported(cid, `${cid.length} characters, no CID has so many`)
   try {
-    return typeof cid === 'string' ? CID.parse(cid) : CID.decode(cid)
+    return typeof cid === 'string' ? CID.parse(cid, cid.startsWith('f') ? base16 : undefined) : CID.decode(cid)
   } catch (cause) {
     throw unsupported(cid, 'not a CID', cause)
   }

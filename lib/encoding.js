@@ -34,9 +34,11 @@ export async function openEncoding (encoded, { root, groupLog = 0, size }) {
   try {
     const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order: /** @type {const} */ ('pre') }
     // Both read through the same pages: pairs and bytes lie among each other.
-    const pages = new PageCache(file, size === undefined ? HEADER_LEN : 0)
+    const headerLen = size === undefined ? HEADER_LEN : 0
+    const pages = new PageCache(file, headerLen)
     const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
-    const source = { size: what.size, overlaps: file.overlaps, read: (/** @type {number} */ start, /** @type {number} */ end) => readBlob(pages, what, start, end) }
+    const there = file.size - headerLen
+    const source = { size: what.size, overlaps: file.overlaps, read: (/** @type {number} */ start, /** @type {number} */ end) => readBlob(pages, { ...what, there }, start, end) }
     return { source, outboard, close: async () => file.close() }
   } catch (error) {
     await file.close()
@@ -47,15 +49,17 @@ export async function openEncoding (encoded, { root, groupLog = 0, size }) {
 /**
  * Bytes of the blob, without the pairs that stand between them.
  *
- * @param {PageCache} pages @param {{ size: number, groupLog: number }} what @param {number} start @param {number} end  at most `size`
+ * @param {PageCache} pages @param {{ size: number, groupLog: number, there: number }} what  `there`: bytes of the pages @param {number} start
+ * @param {number} end  at most `size`
  * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the encoding ends
  */
-async function readBlob (pages, { size, groupLog }, start, end) {
+async function readBlob (pages, { size, groupLog, there }, start, end) {
   const groupLen = CHUNK_LEN * 2 ** groupLog
   const parts = /** @type {[start: number, end: number][]} */ ([])
   for (let at = start; at < end;) {
     const stop = Math.min(end, (Math.floor(at / groupLen) + 1) * groupLen)
     const from = pairsBeforeLeaf(Math.floor(at / CHUNK_LEN), size, groupLog) * PAIR_LEN + at
+    if (from >= there) break // the size may lie
     parts.push([from, from + stop - at])
     at = stop
   }

@@ -39,7 +39,7 @@ export class Combined {
   /** @param {OpenRandomAccess} file  closed with this, or when this fails @param {number} groupLog @returns {Promise<Combined>} */
   static async open (file, groupLog) {
     try {
-      const header = await readUpTo(file, 0, HEADER_LEN)
+      const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
       if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
       return new Combined(file, u64FromBytes(header), groupLog)
     } catch (error) {

@@ -28,7 +28,7 @@ export class Leaves {
   constructor ({ into, reuse = false, onLeaf }) {
     if (into !== undefined) assertBytes('into', into)
     if (onLeaf !== undefined && typeof onLeaf !== 'function') throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
-    if (Number(into !== undefined) + Number(onLeaf !== undefined) + Number(reuse) > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other')
+    if ([into, onLeaf, reuse || undefined].filter(kind => kind !== undefined).length > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other')
     this.#onLeaf = onLeaf
     this.#reuses = reuse
     this.#memory = into

@@ -105,14 +105,17 @@ export class VerifiedReader {
 
   async [Symbol.asyncDispose] () { await this.close() }
 
+  #opening () {
+    const opening = this.#open()
+    // What could not be opened may be there another time, whether or not anybody still waits for it.
+    opening.catch(() => { if (this.#origin === opening) this.#origin = undefined })
+    return opening
+  }
+
   /** @param {ChunkRanges} like @param {AbortSignal} [signal] */
   async * #leaves (like, signal) {
     signal?.throwIfAborted()
-    this.#origin ??= this.#open()
-    const origin = await untilAborted(this.#origin, signal).catch(error => {
-      if (!signal?.aborted) this.#origin = undefined // what could not be opened may be there another time
-      throw error
-    })
+    const origin = await untilAborted(this.#origin ??= this.#opening(), signal)
     const { size, groupLog } = origin
     // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
     const ranges = like.canonical(size).roundToGroups(groupLog)

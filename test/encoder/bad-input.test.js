@@ -64,6 +64,11 @@ describe('bad input to encodings', () => {
       await expectSlip('outboard', () => encodeSliceSync(BYTES, value, ChunkRanges.all), [TypeError])
       await expectSlip('outboard', () => collect(encodeSlice(BYTES, value, ChunkRanges.all)), [TypeError])
     }
+    for (const root of [undefined, outboard.cid, `${outboard.cid}`, outboard.root.subarray(1)]) {
+      const other = { size: outboard.size, groupLog: outboard.groupLog, copyPair: outboard.copyPair.bind(outboard), root }
+      await expectSlip('outboard.root', () => encodeSliceSync(BYTES, other))
+      expect(encodeSliceSync(BYTES, other, undefined, { validate: false })).to.have.length.above(BYTES.length)
+    }
   })
 
   it('options', async () => {

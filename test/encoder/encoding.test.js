@@ -168,6 +168,7 @@ describe('openEncoding', () => {
     const opened = await openEncoding(huge, { root })
     expect((await given(encodeStream(opened.source, opened.outboard))).error).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect((await validRanges(opened.source, opened.outboard)).isEmpty).to.equal(true)
+    expect((await opened.source.read(0, opened.source.size)).length).to.be.lessThan(encoded.length)
     const tooLarge = concat([new Uint8Array(8).fill(255), encoded.subarray(8)])
     expect(await errorOf(openEncoding(tooLarge, { root }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
+import { base16 } from 'multiformats/bases/base16'
+import { base36 } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
 import * as Digest from 'multiformats/hashes/digest'
 import { HASHSEQ, RAW, blake3, fromCid, hash, parseRoot, toCid } from '../../lib/index.js'
 import { concat, hex } from '../support/bytes.js'
@@ -19,7 +22,7 @@ describe('CIDs', () => {
 
   it('go to hashes and back, in every form', () => {
     const cid = toCid(ROOT)
-    for (const form of [cid, cid.toString(), cid.bytes, CID.parse(cid.toString())]) {
+    for (const form of [cid, cid.toString(), cid.toString(base16), cid.toString(base36), cid.toString(base58btc), cid.bytes, CID.parse(cid.toString())]) {
       expect(hex(fromCid(form))).to.equal(hex(ROOT))
       expect(hex(parseRoot(form))).to.equal(hex(ROOT))
     }

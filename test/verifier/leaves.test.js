@@ -222,7 +222,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   it('are of one kind', async () => {
     const into = new Uint8Array(10)
     const onLeaf = () => {}
-    for (const kinds of [{ into, reuse: true }, { into, onLeaf }, { reuse: true, onLeaf }]) {
+    for (const kinds of [{ into, reuse: true }, { into, reuse: 'yes' }, { into, onLeaf }, { reuse: true, onLeaf }]) {
       expect(() => new SliceVerifier({ ...options, ...kinds })).to.throw(TypeError, 'exclude')
     }
     for (const value of [null, 5, 'abc', [1]]) {

@@ -212,4 +212,40 @@ forEachKernel(() => describe('a reader', () => {
     isStuck = false
     expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
   })
+
+  it('opens again what could not be opened, also when nobody waited for it any more', async () => {
+    const { root, bytes: encoded } = encodings[0]
+    let fail = () => {}
+    let opened = 0
+    const source = {
+      size: encoded.length,
+      read (start, end) {
+        if (start === 0 && end === 8 && opened++ === 0) return new Promise((_resolve, reject) => { fail = () => reject(new Error('broken')) })
+        return encoded.slice(start, end)
+      }
+    }
+    const reader = new VerifiedReader({ root, encoded: source })
+    expect(await errorOf(reader.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
+    const waiting = errorOf(reader.read(5, 6))
+    fail()
+    expect(await waiting).to.include({ message: 'broken' })
+    expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
+    opened = 0
+    const again = new VerifiedReader({ root, encoded: source })
+    expect(await errorOf(again.read(5, 6, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
+    fail()
+    await new Promise(resolve => setTimeout(resolve))
+    expect(await again.read(5, 6)).to.deep.equal(content.slice(5, 6))
+  })
+
+  it('asks for no byte behind the end of its source', async () => {
+    const source = {
+      size: 3,
+      read (start, end) {
+        if (end > 3) throw new Error('there is nothing')
+        return new Uint8Array(end - start)
+      }
+    }
+    expect(await errorOf(new VerifiedReader({ root: encodings[0].root, encoded: source }).read())).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
+  })
 }))
