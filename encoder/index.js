@@ -14,6 +14,7 @@ export { createProof, createProofSync } from './proof.js'
 
 /** @typedef {import('./outboard.js').OutboardOptions} OutboardOptions */
 /** @typedef {import('./append.js').AppendOptions} AppendOptions */
+/** @typedef {import('./write.js').KeptOutboard} KeptOutboard */
 /** @typedef {import('./write.js').WrittenOutboard} WrittenOutboard */
 /** @typedef {import('../lib/paged.js').OutboardInfo} OutboardInfo */
 /** @typedef {import('../lib/paged.js').PagedOutboard} PagedOutboard */

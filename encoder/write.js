@@ -11,11 +11,13 @@ import { modeOf } from '../lib/hasher.js'
 import { openOutboard } from '../lib/paged.js'
 import { outboardLen } from '../lib/tree.js'
 
+/** @import { CID } from 'multiformats/cid' */
 /** @import { Order } from '../lib/pairs.js' */
 /** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
 /** @import { OutboardOptions } from './outboard.js' */
 
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */
+/** @typedef {Omit<WrittenOutboard, 'root'> & { root: Uint8Array | CID | string }} KeptOutboard  the same as it may have been kept: the root by any of its names */
 
 /**
  * Writes the outboard of a source, in one pass. It may be longer than memory.
@@ -37,7 +39,7 @@ import { outboardLen } from '../lib/tree.js'
  *
  * @param {Source} source  to append, one that can be read at any place
  * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or what is written from byte 0 on
- * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean, append?: WrittenOutboard }} [options]  `header`: with the size in
+ * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean, append?: KeptOutboard }} [options]  `header`: with the size in
  *   front, as bao has it at group log 0; `append`: what stands in the target, which says `groupLog`, `order` and `header` then; `onProgress` gets
  *   `baobox:outboard`
  * @returns {Promise<WrittenOutboard>} what `openOutboard` wants to know
@@ -62,12 +64,12 @@ export async function writeOutboard (source, target, { append, key, threads, sig
 }
 
 /**
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {RandomAccessSink} sink @param {WrittenOutboard} info
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {RandomAccessSink} sink @param {KeptOutboard} info
  * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<WrittenOutboard>}
  */
 async function appendTo (source, sink, info, options) {
-  const { root, size: oldSize, groupLog, order, header } = info
+  const { size: oldSize, groupLog, order, header } = info
   assertPostOrder('append', order)
   assertInteger('append.groupLog', groupLog, 0, MAX_GROUP_LOG)
   if (sink.read === undefined) throw new TypeError('"target" expected to have "read": it has the outboard that is appended to')
@@ -79,7 +81,7 @@ async function appendTo (source, sink, info, options) {
     return writer
   }, options)
   if (grown.size > oldSize) await writer.finish(grown.size)
-  return { root: grown.size > oldSize ? grown.root : root, size: grown.size, groupLog, order, header }
+  return { root: grown.size > oldSize ? grown.root : old.root, size: grown.size, groupLog, order, header }
 }
 
 /**

@@ -1,5 +1,6 @@
 // An outboard that is appended to is the one of the whole blob, whatever was there before; and one that lies is refused before anything is changed.
 import { expect } from 'chai'
+import { toCid } from '../../lib/index.js'
 import { Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard } from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
@@ -152,6 +153,15 @@ describe('an outboard of a blob that has grown', () => {
     for (const size of [100_001, 150_000, 300_001]) written = await writeOutboard(BYTES.subarray(0, size), sink, { append: written, key: KEY })
     const outboard = await openOutboard(sink.bytes, written)
     expect((await collect(encodeSlice(BYTES, outboard, undefined, { key: KEY }))).length).to.equal(8 + 300_001 + 64 * 292)
+  })
+
+  it('takes what was kept as text', async () => {
+    const sink = new MemorySink()
+    const first = await writeOutboard(BYTES.subarray(0, 100_000), sink, { order: 'post' })
+    const kept = JSON.stringify({ ...first, root: `${toCid(first.root)}` })
+    expect(await writeOutboard(BYTES.subarray(0, 100_000), sink, { append: JSON.parse(kept) })).to.deep.equal(first)
+    const grown = await writeOutboard(BYTES, sink, { append: JSON.parse(kept) })
+    expect(grown.root).to.deep.equal(createOutboardSync(BYTES).root)
   })
 
   it('has taken its copy of the key when the call returns', async () => {

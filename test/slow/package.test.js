@@ -39,7 +39,7 @@ testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where =
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
 
 export type Named = [BaoErrorCode, ModeOptions, ProgressEvent, ProgressOptions, RandomAccess, RangesLike, Source, ThreadOptions,
-  encoder.AppendOptions, encoder.ChunkRanges, encoder.Order, encoder.OutboardInfo, encoder.OutboardOptions, encoder.PagedOutboard, encoder.PairReader,
+  encoder.AppendOptions, encoder.ChunkRanges, encoder.KeptOutboard, encoder.Order, encoder.OutboardInfo, encoder.OutboardOptions, encoder.PagedOutboard, encoder.PairReader,
   encoder.PairSource, encoder.ProgressEvent, encoder.ProgressOptions, encoder.ProofOptions, encoder.RandomAccess, encoder.RandomAccessSink,
   encoder.RangesLike, encoder.SliceOptions, encoder.SliceOutboard, encoder.Source, encoder.Step, encoder.StreamOptions, encoder.ThreadOptions,
   encoder.WrittenOutboard,
