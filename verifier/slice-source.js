@@ -1,6 +1,6 @@
 // Several slices behind one another in one stream, as a connection brings them: each is read to its end, and not a byte further.
 
-import { assertInteger } from '../lib/bytes.js'
+import { assertInteger, concat } from '../lib/bytes.js'
 import { Pending } from '../lib/pending.js'
 import { toPieces } from '../lib/source.js'
 import { truncated } from '../lib/errors.js'
@@ -41,14 +41,7 @@ export class SliceSource {
   }
 
   /** Does nothing follow? Waits for the next byte, or for the end. @param {{ signal?: AbortSignal }} [options] @returns {Promise<boolean>} */
-  async isAtEnd ({ signal } = {}) {
-    for await (const piece of this.#pulled(signal)) {
-      if (piece.length === 0) continue
-      this.#rest = piece
-      return false
-    }
-    return true
-  }
+  async isAtEnd ({ signal } = {}) { return !await this.#hasMore(signal) }
 
   /**
    * Bytes that stand before, between or behind slices.
@@ -61,19 +54,18 @@ export class SliceSource {
   async read (len, { signal } = {}) {
     assertInteger('len', len)
     const read = new Pending()
-    if (len === 0) return new Uint8Array(0)
     try {
-      for await (const piece of this.#pulled(signal)) {
-        const taken = piece.subarray(0, len - read.len)
+      while (read.len < len) {
+        if (!await this.#hasMore(signal)) throw truncated({ wanted: len, got: read.len })
+        const taken = this.#rest.subarray(0, len - read.len)
         read.push(taken, len)
-        this.#rest = piece.subarray(taken.length)
-        if (read.len === len) return new Uint8Array(read.bytes)
+        this.#rest = this.#rest.subarray(taken.length)
       }
     } catch (error) {
-      if (read.len > 0) this.#rest = read.bytes // who asks again begins where this began
+      this.#rest = concat([read.bytes, this.#rest]) // who asks again begins where this began
       throw error
     }
-    throw truncated({ wanted: len, got: read.len })
+    return new Uint8Array(read.bytes)
   }
 
   /** All that follows, as it comes. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
@@ -113,20 +105,25 @@ export class SliceSource {
 
   /** Pieces, of which the last may be put back. @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
   async * #pulled (signal) {
-    while (true) {
-      signal?.throwIfAborted()
+    while (await this.#hasMore(signal)) {
       const piece = this.#rest
       this.#rest = NOTHING
-      if (piece.length > 0) {
-        yield piece
-        continue
-      }
-      this.#coming ??= this.#next()
-      const next = await untilAborted(this.#coming, signal)
-      this.#coming = undefined
-      if (next.done) return
-      yield next.value
+      if (piece.length > 0) yield piece
     }
+  }
+
+  /** Waits until `#rest` is something, which who else waits may take; or until nothing can follow. @param {AbortSignal} [signal] @returns {Promise<boolean>} */
+  async #hasMore (signal) {
+    signal?.throwIfAborted()
+    while (this.#rest.length === 0) {
+      const coming = this.#coming ??= this.#next()
+      const next = await untilAborted(coming, signal)
+      if (coming !== this.#coming) continue
+      this.#coming = undefined
+      if (next.done) return false
+      this.#rest = next.value
+    }
+    return true
   }
 
   #next () {

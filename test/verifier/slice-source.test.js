@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../encoder/index.js'
 import { SliceSource, SliceVerifier, verifyStream } from '../../verifier/index.js'
-import { concat, flipped, same } from '../support/bytes.js'
+import { concat, flipped, hex, same } from '../support/bytes.js'
 import { collect, errorOf, oneByOne, ragged, readable, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
@@ -156,6 +156,20 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await errorOf(source.read(5, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
     const rest = await collect(source)
     expect(same(rest, all.subarray(8))).to.equal(true)
+  })
+
+  it('come in order, whoever waits for them', async () => {
+    for (const pieces of [[all], ragged(all, 5), oneByOne(all.subarray(0, 500))]) {
+      const source = new SliceSource(stream(pieces))
+      const asked = [source.isAtEnd(), source.read(3), source.isAtEnd(), source.isAtEnd(), source.read(4)]
+      const [, first, , , second] = await Promise.all(asked)
+      const sorted = [first, second].sort((a, b) => a.length - b.length)
+      expect(sorted.map(({ length }) => length)).to.deep.equal([3, 4])
+      if (pieces[0].length > 1) expect(hex(concat([first, second]))).to.equal(hex(all.subarray(0, 7)))
+      const rest = await collect(source)
+      expect(rest.length + 7).to.equal(pieces.reduce((len, piece) => len + piece.length, 0))
+      expect(same(rest, all.subarray(7, 7 + rest.length))).to.equal(true)
+    }
   })
 
   it('from a stuck source are let go of: by an abort, and when they are closed', async () => {
