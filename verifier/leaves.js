@@ -28,7 +28,7 @@ export class Leaves {
   constructor ({ into, reuse = false, onLeaf }) {
     if (into !== undefined) assertBytes('into', into)
     if (onLeaf !== undefined && typeof onLeaf !== 'function') throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
-    if ([into, onLeaf, reuse || undefined].filter(kind => kind !== undefined).length > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other')
+    if ((into === undefined ? 0 : 1) + (onLeaf === undefined ? 0 : 1) + (reuse ? 1 : 0) > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other')
     this.#onLeaf = onLeaf
     this.#reuses = reuse
     this.#memory = into
