@@ -132,12 +132,14 @@ function whole (piece, start, end) {
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * iterated (iterable, signal) {
+  const way = turnsWhenDue(signal)
   for await (const piece of signal === undefined ? iterable : abortable(iterable, signal)) {
     assertBytes('piece of the source', piece)
     for (let at = 0; at < piece.length; at += PIECE_LEN) {
       signal?.throwIfAborted()
       yield piece.subarray(at, at + PIECE_LEN)
     }
+    if (piece.length === 0) await way() // nothing that could give way itself
   }
 }
 
@@ -197,13 +199,27 @@ const iteratorOf = iterable => Symbol.asyncIterator in iterable ? iterable[Symbo
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * givingWay (pieces, signal) {
-  let since = performance.now()
+  const way = turnsWhenDue(signal)
   for await (const piece of pieces) {
     yield piece
-    if (performance.now() - since < TURN_MS) continue
-    await turn()
+    await way()
+  }
+}
+
+/**
+ * The same for loops, which await it in every round.
+ *
+ * @param {AbortSignal} [signal]
+ * @returns {() => Promise<void>}
+ */
+export function turnsWhenDue (signal) {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since >= TURN_MS) {
+      await turn()
+      since = performance.now()
+    }
     signal?.throwIfAborted()
-    since = performance.now()
   }
 }
 

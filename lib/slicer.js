@@ -10,7 +10,7 @@ import { pairsOf } from './paged.js'
 import { INPUT, INPUT_LEN, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from './arena.js'
 import { FIRST_CHUNKS, Windows } from './windows.js'
 import { SpanReader } from './spans.js'
-import { untilAborted } from './reading.js'
+import { untilAborted, turnsWhenDue } from './reading.js'
 import { chunkCount, leftChunks } from './tree.js'
 import { roomIn } from './bytes.js'
 import { truncated } from './errors.js'
@@ -51,6 +51,7 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
   const pairs = pairsOf(outboard)
   const slicer = new Slicer(what, pairs, check)
   const reader = new SpanReader(source, neededBytes(what), signal)
+  const way = turnsWhenDue(signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
     await untilAborted(pairs.prepare?.(slicer.nodes), signal)
@@ -62,6 +63,7 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
     // After a fault nobody waits for the rest of the window.
     if (len > 0) yield slicer.fault ? memory.slice(0, len) : memory.subarray(0, len)
     if (slicer.fault) throw slicer.fault
+    await way()
   }
 }
 

@@ -5,7 +5,7 @@ import { ENTER, Walk } from '../lib/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../lib/bytes.js'
 import { PAIR_LEN } from '../lib/constants.js'
 import { Windows } from '../lib/windows.js'
-import { readUpTo } from '../lib/reading.js'
+import { readUpTo, turnsWhenDue } from '../lib/reading.js'
 import { truncated } from '../lib/errors.js'
 import { u8 } from '../lib/arena.js'
 
@@ -66,7 +66,7 @@ export class Combined {
    */
   async * windows (ranges, signal) {
     const windows = new Windows(new Walk(this.size, this.groupLog, ranges), this.groupLog)
-    while (true) {
+    for (const way = turnsWhenDue(signal); ; await way()) {
       const parts = this.#plan(windows)
       if (windows.count === 0) return
       const stretches = stretchesOf(parts)

@@ -4,7 +4,7 @@ import { HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
 import { Audit } from '../lib/audit.js'
 import { PairAudit } from '../lib/pair-audit.js'
 import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { PIECE_LEN, TURN_MS, ahead, inTurn, turn, untilAborted } from '../lib/reading.js'
+import { PIECE_LEN, ahead, inTurn, turnsWhenDue, untilAborted } from '../lib/reading.js'
 import { pairsOf } from '../lib/paged.js'
 import { SpanReader } from '../lib/spans.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
@@ -157,17 +157,5 @@ class Progress {
     }
     const [start] = this.#spans[this.#at] ?? [place]
     return this.#passed + Math.max(0, place - start)
-  }
-}
-
-/** Lets the event loop have its turn, when it is time. @param {AbortSignal} [signal] */
-function turnsWhenDue (signal) {
-  let since = performance.now()
-  return async () => {
-    if (performance.now() - since >= TURN_MS) {
-      await turn()
-      since = performance.now()
-    }
-    signal?.throwIfAborted()
   }
 }

@@ -4,6 +4,8 @@ import { expect } from 'chai'
 import { unheardOf } from '#runtime'
 import { toPieces } from '../../lib/source.js'
 import { hashStream, hash } from '../../lib/index.js'
+import { createOutboardSync, encode, encodeSlice } from '../../encoder/index.js'
+import { VerifiedReader } from '../../verifier/index.js'
 import { BlobStore } from '../../store/index.js'
 import { MemoryLevel } from 'memory-level'
 import { collect, errorOf } from '../support/feeding.js'
@@ -57,6 +59,7 @@ describe('sources', () => {
     const endless = {
       'an async iterable': (async function * () { while (true) yield piece })(),
       'an iterable': (function * () { while (true) yield piece })(),
+      'an iterable of nothing': (function * () { while (true) yield piece.subarray(0, 0) })(),
       'an object that reads': { size: 2 ** 50, read: (start, end) => bytes.subarray(0, end - start) }
     }
     for (const [name, source] of Object.entries(endless)) {
@@ -64,6 +67,25 @@ describe('sources', () => {
       const controller = new AbortController()
       setTimeout(() => controller.abort(reason), 30)
       expect(await errorOf(hashStream(source, { signal: controller.signal })), name).to.equal(reason)
+    }
+  })
+
+  it('that are at hand leave timers their turn while slices are cut and read', async () => {
+    const long = new Uint8Array(96 << 20)
+    const { root, bytes: encoded } = encode(long, { groupLog: 4 })
+    const outboard = createOutboardSync(long)
+    const ways = {
+      encodeSlice: signal => encodeSlice(long, outboard, undefined, { signal, reuse: true }),
+      'a reader': signal => new VerifiedReader({ root, source: long, outboard }).stream(0, Infinity, { signal }),
+      'a reader of an encoding': signal => new VerifiedReader({ root, encoded, groupLog: 4 }).stream(0, Infinity, { signal })
+    }
+    for (const [name, way] of Object.entries(ways)) {
+      const controller = new AbortController()
+      setTimeout(() => controller.abort())
+      let len = 0
+      const error = await errorOf(async () => { for await (const piece of way(controller.signal)) len += piece.length })
+      expect(error, name).to.include({ name: 'AbortError' })
+      expect(len).to.be.lessThan(long.length)
     }
   })
 
