@@ -7,7 +7,7 @@ import { newFolder } from './program.js'
 
 describe('baobox demo', () => {
   const folder = newFolder()
-  const LABELS = ['hash', 'CID', 'outboard', 'store', 'slice', 'verify', 'tamper', 'get', 'done']
+  const LABELS = ['read', 'hash', 'CID', 'outboard', 'store', 'slice', 'verify', 'tamper', 'get', 'done']
   const labelsIn = out => [...out.matchAll(/^(\w+) {2,}\S/gm)].map(([, label]) => label)
 
   it('shows every step, and leaves nothing', async () => {
