@@ -16,11 +16,14 @@ const COMMANDS = {
   add: async () => (await import('./store.js')).add,
   get: async () => (await import('./store.js')).get,
   ls: async () => (await import('./store.js')).ls,
+  rm: async () => (await import('./store.js')).rm,
   tag: async () => (await import('./tags.js')).tag,
   gc: async () => (await import('./tags.js')).gc,
   fsck: async () => (await import('./fsck.js')).fsck,
+  outboard: async () => (await import('./outboard.js')).outboard,
   slice: async () => (await import('./slice.js')).slice,
   verify: async () => (await import('./slice.js')).verify,
+  receive: async () => (await import('./slice.js')).receive,
   demo: async () => (await import('./demo.js')).demo
 }
 

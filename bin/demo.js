@@ -9,7 +9,7 @@ import { createOutboard } from '../encoder/index.js'
 import { verifyStream } from '../verifier/index.js'
 import { command, storeOption } from './arguments.js'
 import { Failure } from './errors.js'
-import { exact, hex, lasting, rate, sized } from './format.js'
+import { counted, exact, hex, lasting, rate, sized } from './format.js'
 import { openInput, sizeOf } from './input.js'
 import { print } from './output.js'
 import { withProgress } from './progress.js'
@@ -102,7 +102,7 @@ async function showSlice ({ size, signal }, root, store) {
 async function showVerify ({ bytes, span, root }) {
   const { leaves, len, firstAt, error, ms } = await received(bytes, span, root)
   if (error) throw error
-  await say('verify', `${counted(leaves)}, ${exact(len)} bytes proven by the CID alone, in ${lasting(ms)}`,
+  await say('verify', `${counted(leaves, 'leaf', 'leaves')}, ${exact(len)} bytes proven by the CID alone, in ${lasting(ms)}`,
     `in packets of ${exact(PACKET_LEN)} bytes: the first leaf was out when ${exact(firstAt)} bytes had come`)
 }
 
@@ -113,7 +113,7 @@ async function showFault ({ bytes, span, root, size }) {
   bad[at] ^= 1
   const { leaves, len, error } = await received(bad, span, root)
   if (error === undefined) throw new Failure('a slice with a wrong bit was believed: this must never happen')
-  await say('tamper', `one bit of byte ${exact(at)} of the slice flipped: ${counted(leaves)} (${exact(len)} bytes) came out, then`, `${error.code}: ${error.message}`)
+  await say('tamper', `one bit of byte ${exact(at)} of the slice flipped: ${counted(leaves, 'leaf', 'leaves')} (${exact(len)} bytes) came out, then`, `${error.code}: ${error.message}`)
 }
 
 /** @param {Subject} subject @param {Uint8Array} root @param {BlobStore} store */
@@ -151,9 +151,6 @@ async function received (slice, ranges, root) {
   }
   return { leaves, len, firstAt, error, ms: performance.now() - began }
 }
-
-/** @param {number} leaves */
-const counted = leaves => `${leaves} ${leaves === 1 ? 'leaf' : 'leaves'}`
 
 /** Whole groups around the middle of the file, half of it at most. @param {number} size @returns {Span} */
 function middleOf (size) {

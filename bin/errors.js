@@ -9,6 +9,18 @@ export class UsageError extends Error {}
 export class Failure extends Error {}
 
 /**
+ * A fault of a slice with a hint behind it, where it may well be no lie: at a parent, or before anything was verified.
+ *
+ * @param {unknown} error @param {string} hint @param {boolean} isFirst  has nothing been verified?
+ */
+export function hinted (error, hint, isFirst) {
+  if (!(error instanceof BaoError)) return error
+  const { code, message } = error
+  const isMisfit = code === 'BAO_PARENT_MISMATCH' || (isFirst && (code === 'BAO_LEAF_MISMATCH' || code === 'BAO_TRUNCATED'))
+  return isMisfit ? new Failure(`${code}: ${message}: ${hint}`, { cause: error }) : error
+}
+
+/**
  * @param {unknown} error
  * @returns {string} a line without its end; with BAOBOX_DEBUG set, everything that is known
  */

@@ -13,6 +13,9 @@ export function sized (bytes) {
 /** A length or count, exactly. @param {number} count */
 export const exact = count => count.toLocaleString('en-US')
 
+/** How many there are of something. @param {number} count @param {string} one @param {string} [many] */
+export const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`
+
 /** @param {number} bytes @param {number} ms */
 export const rate = (bytes, ms) => `${sized(Math.round(bytes / Math.max(ms, 0.001) * 1000))}/s`
 

@@ -2,7 +2,7 @@
 
 import { command, flag, storeOption } from './arguments.js'
 import { Failure } from './errors.js'
-import { sized } from './format.js'
+import { counted, sized } from './format.js'
 import { print } from './output.js'
 import { withProgress } from './progress.js'
 import { locationOf, withStore } from './with-store.js'
@@ -12,7 +12,7 @@ import { BlobStore } from '../store/index.js'
 
 export const fsck = command({
   summary: 'look through a store for damage',
-  usage: ['[--store DIR] [--repair]'],
+  usage: ['[--store DIR] [--repair | --rescue]'],
   operands: { what: 'nothing', min: 0, max: 0 },
   options: {
     store: storeOption,
@@ -45,7 +45,7 @@ function * linesOf ({ blobs, damaged, records, tags, orphans, strays, isStateDam
   for (const { cid, isRestored } of records) yield `${cid}  record damaged${isRestored ? ', restored' : ''}`
   for (const { name, isRestored } of tags) yield `tag ${JSON.stringify(name)} damaged${isRestored ? ', restored' : ''}`
   if (isStateDamaged) yield 'the state of the store is damaged'
-  if (orphans > 0) yield `data of ${orphans} blobs that nothing speaks of`
-  if (strays > 0) yield `${strays} entries that mean nothing`
-  yield `${blobs} blobs`
+  if (orphans > 0) yield `data of ${counted(orphans, 'blob')} that nothing speaks of`
+  if (strays > 0) yield `${counted(strays, 'entry that means', 'entries that mean')} nothing`
+  yield counted(blobs, 'blob')
 }

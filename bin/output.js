@@ -3,7 +3,7 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { Failure } from './errors.js'
+import { Failure, UsageError } from './errors.js'
 import { withProgress } from './progress.js'
 
 // What goes wrong is told to whoever wrote; unheard, it would end the process with a stack.
@@ -26,6 +26,11 @@ let stopWaiting = () => {}
 
 /** Ends the wait for a reader that takes nothing more. @param {unknown} reason  what `print` rejects with */
 export const stopPrinting = reason => stopWaiting(reason)
+
+/** @param {string | undefined} file  what -o said @param {string} what  is to be written */
+export function refuseTerminal (file, what) {
+  if (file === undefined && process.stdout.isTTY) throw new UsageError(`${what} is nothing to read on a terminal: name a file with -o`)
+}
 
 /**
  * Writes bytes as they come: to stdout; or to a file, of which nobody sees anything before it is complete.

@@ -1,23 +1,26 @@
-// baobox slice and verify
+// baobox slice, verify and receive
 
-import { readFile } from 'node:fs/promises'
-import { DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN, hashStream, outboardLen, rootHash } from '../lib/index.js'
-import { Outboard, createOutboard, encodeSlice } from '../encoder/index.js'
+import { DEFAULT_GROUP_LOG, HASH_LEN } from '../lib/index.js'
+import { encodeSlice } from '../encoder/index.js'
 import { verifyStream } from '../verifier/index.js'
 import { command, groupLogOption, outputOption, rangeOf, rangeOptions, rootOf, storeOption, text } from './arguments.js'
-import { Failure, UsageError } from './errors.js'
-import { openInput, sizeOf } from './input.js'
-import { deliver } from './output.js'
+import { UsageError, hinted } from './errors.js'
+import { sized } from './format.js'
+import { openInput } from './input.js'
+import { grown, stored } from './outboard.js'
+import { deliver, print, refuseTerminal } from './output.js'
 import { withProgress } from './progress.js'
 import { withStore } from './with-store.js'
 
 /** @import { Leaf } from '../verifier/leaves.js' */
 
+const CUT_OTHERWISE = 'was it cut with another --start, --end or --group-log?'
+
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
 
 export const slice = command({
   summary: 'cut out the part of a blob that proves a range of it',
-  usage: ['[--store DIR] CID --start N --end N [-o FILE]', 'FILE [--outboard FILE] [--group-log LOG] --start N --end N [-o FILE]'],
+  usage: ['[--store DIR] CID [--start N] [--end N] [-o FILE]', 'FILE [--outboard FILE] [--group-log LOG] [--start N] [--end N] [-o FILE]'],
   operands: { what: 'CID or FILE', min: 1, max: 1 },
   options: {
     store: storeOption,
@@ -34,9 +37,9 @@ export const slice = command({
   async run ({ values, operands: [name] }, { signal }) {
     const { store: dir, outboard, output, 'group-log': groupLog } = values
     const span = rangeOf(values)
-    if (output === undefined && process.stdout.isTTY) throw new UsageError('a slice is nothing to read on a terminal: name a file with -o')
+    refuseTerminal(output, 'a slice')
     if (dir === undefined && !isRoot(name)) {
-      const tree = await (outboard === undefined ? grown(name, { groupLog, signal }) : stored(outboard, name, groupLog))
+      const tree = await (outboard === undefined ? grown(await openInput(name, signal), { groupLog, signal }) : stored(outboard, name, groupLog))
       await deliver(encodeSlice(name, tree, span, { signal }), output, { label: `slice of ${name}` })
     } else {
       if (outboard !== undefined) throw new UsageError('--outboard goes with a FILE: the store has its own')
@@ -49,7 +52,7 @@ export const slice = command({
 
 export const verify = command({
   summary: 'verify a slice as it streams, and give the bytes it proves',
-  usage: ['ROOT [SLICE] --start N --end N [--group-log LOG] [-o FILE]'],
+  usage: ['ROOT [SLICE] [--start N] [--end N] [--group-log LOG] [-o FILE]'],
   operands: { what: 'ROOT', min: 1, max: 2 },
   options: { ...rangeOptions, 'group-log': groupLogOption, output: outputOption },
   notes: [
@@ -61,10 +64,48 @@ export const verify = command({
     const root = rootOf(name)
     const span = rangeOf(values)
     const { pieces } = await openInput(from, signal)
-    const leaves = verifyStream(pieces, { root, ranges: span, groupLog: values['group-log'], signal })
+    const leaves = hinting(verifyStream(pieces, { root, ranges: span, groupLog: values['group-log'], signal }))
     await deliver(within(leaves, span), values.output, { label: `verify ${from}` })
   }
 })
+
+export const receive = command({
+  summary: 'verify a slice as it streams, and keep in a store what it proves',
+  usage: ['[--store DIR] CID [SLICE] [--start N] [--end N]'],
+  operands: { what: 'CID', min: 1, max: 2 },
+  options: { store: storeOption, ...rangeOptions },
+  notes: [
+    'No SLICE, or -, means stdin. The range must be the one that the slice was cut with, and the group log 4. Kept are\nwhole groups of 16 KiB, so a slice of less leaves nothing. What came before a fault stays, and the rest can follow.',
+    'Prints the CID, how much has come that was not here, and whether the blob is whole now.\nA store that is not there yet is made.'
+  ],
+  examples: ['baobox receive bafkr4i... part.slice --end 1MiB', 'ssh host baobox slice bafkr4i... | baobox receive bafkr4i...'],
+
+  async run ({ values, operands: [name, from = '-'] }, { signal }) {
+    const root = rootOf(name)
+    const span = rangeOf(values)
+    const { pieces } = await openInput(from, signal)
+    await withStore(values.store, async store => {
+      let verified = 0
+      const { received, complete } = await withProgress({ label: name }, tick =>
+        store.receive(root, pieces, span, { signal, onProgress: ({ detail: { done } }) => tick(verified = done) }))
+        .catch(error => { throw hinted(error, CUT_OTHERWISE, verified === 0) })
+      await print(`${name}  ${sized(received)} received, ${complete ? 'whole' : 'not whole yet'}\n`)
+    }, { create: true })
+  }
+})
+
+/** Leaves, and a fault with what it may mean. @param {AsyncIterable<Leaf>} leaves */
+async function * hinting (leaves) {
+  let isFirst = true
+  try {
+    for await (const leaf of leaves) {
+      isFirst = false
+      yield leaf
+    }
+  } catch (error) {
+    throw hinted(error, CUT_OTHERWISE, isFirst)
+  }
+}
 
 /** Of leaves, which are whole chunks and more, what lies in the range. @param {AsyncIterable<Leaf>} leaves @param {Span} span */
 async function * within (leaves, { start, end }) {
@@ -81,30 +122,4 @@ function isRoot (name) {
   } catch {
     return false
   }
-}
-
-/** The outboard of a file, made now. @param {string} name @param {{ groupLog?: number, signal: AbortSignal }} options */
-async function grown (name, { groupLog, signal }) {
-  const { pieces, size } = await openInput(name, signal)
-  return withProgress({ label: name, total: size }, tick =>
-    createOutboard(pieces, { groupLog, signal, onProgress: ({ detail }) => tick(detail.done) }))
-}
-
-/**
- * The outboard of a file, as bao, bao-tree and iroh keep it: all pairs in pre-order, perhaps with the length in front.
- *
- * @param {string} name @param {string} blob  the name of the file it belongs to @param {number} [groupLog]
- */
-async function stored (name, blob, groupLog = DEFAULT_GROUP_LOG) {
-  const size = await sizeOf(blob) ?? 0
-  const file = new Uint8Array(await readFile(name))
-  const len = outboardLen(size, groupLog)
-  const front = file.length - len
-  if (front !== 0 && front !== 8) {
-    throw new Failure(`${name} has ${file.length} bytes: the outboard of ${blob} has ${len} at group log ${groupLog}, and 8 more with its length in front`)
-  }
-  const bytes = file.subarray(front)
-  // Nothing else names the root. Whether the file is the one that the outboard speaks of shows when the slice is checked on its way out.
-  const root = len === 0 ? await hashStream(blob) : rootHash(bytes.subarray(0, HASH_LEN), bytes.subarray(HASH_LEN, PAIR_LEN))
-  return Outboard.from({ root, size, groupLog, bytes })
 }

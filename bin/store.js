@@ -1,6 +1,7 @@
-// baobox add, get and ls
+// baobox add, get, ls and rm
 
-import { command, flag, outputOption, rangeOf, rangeOptions, rootOf, storeOption } from './arguments.js'
+import { command, flag, outputOption, rangeOf, rangeOptions, rootOf, storeOption, text } from './arguments.js'
+import { Failure, UsageError } from './errors.js'
 import { fileLine, sized } from './format.js'
 import { eachInput } from './input.js'
 import { deliver, print } from './output.js'
@@ -15,20 +16,23 @@ const NEWS_WIDTH = 13
 
 export const add = command({
   summary: 'put files, or stdin, into a store',
-  usage: ['[--store DIR] FILE...', '[--store DIR] -'],
+  usage: ['[--store DIR] FILE...', '[--store DIR] [--tag NAME] FILE', '[--store DIR] [--tag NAME] -'],
   operands: { what: 'FILE', min: 1, max: Infinity },
-  options: { store: storeOption },
+  options: { store: storeOption, tag: text('NAME', 'a name that keeps the blob from gc from the first moment on; it names one FILE') },
   notes: ['Prints a line for each: its CID, its size, whether it is new or already there, and the name.\nA store that is not there yet is made. A blob that does not get in whole leaves nothing.'],
-  examples: ['baobox add README.md', 'tar c docs | baobox add -'],
+  examples: ['baobox add README.md', 'tar c docs | baobox add --tag docs -'],
 
-  run: ({ values, operands }, context) => withStore(values.store, store =>
-    eachInput(operands, context, async ({ name, pieces, size }) => {
+  async run ({ values: { store: dir, tag }, operands }, context) {
+    if (tag === '') throw new UsageError('--tag: a name is not empty')
+    if (tag !== undefined && operands.length > 1) throw new UsageError('--tag names one FILE')
+    await withStore(dir, store => eachInput(operands, context, async ({ name, pieces, size }) => {
       const { signal } = context
       const put = await withProgress({ label: name, total: size }, tick =>
-        store.put(pieces, { signal, onProgress: ({ detail }) => tick(detail.done) }))
+        store.put(pieces, { tag, signal, onProgress: ({ detail }) => tick(detail.done) }))
       const news = put.isNew ? 'new' : 'already there'
       await print(fileLine(`${put.cid}  ${sized(put.size).padStart(SIZE_WIDTH)}  ${news.padEnd(NEWS_WIDTH)}`, name))
     }), { create: true })
+  }
 })
 
 export const get = command({
@@ -64,6 +68,29 @@ export const ls = command({
       await print(values.long ? await longLine(store, blob) : `${blob.cid}\n`)
     }
   })
+})
+
+export const rm = command({
+  summary: 'delete blobs from a store',
+  usage: ['[--store DIR] CID... [--force]'],
+  operands: { what: 'CID', min: 1, max: Infinity },
+  options: { store: storeOption, force: flag('also what a tag names; the tag stays') },
+  notes: ['What a tag names is left alone unless told. Other blobs than these stay, tagged or not: gc forgets what has no tag.'],
+  examples: ['baobox rm bafkr4i...'],
+
+  async run ({ values, operands }, { signal, fail }) {
+    const roots = operands.map(rootOf)
+    await withStore(values.store, async store => {
+      for (const [i, root] of roots.entries()) {
+        signal.throwIfAborted()
+        try {
+          if (!await store.delete(root, { force: values.force })) throw new Failure(`${operands[i]} is not in the store`)
+        } catch (error) {
+          fail(error)
+        }
+      }
+    })
+  }
 })
 
 /** @param {BlobStore} store @param {BlobStat} blob */

@@ -1,8 +1,8 @@
 // baobox tag and gc
 
 import { command, flag, rootOf, storeOption } from './arguments.js'
-import { UsageError } from './errors.js'
-import { sized } from './format.js'
+import { Failure, UsageError } from './errors.js'
+import { counted, sized } from './format.js'
 import { print } from './output.js'
 import { withStore } from './with-store.js'
 
@@ -13,7 +13,7 @@ export const tag = command({
   options: {
     store: storeOption,
     hashseq: flag('the blob consists of hashes, 32 bytes each: name the blobs that these are of, too'),
-    delete: flag('take the name away; the blob stays until gc')
+    delete: flag('take the name away; the blob stays until gc or rm')
   },
   notes: ['Alone it prints a line for each tag: its CID, its format and its name.\nA tag of that name is replaced. The blob need not be there yet.'],
   examples: ['baobox tag release bafkr4i...', 'baobox tag', 'baobox tag --delete release'],
@@ -24,7 +24,10 @@ export const tag = command({
     if (name === '') throw new UsageError('a name is not empty')
     const root = cid === undefined ? undefined : rootOf(cid)
     await withStore(values.store, async store => {
-      if (values.delete) return print(await store.tags.delete(name) ? '' : `there was no tag ${JSON.stringify(name)}\n`)
+      if (values.delete) {
+        if (await store.tags.delete(name)) return
+        throw new Failure(`there is no tag ${JSON.stringify(name)}`)
+      }
       if (root !== undefined) return store.tags.set(name, cid, values.hashseq ? { format: 'hashseq' } : undefined)
       for await (const { name, cid, format } of store.tags.list()) {
         signal.throwIfAborted()
@@ -48,6 +51,6 @@ export const gc = command({
     const lines = []
     const { blobs, bytes } = await store.gc({ dryRun, signal, onBlob: ({ cid, bytes }) => lines.push(`${cid}  ${sized(bytes)}\n`) })
     for (const line of lines) await print(line)
-    await print(`${blobs} blobs, ${sized(bytes)}, ${dryRun ? 'would go' : 'gone'}\n`)
+    await print(`${counted(blobs, 'blob')}, ${sized(bytes)}, ${dryRun ? 'would go' : 'gone'}\n`)
   })
 })

@@ -17,16 +17,16 @@ describe('baobox fsck', () => {
   })
 
   it('says what is damaged, and mends it when told to', async () => {
-    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blobs\n', err: '' })
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob\n', err: '' })
     const files = folder.at('.baobox', 'blobs')
     const [name] = await readdir(files)
     await writeFile(join(files, name), flipped(await readFile(join(files, name)), 100_000))
-    const lines = `${cid}  damaged, 16.00 KiB of 2.86 MiB to be fetched again\n1 blobs\n`
+    const lines = `${cid}  damaged, 16.00 KiB of 2.86 MiB to be fetched again\n1 blob\n`
     const found = await folder.run(['fsck'])
     expect(found).to.include({ code: 1, out: lines })
     expect(found.err).to.match(/--repair/)
     expect(await folder.run(['fsck', '--repair'])).to.include({ code: 0, out: lines, err: '' })
-    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blobs\n', err: '' })
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob\n', err: '' })
     expect(await folder.run(['add', 'a'])).to.include({ code: 0 })
     expect((await folder.run(['get', cid])).code).to.equal(0)
   })

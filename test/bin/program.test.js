@@ -5,12 +5,15 @@ import { demo } from '../../bin/demo.js'
 import { UsageError } from '../../bin/errors.js'
 import { hash } from '../../bin/hash.js'
 import { commandHelp } from '../../bin/help.js'
-import { slice, verify } from '../../bin/slice.js'
-import { add, get, ls } from '../../bin/store.js'
+import { outboard } from '../../bin/outboard.js'
+import { receive, slice, verify } from '../../bin/slice.js'
+import { fsck } from '../../bin/fsck.js'
+import { add, get, ls, rm } from '../../bin/store.js'
+import { gc, tag } from '../../bin/tags.js'
 import { errorOf } from '../support/feeding.js'
 import { newFolder } from './program.js'
 
-const COMMANDS = { hash, add, get, ls, slice, verify, demo }
+const COMMANDS = { hash, add, get, ls, rm, tag, gc, fsck, outboard, slice, verify, receive, demo }
 
 /** One line, and no stack. */
 const expectLine = (err, text) => {
@@ -79,6 +82,8 @@ describe('baobox', () => {
     '--key: a key is 64 hexadecimal digits': ['hash', '--key', 'abc'],
     '--cid goes with neither --key nor --length': ['hash', '--cid', '--length', '32'],
     '--outboard goes with a FILE': ['slice', HEX, '--outboard', 'a'],
+    '--tag names one FILE': ['add', '--tag', 'a', 'b', 'c'],
+    '--tag: a name is not empty': ['add', '--tag', '', 'b'],
     'the store cuts slices at 4': ['slice', HEX, '--group-log', '0']
   })) {
     it(`refuses: ${message}`, async () => {

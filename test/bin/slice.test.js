@@ -14,7 +14,7 @@ const cid = `${toCid(hash(bytes))}`
 const span = { start: 100_000, end: 200_000 }
 const RANGE = ['--start', '100000', '--end', '200000']
 
-describe('baobox slice, verify', () => {
+describe('baobox slice, verify, receive, outboard', () => {
   const folder = newFolder()
   const outboards = [0, 4].map(groupLog => createOutboardSync(bytes, { groupLog }))
   before(async () => {
@@ -43,6 +43,48 @@ describe('baobox slice, verify', () => {
   it("cuts bao's slices", async () => {
     const expected = encodeSliceSync(bytes, outboards[0], span)
     for (const from of [['a'], ['a', '--outboard', 'a.obao']]) await slices(expected, [...from, ...RANGE, '--group-log', '0'])
+  })
+
+  it('writes outboards, for slices and for bao', async () => {
+    for (const [options, expected] of [[[], outboards[1].bytes], [['--group-log', '0', '--header'], outboards[0].toBao()]]) {
+      const got = await folder.run(['outboard', 'a', ...options])
+      expect(got).to.include({ code: 0, err: '' })
+      expect(same(got.bytes, expected)).to.equal(true)
+      expect(await folder.run(['outboard', '-', ...options, '-o', 'made'], { input: bytes })).to.include({ code: 0, out: '', err: '' })
+      expect(same(await readFile(folder.at('made')), expected)).to.equal(true)
+      const cut = options.length === 0 ? [] : ['--group-log', '0']
+      await slices(encodeSliceSync(bytes, outboards[options.length === 0 ? 1 : 0], span), ['a', '--outboard', 'made', ...cut, ...RANGE])
+    }
+    expect(await folder.run(['outboard', 'nothing', '-o', 'never'])).to.include({ code: 1, out: '' })
+    expect(await readdir(folder.path)).to.not.include('never')
+  })
+
+  it('receives slices into a store, and says what has come', async () => {
+    const receive = (range, input) => folder.run(['receive', '--store', 'received', cid, '-', '--start', `${range.start}`, '--end', `${range.end}`], { input })
+    const half = { start: 0, end: 524288 }
+    expect(await receive(half, sliceOf(bytes, half))).to.include({ code: 0, err: '', out: `${cid}  512.00 KiB received, not whole yet\n` })
+    const rest = { start: 524288, end: 2_000_000 }
+    const slice = sliceOf(bytes, rest)
+    const bad = await receive(rest, flipped(slice, slice.length - 1))
+    expect(bad.code).to.equal(1)
+    expect(bad.err).to.match(/^baobox: BAO_LEAF_MISMATCH: bytes \d+ to 1000000 do not match the root\n$/)
+    await folder.write('rest', sliceOf(bytes))
+    const { code, out } = await folder.run(['receive', '--store', 'received', root, 'rest'])
+    expect(code).to.equal(0)
+    expect(out).to.match(new RegExp(`^${root}  \\S+ (KiB|bytes) received, whole\n$`))
+    expect(same((await folder.run(['get', '--store', 'received', cid])).bytes, bytes)).to.equal(true)
+  })
+
+  it('hints at what else a slice that does not fit may mean than a lie', async () => {
+    const hint = 'was it cut with another --start, --end or --group-log?\n'
+    const input = sliceOf(bytes, span)
+    for (const args of [[], ['--end', '300000'], ['--end', '1'], ['--start', '100000', '--end', '190000'], [...RANGE, '--group-log', '0']]) {
+      const { code, err } = await folder.run(['verify', cid, ...args], { input })
+      expect(code, args.join(' ')).to.equal(1)
+      expect(err).to.match(/^baobox: BAO_/).and.include(hint)
+    }
+    expect((await folder.run(['receive', '--store', 'hinted', cid], { input })).err).to.include(hint)
+    expect((await folder.run(['verify', cid], { input: noise(100) })).err).to.include('BAO_')
   })
 
   it('refuses an outboard of something else', async () => {

@@ -34,6 +34,27 @@ describe('baobox add, get, ls', () => {
     expect(first.err).to.match(/^baobox: ENOENT.*\n$/)
   })
 
+  it('add names what it puts, so that gc leaves it', async () => {
+    const args = ['--store', 'named']
+    await folder.run(['add', ...args, '--tag', 'kept', 'b'])
+    await folder.run(['add', ...args, 'a'])
+    expect((await folder.run(['gc', ...args])).out).to.include('1 blob, 2.86 MiB, gone')
+    expect((await folder.run(['tag', ...args])).out).to.equal(`${toCid(hash(Buffer.from('b')))}  raw      "kept"\n`)
+  })
+
+  it('rm deletes what no tag names, or whatever it is told to, and goes on after a failure', async () => {
+    const args = ['--store', 'emptied']
+    const tagged = `${toCid(hash(Buffer.from('b')))}`
+    await folder.run(['add', ...args, 'a'])
+    await folder.run(['add', ...args, '--tag', 'kept', 'b'])
+    const { code, out, err } = await folder.run(['rm', ...args, unknown, tagged, cid])
+    expect({ code, out }).to.deep.equal({ code: 1, out: '' })
+    expect(err).to.equal(`baobox: ${unknown} is not in the store\nbaobox: STORE_TAGGED: ${tagged} is kept by the tag 'kept'\n`)
+    expect((await folder.run(['ls', ...args])).out).to.equal(`${tagged}\n`)
+    expect(await folder.run(['rm', ...args, '--force', tagged])).to.include({ code: 0, out: '', err: '' })
+    expect((await folder.run(['ls', ...args])).out).to.equal('')
+  })
+
   it('add reads stdin, and the environment names the store', async () => {
     const env = { BAOBOX_STORE: folder.at('deep', 'down') }
     expect((await folder.run(['add', '-'], { env, input: bytes })).out).to.match(new RegExp(`^${cid} .* new +-\n$`))
