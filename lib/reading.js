@@ -210,16 +210,18 @@ export async function * givingWay (pieces, signal) {
  * The same for loops, which await it in every round.
  *
  * @param {AbortSignal} [signal]
- * @returns {() => Promise<void>}
+ * @returns {() => Promise<void> | undefined}
  */
 export function turnsWhenDue (signal) {
   let since = performance.now()
-  return async () => {
-    if (performance.now() - since >= TURN_MS) {
-      await turn()
-      since = performance.now()
-    }
+  const take = async () => {
+    await turn()
+    since = performance.now()
     signal?.throwIfAborted()
+  }
+  return () => {
+    signal?.throwIfAborted()
+    return performance.now() - since < TURN_MS ? undefined : take()
   }
 }
 

@@ -115,7 +115,7 @@ function begin (outboard, like, key) {
  *
  * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
- * @param {(way: () => Promise<void>) => Promise<void>} look  at the planned window; long ones give way meanwhile
+ * @param {(way: () => Promise<void> | undefined) => Promise<void>} look  at the planned window; long ones give way meanwhile
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, what, progress, { signal, onProgress, type }, look) {
