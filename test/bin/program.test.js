@@ -33,6 +33,12 @@ describe('baobox', () => {
     }
   })
 
+  it('is what the README says', () => {
+    const [, block] = /\n## The command line\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))
+    const shown = [...block.matchAll(/baobox (\w+)/g)].map(([, name]) => name)
+    expect(shown).to.have.members(Object.keys(COMMANDS))
+  })
+
   it('says what there is to say about a command', async () => {
     const { code, out, err } = await folder.run(['get', '--help', '--start', 'nonsense'])
     expect({ code, err }).to.deep.equal({ code: 0, err: '' })
