@@ -30,6 +30,7 @@ export { asBlockstore } from './blockstore.js'
 /** @typedef {import('./blockstore.js').InputPair} InputPair */
 /** @typedef {import('./blockstore.js').Pair} Pair */
 /** @typedef {import('../encoder/outboard.js').Outboard} Outboard */
+/** @typedef {import('../lib/pairs.js').Order} Order */
 /** @typedef {import('../lib/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../lib/ranges.js').ChunkRanges} ChunkRanges */
@@ -38,3 +39,4 @@ export { asBlockstore } from './blockstore.js'
 /** @typedef {import('../lib/types.js').ProgressOptions} ProgressOptions */
 /** @typedef {import('../lib/types.js').RandomAccess} RandomAccess */
 /** @typedef {import('../lib/types.js').Source} Source */
+/** @typedef {import('../lib/types.js').Step} Step */

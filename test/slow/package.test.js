@@ -1,13 +1,14 @@
 // The package as it is published: it installs, runs, and its types hold for who uses them.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect } from 'chai'
+import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -15,7 +16,7 @@ const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-f
 
 const CONSUMER = `
 import { BaoError, ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
-import type { BaoErrorCode, ModeOptions, ProgressEvent, ProgressOptions, RandomAccess, RangesLike, Source, ThreadOptions, WalkStep } from 'baobox'
+import type { BaoErrorCode, RangesLike, Source, WalkStep } from 'baobox'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
 import type * as encoder from 'baobox/encoder'
 import { SliceVerifier, httpSource, verifyStream } from 'baobox/verifier'
@@ -23,7 +24,7 @@ import type * as verifier from 'baobox/verifier'
 import { BlobStore, asBlockstore } from 'baobox/store'
 import type * as stores from 'baobox/store'
 import { testStore } from 'baobox/store/test'
-import type { DatabasePair, Open, StoreOptions, Where } from 'baobox/store/test'
+import type { DatabasePair, StoreOptions } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
 import type { Blockstore } from 'interface-blockstore'
 import { describe, it } from 'node:test'
@@ -38,20 +39,7 @@ const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
 
-export type Named = [BaoErrorCode, ModeOptions, ProgressEvent, ProgressOptions, RandomAccess, RangesLike, Source, ThreadOptions,
-  encoder.AppendOptions, encoder.ChunkRanges, encoder.KeptOutboard, encoder.Order, encoder.OutboardInfo, encoder.OutboardOptions, encoder.PagedOutboard, encoder.PairReader,
-  encoder.PairSource, encoder.ProgressEvent, encoder.ProgressOptions, encoder.ProofOptions, encoder.RandomAccess, encoder.RandomAccessSink,
-  encoder.RangesLike, encoder.SliceOptions, encoder.SliceOutboard, encoder.Source, encoder.Step, encoder.StreamOptions, encoder.ThreadOptions,
-  encoder.WrittenOutboard,
-  verifier.BaoError, verifier.BaoErrorCode, verifier.ChunkRanges, verifier.FetchOptions, verifier.HttpOptions, verifier.KeepOptions, verifier.Leaf,
-  verifier.PairReader, verifier.PairSource, verifier.ProgressEvent, verifier.ProgressOptions, verifier.RandomAccess, verifier.RangesLike,
-  verifier.ReleaseOptions, verifier.SliceOptions, verifier.SliceOutboard, verifier.Source, verifier.Step, verifier.ThreadOptions, verifier.VerifyOptions,
-  stores.AbortOptions, stores.BaoError, stores.BaoErrorCode, stores.BlobName, stores.BlobStat, stores.BlobState, stores.BlockBytes, stores.Blockstore,
-  stores.BlockstoreOptions, stores.ChunkRanges, stores.DamagedBlob, stores.DamagedTag, stores.Database, stores.DatabasePair, stores.FsckReport,
-  stores.GcOptions, stores.GetOptions, stores.GetResult, stores.InputPair, stores.Outboard, stores.Pair, stores.ProgressEvent, stores.ProgressOptions,
-  stores.PutOptions, stores.PutResult, stores.RandomAccess, stores.RangesLike, stores.Source, stores.StoreOptions, stores.TagFormat, stores.TagInfo,
-  stores.Tags, stores.TempTag,
-  DatabasePair, Open, StoreOptions, Where]
+export type Named = [BaoErrorCode, RangesLike, Source, encoder.WrittenOutboard, verifier.Leaf, verifier.VerifyOptions, stores.BlobStat, stores.TempTag, DatabasePair, StoreOptions]
 
 const nameOf = (step: WalkStep): 'enter' | 'leaf' | 'leave' => step.kind
 for (const step of walk(5000)) nameOf(step)
@@ -65,6 +53,9 @@ await hashStream(12345)
 // @ts-expect-error there is no such option
 await createOutboard(bytes, { nonsense: true })
 `
+
+/** What a method says that is there for the store itself. */
+const OF_THE_STORE = 'Protection, of TempTag'
 
 /** The store's own tests, as a user of the package has them run. */
 const TESTS = `
@@ -87,6 +78,10 @@ describe('the package', () => {
       await writeFile(join(directory, 'store.test.js'), TESTS)
       const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
       await install(directory, join(directory, filename), `interface-blockstore@${devDependencies['interface-blockstore']}`)
+      const types = join(await realpath(directory), 'node_modules/baobox/types')
+      for (const part of ['lib', 'encoder', 'verifier', 'store']) {
+        expect(unnamedTypes(join(types, part, 'index.d.ts'), types).filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
+      }
       for (const version of [20, devDependencies['@types/node']]) {
         await install(directory, `@types/node@${version}`)
         // Without the types of browsers, and with a look into what the package ships.
