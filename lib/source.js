@@ -28,7 +28,13 @@ export async function toRandomAccess (source, signal) {
   if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
   if (isRandomAccess(source)) {
     assertInteger('source.size', source.size)
-    return { size: source.size, overlaps: source.overlaps === true, read: (start, end, signal) => source.read(start, end, signal), close () {} }
+    return {
+      size: source.size,
+      overlaps: source.overlaps === true,
+      read: (start, end, signal) => source.read(start, end, signal),
+      readInto: source.readInto && ((buffer, start) => /** @type {Required<RandomAccess>} */ (source).readInto(buffer, start)),
+      close () {}
+    }
   }
   throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
 }

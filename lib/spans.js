@@ -1,7 +1,7 @@
 // Reading what a window needs: short spans, in increasing order, of a source that had better be read in long pieces.
 
 import { PIECE_LEN, readUpTo, untilAborted } from './reading.js'
-import { concat } from './bytes.js'
+import { assertInteger, concat } from './bytes.js'
 
 /** @import { RandomAccess } from './types.js' */
 
@@ -79,7 +79,9 @@ export class SpanReader {
     this.#signal?.throwIfAborted()
     if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
     const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
-    return { bytes: buffer.subarray(0, await this.#source.readInto(buffer, start)), buffer }
+    const len = await this.#source.readInto(buffer, start)
+    assertInteger('what source.readInto gave', len, 0, buffer.length)
+    return { bytes: buffer.subarray(0, len), buffer }
   }
 
   /** Where a piece ends. Behind the end of the source or of the range it is empty. @param {number} start */

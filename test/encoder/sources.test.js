@@ -1,8 +1,10 @@
 // Bytes come in many shapes, and give the same outboards, slices and hashes in all of them.
 import { expect } from 'chai'
 import { hashStream } from '../../lib/index.js'
-import { createOutboard, createOutboardSync, encodeSlice } from '../../encoder/index.js'
+import { createOutboard, createOutboardSync, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import { same } from '../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
 import { BYTES, RANGES, describeRandomAccess, describeSequences } from './source-suite.js'
 
 describe('sources', () => {
@@ -21,6 +23,31 @@ describe('sources', () => {
 
   describeSequences(SEQUENCES)
   describeRandomAccess(RANDOM_ACCESS)
+
+  it('that fill memory are given the same memory again, and believed no more than others', async () => {
+    const bytes = noise(9 * 2 ** 20 + 5)
+    const outboard = createOutboardSync(bytes)
+    const buffers = new Set()
+    /** @param {(part: Uint8Array, buffer: Uint8Array) => number} fill */
+    const filled = fill => ({
+      size: bytes.length,
+      overlaps: true,
+      read: (start, end) => bytes.slice(start, end),
+      async readInto (buffer, start) {
+        buffers.add(buffer.buffer)
+        return fill(bytes.subarray(start, start + buffer.length), buffer)
+      }
+    })
+    const right = filled((part, buffer) => { buffer.set(part); return part.length })
+    expect(same(await collect(encodeSlice(right, outboard)), encodeSliceSync(bytes, outboard))).to.equal(true)
+    expect(buffers.size).to.be.within(1, 4)
+    const ended = filled((part, buffer) => { buffer.set(part); return 0 })
+    expect(await errorOf(collect(encodeSlice(ended, outboard)))).to.include({ code: 'BAO_TRUNCATED' })
+    for (const wrong of [-1, 2 ** 20 + 1, 1.5, NaN, '5', undefined]) {
+      const error = await errorOf(collect(encodeSlice(filled(() => wrong), outboard, undefined, { validate: false })))
+      expect(error.message, `${wrong}`).to.include('source.readInto')
+    }
+  })
 
   it('are left when the work is called off', async () => {
     const signal = AbortSignal.abort()
