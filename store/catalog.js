@@ -1,5 +1,6 @@
 // The index database: which blobs there are, what is known of them, and when they were last used.
 
+import { areEqual } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
@@ -16,14 +17,11 @@ import { VIEWS, allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, p
 /** Uses of blobs that are remembered before they are written. */
 const USED_BATCH = 1000
 
-const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+/** How a hash is named in memory: a character for each byte. @param {Uint8Array} root @returns {string} */
+export const nameOf = root => String.fromCharCode.apply(null, /** @type {any} */ (root))
 
-/** How a hash is named in memory: in hexadecimal digits, quicker than a base for any length can be. @param {Uint8Array} root */
-export function nameOf (root) {
-  let name = ''
-  for (let i = 0; i < root.length; i++) name += DIGITS[root[i]]
-  return name
-}
+/** The hash that is named so. @param {string} name */
+export const rootOf = name => Uint8Array.from(name, character => character.charCodeAt(0))
 
 /** The empty blob is always here, and never stored. */
 const EMPTY_ROOT = hash(new Uint8Array(0))
@@ -31,6 +29,7 @@ const EMPTY_ROOT = hash(new Uint8Array(0))
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+/** @typedef {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }} RecordToWrite  `aliases`: that are to lead there */
 /** @typedef {{ root: Uint8Array, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
@@ -70,7 +69,8 @@ export class Catalog {
 
   /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
   async lookMany (roots) {
-    const keys = roots.map(blobKey)
+    const { room } = this.#databases
+    const keys = roots.map(root => blobKey(root, room))
     const stored = await readable(this.#databases.index.getMany(keys, VIEWS))
     if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
     return roots.map((root, i) => found(root, stored[i]))
@@ -78,7 +78,7 @@ export class Catalog {
 
   /** Which of these blobs may be here, in whole, in part or damaged? @param {Uint8Array[]} roots */
   async those (roots) {
-    const stored = await readable(this.#databases.index.getMany(roots.map(blobKey), VIEWS))
+    const stored = await readable(this.#databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
     return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
   }
 
@@ -132,17 +132,18 @@ export class Catalog {
     await this.#deleteData(replaces)
   }
 
-  /** The same for several, with `sync`. @param {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }[]} blobs */
+  /** The same for several, with `sync`. @param {RecordToWrite[]} blobs */
   async writeMany (blobs) {
+    const { room } = this.#databases
     const operations = /** @type {Operation[]} */ ([])
     for (const { root, record, replaces, aliases } of blobs) {
-      operations.push({ type: 'put', key: blobKey(root), value: packRecord(root, record) })
+      operations.push({ type: 'put', key: blobKey(root, room), value: packRecord(root, record, room) })
       for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
-      operations.push(...doom(replaces))
+      if (replaces !== undefined) operations.push(...doom(replaces))
     }
     await this.#batch(true, operations)
     for (const { root } of blobs) this.#observers.changed(root)
-    for (const { replaces } of blobs) await this.#deleteData(replaces)
+    for (const { replaces } of blobs) if (replaces !== undefined) await this.#deleteData(replaces)
   }
 
   /**
@@ -286,4 +287,4 @@ function found (root, stored) {
 }
 
 /** @param {Uint8Array} root */
-const isEmpty = root => equals(root, EMPTY_ROOT)
+const isEmpty = root => areEqual(root, 0, EMPTY_ROOT)

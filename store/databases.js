@@ -6,6 +6,7 @@ import { getSmall } from './pace.js'
 import { readable } from './faults.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
+import { freshRoom, sharedRoom } from './room.js'
 import { VIEWS, allOfId, doomedKey, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
@@ -24,6 +25,7 @@ export class Databases {
   /** Is a value that was read the reader's to keep? LevelDB and IndexedDB give copies; of other databases it is not known. */
   givesCopies
   #letGo
+  #room = sharedRoom()
 
   /**
    * Neither of them opened yet: see `openHeld`.
@@ -40,6 +42,12 @@ export class Databases {
     this.#letGo = letGo
     this.ids = new Ids(index, this.syncOptions)
   }
+
+  /**
+   * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
+   * memory of which it is given a part.
+   */
+  get room () { return this.files === undefined ? freshRoom : this.#room }
 
   /** What makes a write reach the disk before it counts as done. */
   get syncOptions () { return { ...VIEWS, sync: this.isSync } }

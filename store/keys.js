@@ -17,7 +17,11 @@
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
-import { hash } from '../lib/hasher.js'
+import { areEqual } from '../lib/bytes.js'
+import { hash, hashInto } from '../lib/hasher.js'
+import { freshRoom } from './room.js'
+
+/** @import { Room } from './room.js' */
 
 /** Keys and values as Uint8Arrays, whatever a database was opened with. */
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
@@ -66,9 +70,24 @@ function pack (...parts) {
   for (const part of parts) {
     if (typeof part === 'number') bytes[at++] = part
     else if (part instanceof Uint8Array) at = (bytes.set(part, at), at + part.length)
-    else for (let by = 2 ** 56; by >= 1; by /= 256) bytes[at++] = Math.floor(part.u64 / by) % 256
+    else at = setU64(bytes, at, part.u64)
   }
   return bytes
+}
+
+/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} where it ends */
+function setU64 (bytes, at, value) {
+  setU32(bytes, at, value / 2 ** 32)
+  setU32(bytes, at + 4, value % 2 ** 32)
+  return at + 8
+}
+
+/** @param {Uint8Array} bytes @param {number} at @param {number} value  what is above 2^32 or behind the point is left out */
+function setU32 (bytes, at, value) {
+  bytes[at] = value >>> 24
+  bytes[at + 1] = value >>> 16
+  bytes[at + 2] = value >>> 8
+  bytes[at + 3] = value
 }
 
 /** Beyond 2^53 about: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
@@ -79,8 +98,13 @@ function u64At (bytes, at) {
 }
 
 export const stateKey = pack(STATE)
-/** @param {Uint8Array} hash */
-export const blobKey = hash => pack(BLOB, hash)
+/** @param {Uint8Array} hash @param {Room} [room] */
+export function blobKey (hash, room = freshRoom) {
+  const key = room(1 + HASH_LEN)
+  key[0] = BLOB
+  key.set(hash, 1)
+  return key
+}
 /** @param {Uint8Array} hash */
 export const usedKey = hash => pack(USED, hash)
 /** @param {number} id */
@@ -155,8 +179,14 @@ export const allTagged = { gte: pack(TAGGED), lt: pack(TAGGED + 1) }
 /** @param {Uint8Array} hash */
 export const tagsOf = hash => ({ gte: pack(TAGGED, hash), lt: pack(TAGGED, hash, 0xff) })
 
-/** @param {number} id @param {number} offset  bytes, whole chunks */
-export const extentKey = (id, offset) => pack({ u64: id }, { u64: offset / CHUNK_LEN }, EXTENT)
+/** @param {number} id @param {number} offset  bytes, whole chunks @param {Room} [room] */
+export function extentKey (id, offset, room = freshRoom) {
+  const key = room(DATA_KEY_LEN)
+  setU64(key, 0, id)
+  setU64(key, ID_LEN, offset / CHUNK_LEN)
+  key[KIND_AT] = EXTENT
+  return key
+}
 /** @param {number} id @param {{ band: number, lastChunk: number }} page */
 export const pageKey = (id, { band, lastChunk }) => pack({ u64: id }, { u64: lastChunk }, PAGE + band)
 /** Everything kept under an id. @param {number} id */
@@ -194,18 +224,22 @@ const CHECK_LEN = 8
 /**
  * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
  *
- * @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Uint8Array} root @param {BlobRecord} record @param {Room} [room]
  */
-export function packRecord (root, { id, size, sizeProven, complete, home, created, isNameless }) {
+export function packRecord (root, { id, size, sizeProven, complete, home, created, isNameless }, room = freshRoom) {
   const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
-  const record = pack({ u64: id }, { u64: size }, flags, { u64: created })
-  return pack(record, checkOf(root, record))
+  const bytes = room(RECORD_LEN + CHECK_LEN)
+  setU64(bytes, 0, id)
+  setU64(bytes, 8, size)
+  bytes[16] = flags
+  setU64(bytes, 17, created)
+  bytes.set(checkOfRecord(root, bytes), RECORD_LEN)
+  return bytes
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function unpackRecord (root, bytes) {
-  const record = bytes.subarray(0, RECORD_LEN)
-  if (bytes.length !== RECORD_LEN + CHECK_LEN || !equals(bytes.subarray(RECORD_LEN), checkOf(root, record))) return undefined
+  if (bytes.length !== RECORD_LEN + CHECK_LEN || !areEqual(bytes, RECORD_LEN, checkOfRecord(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
   // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
@@ -219,6 +253,18 @@ export function unpackRecord (root, bytes) {
     created,
     isNameless: (flags & NAMELESS) !== 0
   }
+}
+
+const checked = new Uint8Array(HASH_LEN + RECORD_LEN)
+const checkHash = new Uint8Array(HASH_LEN)
+const check = checkHash.subarray(0, CHECK_LEN)
+
+/** What `checkOf` gives, without garbage. @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @returns {Uint8Array} lent until the next call */
+function checkOfRecord (root, bytes) {
+  checked.set(root)
+  for (let i = 0; i < RECORD_LEN; i++) checked[HASH_LEN + i] = bytes[i]
+  hashInto(checked, checkHash)
+  return check
 }
 
 /** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */

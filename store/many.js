@@ -15,17 +15,18 @@ import { isKept } from './presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreParts } from './blobs.js' */
+/** @import { Databases } from './databases.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { BlobWriter } from './writer.js' */
-/** @import { Operation } from './catalog.js' */
+/** @import { Operation, RecordToWrite } from './catalog.js' */
 /** @import { Source } from '../lib/types.js' */
 
 /** What one batch has at most. */
 export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
-/** Bytes of memory that the small blobs of a batch have together; or some of them, so that none keeps much. */
-const MEMORY_LEN = 1 << 18
+/** Batches that are being written while the next is gathered: as one waits for the disk twice, there is another that needs the processor. */
+const PUT_AHEAD = 2
 /** Blobs that are looked up together: all of them may be as long as a cell. */
 export const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
 
@@ -43,55 +44,42 @@ export async function * putMany (store, blobs, { signal }) {
   assertMany('blobs', blobs, 'sources')
   /** @param {Source} source */
   const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
-  // Under a quota each may be the one that there is no room for, and what stands behind that one must not be kept.
-  if (store.quota.isLimited) for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
-  else yield * putBatches(store, batchesOf(blobs, signal), putOne)
-}
-
-/**
- * While one batch is being written the next is gathered, and begun if it is a small one.
- *
- * @param {StoreParts & { writer: BlobWriter }} store @param {AsyncIterable<PutBatch>} batches @param {(source: Source) => Promise<PutResult>} putOne
- * @returns {AsyncGenerator<PutResult>}
- */
-async function * putBatches (store, batches, putOne) {
-  const swap = oneAhead(/** @type {PutResult[]} */ ([]))
-  const nothing = async () => []
-  try {
-    for await (const batch of batches) {
-      if ('failure' in batch) {
-        for (const result of await swap(nothing)) yield result // what came before has been kept
-        throw batch.failure
-      }
-      /** @param {Promise<unknown>} before */
-      const keep = async before => {
-        if ('small' in batch) return store.life.run(() => keepMany(store, batch.small))
-        await before
-        return [await putOne(batch.source)]
-      }
-      // Not `yield *`, which takes several turns for each.
-      for (const result of await swap(keep)) yield result
-    }
-    for (const result of await swap(nothing)) yield result
-  } catch (error) {
-    await swap(nothing).catch(() => {}) // nothing is kept once this has been thrown
-    throw error
+  if (store.quota.isLimited) {
+    // Each may be the one that there is no room for, and what stands behind that one must not be kept.
+    for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
+    return
   }
+  /** @param {PutBatch} batch @param {Promise<unknown>[]} before */
+  const keep = async (batch, before) => {
+    if ('small' in batch) return store.life.run(() => keepMany(store, batch.small))
+    await Promise.all(before)
+    if ('failure' in batch) throw batch.failure
+    return [await putOne(batch.source)]
+  }
+  for await (const results of overlapping(batchesOf(store.databases, blobs, signal), PUT_AHEAD, keep)) for (const result of results) yield result
 }
 
 /**
- * Lets one thing be under way while another is in the caller's hands.
+ * Begins something with each item, and gives what comes of it, in order. When that is a failure, nothing is under way any more when it is told.
  *
- * @template T @param {T} first
- * @returns {(next: (before: Promise<T>) => Promise<T>) => Promise<T>} begins the next, and gives what the one before comes to
+ * @template Item, Result
+ * @param {AsyncIterable<Item>} items @param {number} count  how many are under way while another is in the caller's hands
+ * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: what is still under way
+ * @returns {AsyncGenerator<Result>}
  */
-function oneAhead (first) {
-  let underWay = /** @type {Promise<T>} */ (Promise.resolve(first))
-  return next => {
-    const before = underWay
-    underWay = next(before)
-    underWay.catch(() => {}) // whoever awaits it is told
-    return before
+async function * overlapping (items, count, begin) {
+  const underWay = /** @type {Promise<Result>[]} */ ([])
+  try {
+    for await (const item of items) {
+      const result = begin(item, [...underWay])
+      result.catch(() => {}) // whoever awaits it is told
+      underWay.push(result)
+      if (underWay.length > count) yield await /** @type {Promise<Result>} */ (underWay.shift())
+    }
+    while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
+  } catch (error) {
+    await Promise.allSettled(underWay)
+    throw error
   }
 }
 
@@ -115,46 +103,61 @@ async function * untilSignal (items, signal) {
 /**
  * Small blobs by the batch, copied; others as they are; and at last what ended it, if it was a failure.
  *
- * @param {Many<Source>} blobs @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {Many<Source>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
  */
-async function * batchesOf (blobs, signal) {
-  let batch = /** @type {Uint8Array[]} */ ([])
-  let len = 0
-  // Memory is taken for many at a time: a thousand pieces of it would keep the collector busy.
-  let free = new Uint8Array(0)
-  /** @param {Uint8Array} bytes */
-  const copyOf = bytes => {
-    if (free.length < bytes.length) free = new Uint8Array(Math.max(MEMORY_LEN, bytes.length))
-    const copy = free.subarray(0, bytes.length)
-    copy.set(bytes)
-    free = free.subarray(bytes.length)
-    return copy
-  }
-  const taken = () => {
-    const small = batch
-    batch = []
-    len = 0
-    return { small }
-  }
+async function * batchesOf (databases, blobs, signal) {
+  const gathering = new Gathering(databases)
+  const failures = /** @type {PutBatch[]} */ ([])
   try {
-    for await (const source of untilSignal(blobs, signal)) {
-      if (source instanceof Uint8Array && source.length <= FILE_FROM) {
-        batch.push(copyOf(source))
-        len += source.length
-        if (batch.length === BATCH_COUNT || len >= BATCH_LEN) yield taken()
-      } else {
-        if (batch.length > 0) yield taken()
-        yield { source }
+    if (Symbol.asyncIterator in blobs) {
+      for await (const source of untilSignal(blobs, signal)) for (const batch of gathering.add(source)) yield batch
+    } else {
+      for (const source of blobs) {
+        signal?.throwIfAborted()
+        // Bytes that are at hand are not waited for, which would take a tenth of the time that they need to be kept.
+        for (const batch of gathering.add(source instanceof Uint8Array ? source : await source)) yield batch
       }
     }
   } catch (failure) {
-    if (batch.length > 0) yield taken()
-    yield { failure }
-    return
+    failures.push({ failure })
   }
-  if (batch.length > 0) yield taken()
+  for (const batch of [...gathering.taken(), ...failures]) yield batch
 }
+
+/** Gathers small blobs until there is a batch of them. */
+class Gathering {
+  #databases
+  #small = /** @type {Uint8Array[]} */ ([])
+  #len = 0
+
+  /** @param {Databases} databases  that they are for */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
+  add (source) {
+    if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
+    const copy = this.#databases.room(source.length)
+    copy.set(source)
+    this.#small.push(copy)
+    this.#len += source.length
+    return this.#small.length === BATCH_COUNT || this.#len >= BATCH_LEN ? this.taken() : NONE
+  }
+
+  /** What is left. @returns {PutBatch[]} */
+  taken () {
+    if (this.#small.length === 0) return NONE
+    const batch = { small: this.#small }
+    this.#small = []
+    this.#len = 0
+    return [batch]
+  }
+}
+
+/** @type {PutBatch[]} */
+const NONE = []
 
 /** @typedef {{ root: Uint8Array, name: string, id: number, size: number, puts: Operation[] }} SmallBlob  under an id of its own, and all its data */
 
@@ -172,18 +175,19 @@ export async function keepMany (store, batch, aliases = []) {
     const id = await databases.ids.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
     for (const [i, bytes] of batch.entries()) {
-      blobs.push(bytes.length <= GROUP_LEN ? smallBlob(id + i, bytes) : await treeBlob(databases, id + i, bytes))
+      blobs.push(bytes.length <= GROUP_LEN ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
     }
-    const releases = blobs.map(({ root }) => protection.use(root))
+    const names = blobs.map(({ name }) => name)
+    const release = protection.useAll(names)
     try {
-      const kept = await locks.runAll(blobs.map(({ name }) => name), () => keepBlobs(store, blobs, aliases))
+      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases))
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
       writer.leave() // some may have come to the disk, data or records: their ids are not settled
       throw error
     } finally {
-      for (const release of releases) release()
+      release()
     }
   })
 }
@@ -197,45 +201,40 @@ export async function keepMany (store, batch, aliases = []) {
 async function keepBlobs (store, blobs, aliases) {
   const { catalog, presence, protection } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
-  await write(store, [...contents.values()].filter(({ before }) => before === undefined || !isKept(before)))
+  await write(store, [...contents.values()].filter(({ replaces }) => replaces === undefined || !isKept(replaces)))
   const results = []
-  for (const [i, blob] of blobs.entries()) {
-    const { root, name, size } = blob
-    const { first, before } = /** @type {Content} */ (contents.get(name))
-    const isNew = blob === first && !before?.complete
+  for (const [i, { root, name, id, size }] of blobs.entries()) {
+    const { record, replaces } = /** @type {Content} */ (contents.get(name))
+    const isNew = record.id === id && !replaces?.complete
     protection.arrived(root)
     if (isNew) presence.forget(root)
-    else await noteUse(catalog, root, before, aliases[i])
+    else await noteUse(catalog, root, replaces, aliases[i])
     results.push({ cid: toCid(root), size, isNew })
   }
   return results
 }
 
-/**
- * @typedef {object} Content  of one blob or several
- * @property {SmallBlob} first
- * @property {BlobRecord} [before]  of the same content
- * @property {Uint8Array[]} aliases  under which it is put
- * @property {boolean} isNameless  is it put under no other name?
- */
+/** @typedef {RecordToWrite & { puts: Operation[] }} Content  of one blob or several: what there is to be kept of it */
 
 /**
- * What there is to be kept: blobs of a batch may be the same.
+ * Blobs of a batch may be the same: the first of them is kept, under the names of all.
  *
  * @param {SmallBlob[]} blobs @param {{ isThere: boolean, record?: BlobRecord }[]} looks @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by name
  */
 function eachOnce (blobs, looks, aliases) {
+  const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
-  for (const [i, first] of blobs.entries()) {
-    let content = contents.get(first.name)
+  for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
+    let content = contents.get(name)
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
-      content = { first, before: looks[i].record, aliases: [], isNameless: !looks[i].isThere }
-      contents.set(first.name, content)
+      const { isThere, record: replaces } = looks[i]
+      content = { root, puts, replaces, aliases: [], record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless: !isThere } }
+      contents.set(name, content)
     }
     const alias = aliases[i]
-    if (alias === undefined) content.isNameless = false
+    if (alias === undefined) content.record.isNameless = false
     else content.aliases.push(alias)
   }
   return contents
@@ -244,12 +243,10 @@ function eachOnce (blobs, looks, aliases) {
 /** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
 async function write ({ databases, catalog }, contents) {
   if (contents.length === 0) return
-  const created = Date.now()
   const puts = /** @type {Operation[]} */ ([])
-  for (const { first } of contents) puts.push(...first.puts)
+  for (const content of contents) puts.push(...content.puts)
   await databases.data.batch(puts, databases.syncOptions)
-  await catalog.writeMany(contents.map(({ first: { id, root, size }, before, aliases, isNameless }) =>
-    ({ root, record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }, replaces: before, aliases })))
+  await catalog.writeMany(contents)
 }
 
 /**
@@ -262,13 +259,13 @@ async function noteUse (catalog, root, record, alias) {
   if (record?.complete) await catalog.addName(root, record, alias)
 }
 
-/** A blob of one group. @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */
-function smallBlob (id, bytes) {
+/** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */
+function smallBlob ({ room }, id, bytes) {
   const root = hash(bytes)
-  return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0), value: bytes }] }
+  return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0, room), value: bytes }] }
 }
 
-/** A blob with a tree. @param {StoreParts['databases']} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
+/** A blob with a tree. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)
   await blob.write(bytes)
@@ -284,9 +281,9 @@ async function treeBlob (databases, id, bytes) {
  */
 export async function * getMany (store, cids, { signal }) {
   assertMany('cids', cids, 'CIDs')
-  const swap = oneAhead(/** @type {Found[]} */ ([]))
-  for await (const roots of lookupsOf(cids, signal)) yield * results(store, await swap(() => store.life.run(() => lookSmall(store, roots))), signal)
-  yield * results(store, await swap(async () => []), signal)
+  /** @param {Uint8Array[]} roots */
+  const look = roots => store.life.run(() => lookSmall(store, roots))
+  for await (const found of overlapping(lookupsOf(cids, signal), 1, look)) yield * results(store, found, signal)
 }
 
 /** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found */
@@ -309,10 +306,10 @@ async function * lookupsOf (cids, signal) {
  * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases: { data }, catalog }, roots) {
+export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
   const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= CELL_LEN ? record : undefined)
-  const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0)])
+  const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0, room)])
   const values = keys.length === 0 ? [] : await readable(data.getMany(keys, VIEWS)) ?? []
   let next = 0
   return roots.map((root, i) => ({ root, record: looked[i].record, bytes: small[i] && values[next++] }))

@@ -54,8 +54,8 @@ export class Page {
     this.#slots = stored ? Math.ceil((stored.length - BITS_LEN) / PAIR_LEN) : 0
   }
 
-  /** As it is stored. */
-  get bytes () { return this.#bytes.subarray(0, BITS_LEN + this.#slots * PAIR_LEN) }
+  /** As it is stored: a copy, without what is not known at its end. */
+  get bytes () { return this.#bytes.slice(0, BITS_LEN + this.#slots * PAIR_LEN) }
 
   /** @param {number} slot @param {Uint8Array} memory  holds 64 bytes @param {number} at  there */
   setPair (slot, memory, at) {

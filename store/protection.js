@@ -1,7 +1,6 @@
 // What must not be swept although no tag names it: what is being read or written, and what a temporary tag names.
 
-import { parseRoot } from '../lib/cid.js'
-import { nameOf } from './catalog.js'
+import { nameOf, rootOf } from './catalog.js'
 import { target } from './tag-index.js'
 
 /** @import { BlobName } from './blobs.js' */
@@ -9,18 +8,21 @@ import { target } from './tag-index.js'
 /** @import { TagFormat } from './keys.js' */
 
 export class Protection {
-  /** How often each blob is held, by its hash as hexadecimal digits. */
+  /** How often each blob is held, by its name in memory. */
   #uses = /** @type {Map<string, number>} */ (new Map())
   #tags = { raw: /** @type {Map<string, number>} */ (new Map()), hashseq: /** @type {Map<string, number>} */ (new Map()) }
   #marks = /** @type {Set<Marks>} */ (new Set())
 
   /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} lets it go */
-  use (root) { return count(this.#uses, nameOf(root)) }
+  use (root) { return this.useAll([nameOf(root)]) }
+
+  /** The same for several. @param {string[]} names  of blobs, in memory @returns {() => void} lets them go */
+  useAll (names) { return count(this.#uses, names) }
 
   /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
   tag (root, format) {
     this.#keep(root, format)
-    return count(this.#tags[format], nameOf(root))
+    return count(this.#tags[format], [nameOf(root)])
   }
 
   /** Is there a temporary tag? @param {string} name  of a blob, in memory */
@@ -30,7 +32,7 @@ export class Protection {
   isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
 
   /** What temporary tags name as sequences of hashes. */
-  get sequences () { return [...this.#tags.hashseq.keys()].map(name => parseRoot(name)) }
+  get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
    * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been protected since then must
@@ -104,15 +106,17 @@ export class TempTag {
   async [Symbol.asyncDispose] () { this.release() }
 }
 
-/** @param {Map<string, number>} counts @param {string} name @returns {() => void} takes it back, once */
-function count (counts, name) {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
+/** @param {Map<string, number>} counts @param {string[]} names @returns {() => void} takes it back, once */
+function count (counts, names) {
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   let isCounted = true
   return () => {
     if (!isCounted) return
     isCounted = false
-    const left = /** @type {number} */ (counts.get(name)) - 1
-    if (left > 0) counts.set(name, left)
-    else counts.delete(name)
+    for (const name of names) {
+      const left = /** @type {number} */ (counts.get(name)) - 1
+      if (left > 0) counts.set(name, left)
+      else counts.delete(name)
+    }
   }
 }

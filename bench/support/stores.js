@@ -2,10 +2,9 @@
 // cost beside time is taken down: bytes that went to the disk, and memory.
 
 import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Level } from 'level'
 import { Hasher, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { installPeers } from './peers.js'
@@ -185,44 +184,6 @@ async function files (folder, syncs) {
     getSmall: cid => readFile(pathOf(String(cid))),
     getMany: async cids => { for (const cid of cids) await readFile(pathOf(String(cid))) },
     close: async () => {}
-  }
-}
-
-/**
- * The least that a store can do which keeps a record for each blob in a database: it hashes, looks the hash up, appends the bytes to a file, writes
- * the record. Nothing is verified and nothing can be deleted.
- *
- * @param {string} folder @param {boolean} syncs @returns {Promise<Pick<OpenStore, 'putMany' | 'close'>>}
- */
-export async function least (folder, syncs) {
-  mkdirSync(folder, { recursive: true })
-  const views = { keyEncoding: 'view', valueEncoding: 'view' }
-  const index = new Level(join(folder, 'index'), views)
-  await index.open()
-  const file = await open(join(folder, 'bytes'), 'a')
-  const write = async (/** @type {Uint8Array} */ bytes, /** @type {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */ records) => {
-    await file.write(bytes)
-    if (syncs) await file.datasync()
-    await index.batch(records, { sync: syncs })
-  }
-  return {
-    async putMany (blobs) {
-      let writing = Promise.resolve()
-      for (let at = 0; at < blobs.length; at += 1024) {
-        const batch = blobs.slice(at, at + 1024)
-        const keys = batch.map(bytes => hash(bytes))
-        await index.getMany(keys)
-        const bytes = Buffer.concat(batch)
-        const records = keys.map(key => ({ type: /** @type {const} */ ('put'), key, value: new Uint8Array(34) }))
-        await writing
-        writing = write(bytes, records)
-      }
-      await writing
-    },
-    async close () {
-      await file.close()
-      await index.close()
-    }
   }
 }
 

@@ -57,6 +57,23 @@ describe('store: many blobs', () => {
       await store.close()
       await expectNoOrphans(place)
     })
+
+    it('keep no memory beside their own', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      await all(store.putMany(Array.from({ length: 50 }, (_, i) => noise(4000 + i, 2000 + i))))
+      await store.put(noise(100_000, 342))
+      const received = noise(200_000, 343)
+      const range = { start: 70_000, end: 140_000 }
+      await store.receive(hash(received), stream([sliceOf(received, range)]), range)
+      await store.close()
+      await place.look(async ({ index, data }) => {
+        for (const value of [...await index.values().all(), ...await data.values().all()]) {
+          // IndexedDB writes down all of a memory of which a value is a part; and memory-level keeps it.
+          expect(value.buffer.byteLength, `a value of ${value.length} bytes`).to.be.at.most(2 * value.length + 1024)
+        }
+      })
+    })
   })
 
   const newStore = newStores()

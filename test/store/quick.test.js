@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { turn } from '../../lib/reading.js'
 import { partsOf } from '../../store/blobs.js'
+import { nameOf } from '../../store/catalog.js'
 import { blobKey, offsetOfExtent, packRecord } from '../../store/keys.js'
 import { Page, PageEditor } from '../../store/pages.js'
 import { TrustedTrees } from '../../store/trusted.js'
@@ -173,7 +174,7 @@ describe('store: small reads', () => {
       goOn()
       const states = []
       const look = () => {
-        const isHeld = protection.isHeld(hex(ROOT))
+        const isHeld = protection.isHeld(nameOf(ROOT))
         if (states.at(-1) !== isHeld) states.push(isHeld)
       }
       while (!reading.isOver) {
