@@ -222,7 +222,7 @@ class Blockstore {
     options.signal?.throwIfAborted()
     if (await this.#isNamed(name, bytes)) {
       this.#parts.catalog.touch(root)
-      yield new Uint8Array(bytes)
+      yield this.#parts.databases.owned(bytes)
     } else yield * this.get(name.cid, options) // which tells what is damaged
   }
 

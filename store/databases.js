@@ -11,6 +11,7 @@ import { VIEWS, allOfId, doomedKey, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair } from './levels.js' */
+/** @import { Home } from './keys.js' */
 
 export class Databases {
   index
@@ -51,6 +52,17 @@ export class Databases {
 
   /** What makes a write reach the disk before it counts as done. */
   get syncOptions () { return { ...VIEWS, sync: this.isSync } }
+
+  /**
+   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep.
+   *
+   * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
+   * @returns {Uint8Array<ArrayBuffer>}
+   */
+  owned (bytes, home = 'extents') {
+    const isOurs = home === 'file' || this.givesCopies
+    return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
+  }
 
   /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
   indexed (key) { return getSmall(this.index, key, VIEWS) }

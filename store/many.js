@@ -321,13 +321,13 @@ export async function lookSmall ({ databases: { data, room }, catalog }, roots) 
  * @param {StoreParts & { reader: BlobReader }} store @param {Found[]} found @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<GetResult>}
  */
-async function * results ({ catalog, reader }, found, signal) {
+async function * results ({ databases, catalog, reader }, found, signal) {
   for (const { root, bytes } of found) {
     signal?.throwIfAborted()
     const cid = toCid(root)
     if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
       catalog.touch(root)
-      yield { cid, bytes: new Uint8Array(bytes) }
+      yield { cid, bytes: databases.owned(bytes) }
       continue
     }
     try {

@@ -43,20 +43,12 @@ export class QuickReads {
     try {
       const given = after(this.#stored(record, from, to), bytes => {
         if (bytes === undefined || bytes.length < to - from) return undefined
-        return after(!verify || this.#isRight(root, record, bytes, from), isRight => isRight ? this.#part(record, bytes, start - from, end - from) : undefined)
+        return after(!verify || this.#isRight(root, record, bytes, from), isRight => isRight ? this.#databases.owned(bytes.subarray(start - from, end - from), record.home) : undefined)
       })
       return given instanceof Promise ? untilAborted(given, signal).catch(() => undefined) : given
     } catch {
       return undefined
     }
-  }
-
-  /** @param {BlobRecord} record @param {Uint8Array} bytes  what was read of it @param {number} start  there @param {number} end */
-  #part ({ home }, bytes, start, end) {
-    const isOurs = home === 'file' || this.#databases.givesCopies
-    // A little of the memory would keep all of it.
-    if (isOurs && end - start === bytes.buffer.byteLength) return new Uint8Array(/** @type {ArrayBuffer} */ (bytes.buffer))
-    return new Uint8Array(bytes.subarray(start, end))
   }
 
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
