@@ -4,6 +4,7 @@
 import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
+import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
 import { freshRoom, sharedRoom } from './room.js'
@@ -49,6 +50,12 @@ export class Databases {
    * memory of which it is given a part.
    */
   get room () { return this.files === undefined ? freshRoom : this.#room }
+
+  /**
+   * Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value. A browser takes as long for 64 KiB as for 256, and is opened by
+   * location without having files.
+   */
+  get extentLen () { return this.givesCopies && this.files === undefined ? CELL_LEN : CELL_LEN / 4 }
 
   /** What makes a write reach the disk before it counts as done. */
   get syncOptions () { return { ...VIEWS, sync: this.isSync } }

@@ -1,4 +1,4 @@
-// The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 64 KiB,
+// The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 256 KiB,
 // so the extents that hold a byte start in its cell.
 
 import { Pending } from '../lib/pending.js'
@@ -7,19 +7,21 @@ import { readable } from './faults.js'
 
 /** @import { Database } from './levels.js' */
 
-export const CELL_LEN = 65536
+export const CELL_LEN = 1 << 18
 /** How much the database hands over at a time while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
 /** Cuts bytes into extents. They are copied: nobody else holds the memory that goes into the database. */
 export class ExtentCutter {
   #id
+  #extentLen
   #offset
   #pending = new Pending()
 
-  /** @param {number} id @param {number} [offset]  where in the blob the bytes begin */
-  constructor (id, offset = 0) {
+  /** @param {number} id @param {number} extentLen  bytes of an extent at most: a part of a cell @param {number} [offset]  where in the blob the bytes begin */
+  constructor (id, extentLen, offset = 0) {
     this.#id = id
+    this.#extentLen = extentLen
     this.#offset = offset
   }
 
@@ -33,7 +35,7 @@ export class ExtentCutter {
   add (bytes) {
     const full = []
     for (let at = 0; at < bytes.length;) {
-      const room = CELL_LEN - this.#offset % CELL_LEN
+      const room = this.#extentLen - this.#offset % this.#extentLen
       const part = bytes.subarray(at, at + room - this.#pending.len)
       this.#pending.push(part, room)
       at += part.length

@@ -47,7 +47,7 @@ export class IncomingBlob {
     this.#id = id
     if (isElsewhere) this.#home = 'reference'
     this.#pages = new PageEditor(id)
-    this.#cutter = new ExtentCutter(id)
+    this.#cutter = new ExtentCutter(id, databases.extentLen)
     this.#tree = new TreeBuilder(HASH_MODE, { sink: eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at)) })
   }
 

@@ -9,7 +9,7 @@
 //         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
 //         09 | hash (32) | multihash  the same by blob
 //         0a | id (8)                the path of a file that the blob's bytes are in, elsewhere
-// data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 64 KiB
+// data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 256 KiB
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
 // files   blobs/id                   the bytes of a large blob, instead of extents

@@ -6,7 +6,6 @@ import { areEqual, describe } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
-import { CELL_LEN } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { VIEWS, extentKey } from './keys.js'
 import { nameOf } from './catalog.js'
@@ -27,8 +26,9 @@ export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
 /** Batches that are being written while the next is gathered: as one waits for the disk twice, there is another that needs the processor. */
 const PUT_AHEAD = 2
-/** Blobs that are looked up together: all of them may be as long as a cell. */
-export const LOOKUP_COUNT = BATCH_LEN / CELL_LEN
+/** Blobs that are looked up together, and how long they may be for that: then each is one extent. */
+export const LOOKUP_COUNT = 64
+const LOOKUP_LEN = BATCH_LEN / LOOKUP_COUNT
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -308,7 +308,7 @@ async function * lookupsOf (cids, signal) {
  */
 export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
-  const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= CELL_LEN ? record : undefined)
+  const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= LOOKUP_LEN ? record : undefined)
   const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0, room)])
   const values = keys.length === 0 ? [] : await readable(data.getMany(keys, VIEWS)) ?? []
   let next = 0

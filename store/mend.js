@@ -46,7 +46,7 @@ export async function mend (databases, root, record, { signal }) {
   const home = record.home === 'reference' && !complete ? 'file' : record.home
   if (home === 'file') await settleFile(databases, root, record, right, signal)
   const changes = new Changes(databases)
-  await sortOut(data, record, right, changes, signal)
+  await sortOut(databases, record, right, changes, signal)
   await markRest(data, record.id, right, changes)
   await changes.write(true)
   return { record: { ...record, sizeProven, complete, home }, right }
@@ -90,9 +90,9 @@ async function settleFile ({ files, index, isSync }, root, record, right, signal
 /**
  * Drops what is not right, and puts marks where they belong.
  *
- * @param {Database} data @param {BlobRecord} record @param {ChunkRanges} right @param {Changes} changes @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {BlobRecord} record @param {ChunkRanges} right @param {Changes} changes @param {AbortSignal} [signal]
  */
-async function sortOut (data, { id, size, home }, right, changes, signal) {
+async function sortOut ({ data, extentLen }, { id, size, home }, right, changes, signal) {
   let cell = new Cell(-1, size)
   for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
     signal?.throwIfAborted()
@@ -102,7 +102,7 @@ async function sortOut (data, { id, size, home }, right, changes, signal) {
     } else if (place.band === undefined) {
       const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
       if (number !== cell.number) {
-        await changes.add(...cell.operations(id, right))
+        await changes.add(...cell.operations(id, extentLen, right))
         cell = new Cell(number, size)
       }
       cell.add(key, place.chunk * CHUNK_LEN, value)
@@ -113,7 +113,7 @@ async function sortOut (data, { id, size, home }, right, changes, signal) {
       if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await changes.add({ type: 'put', key, value: page.bytes })
     }
   }
-  await changes.add(...cell.operations(id, right))
+  await changes.add(...cell.operations(id, extentLen, right))
 }
 
 /** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes */
@@ -156,10 +156,10 @@ class Cell {
   /**
    * Nothing for a cell that is in order; else all of it anew, without what is wrong.
    *
-   * @param {number} id @param {ChunkRanges} right
+   * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
    * @returns {Operation[]}
    */
-  operations (id, right) {
+  operations (id, extentLen, right) {
     let end = this.number * CELL_LEN
     const isInOrder = this.#extents.every(({ offset, value }) => {
       const isNext = offset >= end && value.length > 0
@@ -167,15 +167,15 @@ class Cell {
       return isNext && end <= this.#end && isShapely(offset, end, this.#size) && right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
     })
     if (isInOrder) return []
-    const puts = this.#rightRuns(right).map(({ offset, bytes }) => ({ type: /** @type {const} */ ('put'), key: extentKey(id, offset), value: bytes }))
+    const puts = this.#rightRuns(extentLen, right).map(({ offset, bytes }) => ({ type: /** @type {const} */ ('put'), key: extentKey(id, offset), value: bytes }))
     return [...this.#extents.map(({ key }) => ({ type: /** @type {const} */ ('del'), key })), ...puts]
   }
 
   /** Bytes behind which the blob has none for this cell. */
   get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
 
-  /** @param {ChunkRanges} right */
-  #rightRuns (right) {
+  /** @param {number} extentLen @param {ChunkRanges} right */
+  #rightRuns (extentLen, right) {
     const start = this.number * CELL_LEN
     const bytes = this.#bytes()
     const runs = /** @type {{ offset: number, bytes: Uint8Array }[]} */ ([])
@@ -183,7 +183,7 @@ class Cell {
       const end = Math.min(offset + GROUP_LEN, this.#end)
       if (!right.has(offset / CHUNK_LEN)) continue
       const last = runs.at(-1)
-      if (last !== undefined && last.offset + last.bytes.length === offset) last.bytes = bytes.slice(last.offset - start, end - start)
+      if (last !== undefined && last.offset + last.bytes.length === offset && offset % extentLen !== 0) last.bytes = bytes.slice(last.offset - start, end - start)
       else runs.push({ offset, bytes: bytes.slice(offset - start, end - start) })
     }
     return runs

@@ -2,7 +2,6 @@
 // memory (trusted.js). What comes out is right, or it is nothing: then the long way (view.js, verified.js) gives what is right and says what is wrong.
 
 import { untilAborted } from '../lib/reading.js'
-import { CELL_LEN, cellOf } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { NOT_READ, Pace, getSoon } from './pace.js'
 import { VIEWS, extentKey } from './keys.js'
@@ -16,8 +15,8 @@ import { hashesTo, subtreesOf } from './verified.js'
 
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */
 const MAX_LEN = 17 * GROUP_LEN
-/** And so many of a file on this thread: a cell, wherever it begins. */
-const MAX_LEN_NOW = CELL_LEN + GROUP_LEN
+/** And so many of a file on this thread. */
+const MAX_LEN_NOW = 5 * GROUP_LEN
 
 export class QuickReads {
   #databases
@@ -54,7 +53,7 @@ export class QuickReads {
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
   #stored ({ home, id }, from, to) {
     if (home === 'file') return this.#inFile(id, from, to)
-    if (home === 'extents') return this.#inExtent(id, from, to)
+    if (home === 'extents') return this.#inExtents(id, from, to)
   }
 
   /** @param {number} id @param {number} from @param {number} to */
@@ -74,11 +73,29 @@ export class QuickReads {
     return this.#pace.read(() => files.readNow(id, from, to) ?? NOT_READ, later)
   }
 
-  /** What was put is in one extent for each cell. @param {number} id @param {number} from @param {number} to */
-  #inExtent (id, from, to) {
-    const cell = cellOf(from)
-    if (to > cell + CELL_LEN) return undefined
-    return after(getSoon(this.#databases.data, extentKey(id, cell), VIEWS), extent => extent?.subarray(from - cell, to - cell))
+  /** What was put is in extents that are as long as they can be. @param {number} id @param {number} from @param {number} to */
+  #inExtents (id, from, to) {
+    const { data, extentLen } = this.#databases
+    const start = from - from % extentLen
+    if (to > start + extentLen) return this.#inSeveral(id, from, to)
+    return after(getSoon(data, extentKey(id, start), VIEWS), extent => extent?.subarray(from - start, to - start))
+  }
+
+  /** @param {number} id @param {number} from @param {number} to */
+  async #inSeveral (id, from, to) {
+    const { data, extentLen } = this.#databases
+    const first = Math.floor(from / extentLen)
+    const keys = Array.from({ length: Math.ceil(to / extentLen) - first }, (_, i) => extentKey(id, (first + i) * extentLen))
+    const bytes = new Uint8Array(to - from)
+    let end = from
+    for (const [i, extent] of (await data.getMany(keys, VIEWS)).entries()) {
+      const start = (first + i) * extentLen
+      const part = extent?.subarray(end - start, to - start)
+      if (part === undefined || end + part.length < Math.min(start + extentLen, to)) return undefined
+      bytes.set(part, end - from)
+      end += part.length
+    }
+    return bytes
   }
 
   /**

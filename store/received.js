@@ -8,7 +8,6 @@ import { levelOf } from '../lib/tree.js'
 import { u8 } from '../lib/arena.js'
 
 /** @import { Databases } from './databases.js' */
-/** @import { Database } from './levels.js' */
 /** @import { FileWriter } from './disk/file-writer.js' */
 /** @import { Operation } from './catalog.js' */
 /** @import { SliceVerifier } from '../verifier/slice.js' */
@@ -100,12 +99,12 @@ export class Received {
   /**
    * Batch operations that keep what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
    *
-   * @param {Database} data
+   * @param {Databases} databases
    * @param {number} id
    * @param {ChunkRanges} present  what is there
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, len: number, written: () => void }>} `written`: to be told when they are
    */
-  async operations (data, id, present) {
+  async operations ({ data, extentLen }, id, present) {
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
     const pairs = [...this.#pairs.slice(0, this.#provenPairs), ...id === this.#id ? [] : this.#path]
     const groups = this.#groups.filter(({ bytes, file }) => bytes !== undefined || file === id)
@@ -116,7 +115,7 @@ export class Received {
       ...pairs.map(({ node }) => placeInPages(node).page)
     ])
     const extents = []
-    let cutter = new ExtentCutter(id)
+    let cutter = new ExtentCutter(id, extentLen)
     let fresh = ChunkRanges.none
     let len = 0
     for (const { start, len: groupLen, bytes } of groups) {
@@ -127,7 +126,7 @@ export class Received {
       if (bytes === undefined) continue
       if (start !== cutter.position) {
         extents.push(...cutter.end())
-        cutter = new ExtentCutter(id, start)
+        cutter = new ExtentCutter(id, extentLen, start)
       }
       extents.push(...cutter.add(bytes))
     }

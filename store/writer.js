@@ -260,7 +260,7 @@ export class BlobWriter {
     this.#begun.get(record.id)?.add(incoming)
     if (record.home === 'file' && !(await incoming.spill(record.id, { isDue: isLast || isLate, hasFailed }))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
-    const { puts, fresh, len, written } = await received.operations(data, record.id, present)
+    const { puts, fresh, len, written } = await received.operations(this.#databases, record.id, present)
     await data.batch(puts, isLast ? syncOptions : VIEWS)
     const now = present.union(fresh)
     const after = { ...record, ...believedSize(record, verifier, present, fresh) }

@@ -9,7 +9,7 @@ import { noise } from '../support/inputs.js'
 import { entriesOf, newStores, sliceOf } from '../support/stores.js'
 
 const GROUP = 16384
-const CELL = 4 * GROUP
+const EXTENT = 4 * GROUP
 const PAIR = 64
 const BITS = 8
 /** Three pages in the lowest band, the last one short; and the root's page above them. */
@@ -103,14 +103,14 @@ describe('store: damage', () => {
       })
 
       it('an extent that is too short', async () => {
-        for (const len of [0, 1, GROUP, GROUP + 5, CELL - 1]) {
+        for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
           const extent = extents[9]
           await withEntry(extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere({ start: extent.offset + len, end: extent.offset + len + 1 }))
         }
       })
 
       it('an extent that is too long', async () => {
-        for (const more of [1, CELL, 3 * CELL]) {
+        for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
           // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
           await withEntry(extent, ({ put, value }) => put(concat([value, new Uint8Array(more)])), async () => {
@@ -219,7 +219,7 @@ describe('store: damage', () => {
     const entries = await entriesOf(data)
     const forged = noise(GROUP, 95)
     for (const group of [0, 1, 6, 63]) {
-      const extent = entries.find(({ offset }) => offset === Math.floor(group / 4) * CELL)
+      const extent = entries.find(({ offset }) => offset === Math.floor(group / 4) * EXTENT)
       const page = entries.find(({ offset }) => offset === undefined)
       const bytes = extent.value.slice()
       bytes.set(forged, group % 4 * GROUP)
@@ -242,9 +242,9 @@ describe('store: damage', () => {
   it('is found before the first byte of a range, and only where one looks', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
-    const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * CELL)
+    const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
     await extent.put(flipped(extent.value, 2 * GROUP + 5))
-    const damaged = 10 * CELL + 2 * GROUP
+    const damaged = 10 * EXTENT + 2 * GROUP
     expect(await errorOf(store.bytes(ROOT, { start: damaged + 100, end: damaged + 101 }))).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
     for (const range of [{ start: damaged - 1, end: damaged }, { start: damaged + GROUP, end: damaged + 3 * GROUP }]) {
       expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end))).to.equal(true)
@@ -258,9 +258,9 @@ describe('store: damage', () => {
       for (const [options, range] of [[undefined, { verify: false }], [{ verify: false }, {}]]) {
         const { store, data } = await newStore(options)
         await store.put(BYTES)
-        const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * CELL)
+        const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
         await extent.put(flipped(extent.value, 5))
-        expect(same(await store.bytes(ROOT, range), flipped(BYTES, 10 * CELL + 5))).to.equal(true)
+        expect(same(await store.bytes(ROOT, range), flipped(BYTES, 10 * EXTENT + 5))).to.equal(true)
         expect(await errorOf(store.bytes(ROOT, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
       }
     })
@@ -268,14 +268,14 @@ describe('store: damage', () => {
     it('is found all the same when bytes are not there', async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
-      const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * CELL)
+      const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
       for (const change of [() => extent.del(), () => extent.put(extent.value.slice(0, 100))]) {
         await change()
         const { got, error } = await untilFault(store.get(ROOT, { verify: false }))
         expect(error).to.include({ code: 'STORE_CORRUPT' })
-        expect(error.start).to.be.within(10 * CELL, 10 * CELL + GROUP)
+        expect(error.start).to.be.within(10 * EXTENT, 10 * EXTENT + GROUP)
         expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
-        expect(got.length).to.be.at.least(10 * CELL)
+        expect(got.length).to.be.at.least(10 * EXTENT)
       }
     })
   })

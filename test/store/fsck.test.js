@@ -6,7 +6,7 @@ import { concat, flipped, hex, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { entriesOf, forEachPlace, gated, newStores, recordsIn, sliceOf } from '../support/stores.js'
-import { ALL, BYTES, CELL, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from './mending.js'
+import { ALL, BYTES, EXTENT, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from './mending.js'
 
 const PAGE = 64 * GROUP
 const BITS = 8
@@ -20,7 +20,7 @@ describe('store: fsck', () => {
       const place = await newPlace()
       const store = await place.open()
       await expectSound(store)
-      for (const size of [1000, GROUP, GROUP + 1, CELL, CELL + 1, PAGE, PAGE + 1, 70 * GROUP + 5, 140 * GROUP]) {
+      for (const size of [1000, GROUP, GROUP + 1, EXTENT, EXTENT + 1, PAGE, PAGE + 1, 70 * GROUP + 5, 140 * GROUP]) {
         await store.put(noise(size, 1))
         const bytes = noise(size, 2)
         await store.receive(hash(bytes), sliceOf(bytes))
@@ -54,13 +54,14 @@ describe('store: fsck', () => {
       let store = await place.open()
       await store.put(bytes)
       await store.close()
+      let wrong
       await place.look(async ({ data }) => {
-        const extents = (await entriesOf(data)).filter(entry => !isPage(entry))
-        await extents[3].put(flipped(extents[3].value, GROUP + 1))
-        await extents[10].del()
+        const [, spoiled, gone] = (await entriesOf(data)).filter(entry => !isPage(entry))
+        await spoiled.put(flipped(spoiled.value, GROUP + 1))
+        await gone.del()
+        wrong = groups(spoiled.offset + GROUP).union(groups(gone.offset, gone.offset + gone.value.length))
       })
       store = await place.open()
-      const wrong = groups(3 * CELL + GROUP).union(groups(10 * CELL, 11 * CELL))
       const found = await store.fsck()
       expect(found.isSound).to.equal(false)
       expect(found.damaged).to.have.length(1)
@@ -134,24 +135,29 @@ describe('store: fsck', () => {
 
       it('drops what is lost with an extent', async () => {
         await extents[5].del()
-        await expectMended({ data: groups(5 * CELL, 6 * CELL) })
+        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT) })
       })
 
       it('drops what an extent lacks that is too short', async () => {
         await extents[5].put(extents[5].value.slice(0, GROUP + 5))
-        await expectMended({ data: groups(5 * CELL + GROUP, 6 * CELL), strays: 1 })
+        await expectMended({ data: groups(5 * EXTENT + GROUP, 6 * EXTENT), strays: 1 })
       })
 
       it('drops an extent that is too long, or empty', async () => {
+        await extents[7].put(concat([extents[7].value, new Uint8Array(1)])) // over the border of its cell
+        await extents[5].put(new Uint8Array(0))
+        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT).union(groups(7 * EXTENT, 8 * EXTENT)), strays: 2 })
+      })
+
+      it('drops the group that an extent reaches into where another begins', async () => {
         await extents[5].put(concat([extents[5].value, new Uint8Array(1)]))
-        await extents[7].put(new Uint8Array(0))
-        await expectMended({ data: groups(5 * CELL, 6 * CELL).union(groups(7 * CELL, 8 * CELL)), strays: 2 })
+        await expectMended({ data: groups(6 * EXTENT, 6 * EXTENT + GROUP), strays: 2 })
       })
 
       it('drops extents that changed places', async () => {
         await extents[2].put(extents[3].value)
         await extents[3].put(extents[2].value)
-        await expectMended({ data: groups(2 * CELL, 4 * CELL) })
+        await expectMended({ data: groups(2 * EXTENT, 4 * EXTENT) })
       })
 
       it('drops every byte, and still knows the blob', async () => {
@@ -265,7 +271,7 @@ describe('store: fsck', () => {
       const extents = entries.filter(entry => !isPage(entry))
       for (const i of [1, 9, 30]) await extents[i].put(flipped(extents[i].value, 5))
       await entries.find(isPage).del()
-      const wrong = [1, 9, 30].reduce((all, i) => all.union(groups(i * CELL)), ChunkRanges.none)
+      const wrong = [1, 9, 30].reduce((all, i) => all.union(groups(i * EXTENT)), ChunkRanges.none)
       let left = writes
       const reason = new Error('the power is gone')
       const originals = [data, index].map(level => [level, level.batch])

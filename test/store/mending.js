@@ -6,7 +6,7 @@ import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/stores.js'
 
 export const GROUP = 16384
-export const CELL = 4 * GROUP
+export const EXTENT = 4 * GROUP
 /** Three pages in the lowest band, the last one short, and the root's page above them. */
 const WHOLE_GROUPS = 135
 export const BYTES = noise(WHOLE_GROUPS * GROUP + 5001, 91)

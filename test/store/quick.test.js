@@ -14,7 +14,7 @@ import { noise } from '../support/inputs.js'
 import { entriesOf, newStores, recordsIn, sliceOf } from '../support/stores.js'
 
 const GROUP = 16384
-const CELL = 4 * GROUP
+const EXTENT = 4 * GROUP
 const BYTES = noise(11 * GROUP + 777, 61)
 const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)
@@ -48,11 +48,11 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(hash(SMALL)), SMALL)).to.equal(true)
     expect(same((await collect(store.get(hash(SMALL)))), SMALL)).to.equal(true)
     for (let start = 0; start < BYTES.length; start += 5000) {
-      const end = Math.min(start + 7000, Math.ceil((start + 1) / CELL) * CELL)
+      const end = Math.min(start + 7000, Math.ceil((start + 1) / EXTENT) * EXTENT)
       for (const verify of [true, false]) expect(same(await store.bytes(ROOT, { start, end, verify }), BYTES.subarray(start, end)), `${start}`).to.equal(true)
     }
     data.iterator = iterator
-    const [start, end] = [CELL - 100, CELL + 100]
+    const [start, end] = [EXTENT - 100, EXTENT + 100]
     expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end)), 'over the border of a cell').to.equal(true)
   })
 
@@ -72,7 +72,7 @@ describe('store: small reads', () => {
     await store.put(BYTES)
     const range = { start: 5 * GROUP, end: 6 * GROUP }
     await store.bytes(ROOT, range)
-    const extent = (await entriesOf(data)).find(({ offset }) => offset === CELL)
+    const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(flipped(extent.value, GROUP + 9))
     expect(await errorOf(store.bytes(ROOT, range))).to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
     expect(await errorOf(collect(store.get(ROOT, range)))).to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
@@ -87,14 +87,14 @@ describe('store: small reads', () => {
   it('of an extent that is too short or gone say so', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
-    const extent = (await entriesOf(data)).find(({ offset }) => offset === CELL)
+    const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(extent.value.subarray(0, GROUP + 5))
     for (const verify of [true, false]) {
-      expect(same(await store.bytes(ROOT, { start: CELL, end: CELL + GROUP, verify }), BYTES.subarray(CELL, CELL + GROUP))).to.equal(true)
-      expect(await errorOf(store.bytes(ROOT, { start: CELL + GROUP, end: CELL + 2 * GROUP, verify }))).to.include({ code: 'STORE_CORRUPT' })
+      expect(same(await store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP, verify }), BYTES.subarray(EXTENT, EXTENT + GROUP))).to.equal(true)
+      expect(await errorOf(store.bytes(ROOT, { start: EXTENT + GROUP, end: EXTENT + 2 * GROUP, verify }))).to.include({ code: 'STORE_CORRUPT' })
     }
     await extent.del()
-    expect(await errorOf(store.bytes(ROOT, { start: CELL, end: CELL + GROUP }))).to.include({ code: 'STORE_CORRUPT', start: CELL, len: GROUP })
+    expect(await errorOf(store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP }))).to.include({ code: 'STORE_CORRUPT', start: EXTENT, len: GROUP })
   })
 
   it('trust pairs in memory, which fsck does not', async () => {
