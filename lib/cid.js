@@ -1,9 +1,8 @@
 // Hashes as names: BLAKE3 multihashes and version 1 CIDs. Sources: multiformats "multihash" and "CID" specs; the multicodec table.
 
-import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
-import { Digest } from 'multiformats/hashes/digest'
+import * as Digest from 'multiformats/hashes/digest'
 import { base16 } from 'multiformats/bases/base16'
 import { HASH_LEN } from './constants.js'
 import { BaoError } from './errors.js'
@@ -21,6 +20,11 @@ const MAX_NAME_LEN = 353
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
 export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @type {Uint8Array} */ bytes) => hash(bytes) })
 
+/** What stands in front of the hash in a CID of plain bytes, which nearly all are. */
+const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
+/** The name of the hash function, the length, the hash. */
+const MULTIHASH_LEN = 2 + HASH_LEN
+
 /**
  * @param {Uint8Array} hash  32 bytes; copied
  * @param {number} [code]  multicodec of the content
@@ -29,16 +33,12 @@ export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @typ
 export function toCid (hash, code = RAW) {
   assertBytesOf('hash', hash, HASH_LEN)
   assertInteger('code', code)
-  const multihashAt = 1 + varint.encodingLength(code)
-  const hashAt = multihashAt + 2
-  const bytes = new Uint8Array(hashAt + HASH_LEN)
-  bytes[0] = 1
-  varint.encodeTo(code, bytes, 1)
-  bytes[multihashAt] = blake3.code
-  bytes[multihashAt + 1] = HASH_LEN
-  bytes.set(hash, hashAt)
-  // One memory for all of it: `CID.create` takes three, and twice the time.
-  return new CID(1, code, new Digest(blake3.code, HASH_LEN, bytes.subarray(hashAt), bytes.subarray(multihashAt)), bytes)
+  if (code !== RAW) return CID.createV1(code, Digest.create(blake3.code, new Uint8Array(hash)))
+  const bytes = new Uint8Array(RAW_PREFIX.length + HASH_LEN)
+  bytes.set(RAW_PREFIX)
+  bytes.set(hash, RAW_PREFIX.length)
+  // One memory for all of it: `CID.createV1` takes three, and twice the time.
+  return new CID(1, RAW, new Digest.Digest(blake3.code, HASH_LEN, bytes.subarray(-HASH_LEN), bytes.subarray(-MULTIHASH_LEN)), bytes)
 }
 
 /**
