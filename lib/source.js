@@ -4,7 +4,7 @@
 import { canShareBlobs } from '#threads'
 import { openFile } from '#files'
 import { ahead, givingWay, inTurn, iterated, leave, untilAborted } from './reading.js'
-import { assertInteger, describe } from './bytes.js'
+import { assertBytes, assertInteger, describe } from './bytes.js'
 import { leaseBuffers } from './buffers.js'
 
 /** @import { OpenFile } from './files.node.js' */
@@ -18,7 +18,10 @@ import { leaseBuffers } from './buffers.js'
  * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
  */
 export async function toRandomAccess (source, signal) {
-  if (source instanceof Uint8Array) return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
+  if (source instanceof Uint8Array) {
+    assertBytes('source', source)
+    return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
+  }
   if (isPath(source)) {
     const file = await fileAt(source, signal)
     if (file.isRegular) return file
