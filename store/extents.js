@@ -5,7 +5,7 @@ import { Pending } from '../lib/pending.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from './keys.js'
 import { readable } from './faults.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Databases } from './databases.js' */
 
 export const CELL_LEN = 1 << 18
 /** How much the database hands over at a time while a blob is read from start to end. */
@@ -47,7 +47,7 @@ export class ExtentCutter {
   /** @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the last extent, if there are bytes in it */
   end () {
     if (this.#pending.len === 0) return []
-    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: this.#pending.bytes }
+    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: exact(this.#pending.bytes) }
     this.#offset += this.#pending.len
     this.#pending = new Pending() // the memory is the database's now
     return [extent]
@@ -62,23 +62,28 @@ export class ExtentReader {
   overlaps = false
   #iterator
   #id
+  #extentLen
+  /** May an extent that begins before where the iterator began reach behind it? */
+  #mayHavePassed = false
   /** The extent in hand. */
   #offset = 0
   #bytes = new Uint8Array(0)
   size
 
   /**
-   * @param {Database} data
+   * @param {Pick<Databases, 'data' | 'extentLen'>} databases
    * @param {{ id: number, size: number }} blob
    * @param {number} start  bytes; nothing before is read
    * @param {number} end  bytes; nothing behind is read
    * @param {object} options  for the database
    */
-  constructor (data, { id, size }, start, end, options) {
+  constructor ({ data, extentLen }, { id, size }, start, end, options) {
     this.#id = id
+    this.#extentLen = extentLen
     this.size = size
     const ofClassicLevel = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false }
     this.#iterator = data.iterator({ ...extentsOf(id, cellOf(start), end), ...options, ...ofClassicLevel })
+    if (start - start % extentLen > cellOf(start)) this.#seek(start)
   }
 
   /**
@@ -97,8 +102,12 @@ export class ExtentReader {
     const end = start + buffer.length
     let at = start
     while (at < end) {
-      if (at >= this.#offset + this.#bytes.length && !(await this.#next())) break
-      if (at < this.#offset) break
+      const isThere = at < this.#offset + this.#bytes.length || await this.#next()
+      if (!isThere || at < this.#offset) {
+        if (!this.#mayHavePassed) break
+        this.#seek(at, CELL_LEN)
+        continue
+      }
       const part = this.#bytes.subarray(at - this.#offset, end - this.#offset)
       buffer.set(part, at - start)
       at += part.length
@@ -109,9 +118,14 @@ export class ExtentReader {
 
   close () { return this.#iterator.close() }
 
-  /** @param {number} start */
-  #seek (start) {
-    this.#iterator.seek(extentKey(this.#id, cellOf(start)), VIEWS)
+  /**
+   * Goes where the extent of a byte begins, if it is as extents are made here; at the beginning of the cell it is found however they were made.
+   *
+   * @param {number} start @param {number} [len]
+   */
+  #seek (start, len = this.#extentLen) {
+    this.#mayHavePassed = len < CELL_LEN
+    this.#iterator.seek(extentKey(this.#id, start - start % len), VIEWS)
     this.#offset = 0
     this.#bytes = new Uint8Array(0)
   }
@@ -131,6 +145,9 @@ export class ExtentReader {
     return false
   }
 }
+
+/** Memory that was meant for more goes with a value into some databases. @param {Uint8Array} bytes  nobody else's */
+const exact = bytes => bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
 
 /** @param {number} offset */
 export const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

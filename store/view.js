@@ -67,5 +67,5 @@ export class StoredView {
  * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read @param {object} options  for the database
  */
 export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'
-  ? new ExtentReader(databases.data, record, start, end, options)
+  ? new ExtentReader(databases, record, start, end, options)
   : new FileReader(databases, root, record)
