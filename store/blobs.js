@@ -187,10 +187,10 @@ export class BlobStore {
    * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones as by `put`. Under a quota all go one by
    * one.
    *
-   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; copied
+   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next are asked for
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<{ cid: CID, size: number, isNew: boolean }>} one for each, in the same order, when it is kept. When something
-   *   fails, what came before has been kept, and nothing more is once the failure is told
+   *   fails, what came before has been kept, and nothing more is once the failure is told. Who stops before the end may leave up to two batches more
    */
   putMany (blobs, options = {}) {
     return putMany({ ...this.#parts, writer: this.#writer }, blobs, options)

@@ -233,13 +233,13 @@ export function packRecord (root, { id, size, sizeProven, complete, home, create
   setU64(bytes, 8, size)
   bytes[16] = flags
   setU64(bytes, 17, created)
-  bytes.set(checkOfRecord(root, bytes), RECORD_LEN)
+  bytes.set(lentCheckOf(root, bytes), RECORD_LEN)
   return bytes
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function unpackRecord (root, bytes) {
-  if (bytes.length !== RECORD_LEN + CHECK_LEN || !areEqual(bytes, RECORD_LEN, checkOfRecord(root, bytes))) return undefined
+  if (bytes.length !== RECORD_LEN + CHECK_LEN || !areEqual(bytes, RECORD_LEN, lentCheckOf(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
   // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
@@ -255,16 +255,17 @@ export function unpackRecord (root, bytes) {
   }
 }
 
-const checked = new Uint8Array(HASH_LEN + RECORD_LEN)
+/** What is hashed, and what becomes of it. */
+const checkInput = new Uint8Array(HASH_LEN + RECORD_LEN)
 const checkHash = new Uint8Array(HASH_LEN)
-const check = checkHash.subarray(0, CHECK_LEN)
+const lentCheck = checkHash.subarray(0, CHECK_LEN)
 
 /** What `checkOf` gives, without garbage. @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @returns {Uint8Array} lent until the next call */
-function checkOfRecord (root, bytes) {
-  checked.set(root)
-  for (let i = 0; i < RECORD_LEN; i++) checked[HASH_LEN + i] = bytes[i]
-  hashInto(checked, checkHash)
-  return check
+function lentCheckOf (root, bytes) {
+  checkInput.set(root)
+  for (let i = 0; i < RECORD_LEN; i++) checkInput[HASH_LEN + i] = bytes[i]
+  hashInto(checkInput, checkHash)
+  return lentCheck
 }
 
 /** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */

@@ -1,11 +1,12 @@
 // Many small blobs in few batches: two writes to the disk keep a thousand of them, and two reads give them back.
 
 import { BaoError } from '../lib/errors.js'
-import { abortable } from '../lib/reading.js'
-import { areEqual, describe } from '../lib/bytes.js'
+import { abortable, turnsWhenDue, untilAborted } from '../lib/reading.js'
+import { areEqual, assertBytes, describe } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
+import { CELL_LEN } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { VIEWS, extentKey } from './keys.js'
 import { nameOf } from './catalog.js'
@@ -26,9 +27,9 @@ export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
 /** Batches that are being written while the next is gathered: as one waits for the disk twice, there is another that needs the processor. */
 const PUT_AHEAD = 2
-/** Blobs that are looked up together, and how long they may be for that: then each is one extent. */
-export const LOOKUP_COUNT = 64
-const LOOKUP_LEN = BATCH_LEN / LOOKUP_COUNT
+/** How long blobs may be that are looked up together: in one extent, of whatever database. */
+const LOOKUP_LEN = CELL_LEN / 4
+export const LOOKUP_COUNT = BATCH_LEN / LOOKUP_LEN
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -49,37 +50,53 @@ export async function * putMany (store, blobs, { signal }) {
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
     return
   }
-  /** @param {PutBatch} batch @param {Promise<unknown>[]} before */
+  /** A long one waits for all that is under way before it. @param {PutBatch} batch @param {Promise<unknown>[]} before */
   const keep = async (batch, before) => {
     if ('small' in batch) return store.life.run(() => keepMany(store, batch.small))
     await Promise.all(before)
-    if ('failure' in batch) throw batch.failure
     return [await putOne(batch.source)]
   }
-  for await (const results of overlapping(batchesOf(store.databases, blobs, signal), PUT_AHEAD, keep)) for (const result of results) yield result
+  // A long one is not copied, so the next is not asked for before it has been kept. Who gives them by and by is to hear of each soon.
+  const aheadOf = (/** @type {PutBatch} */ batch) => 'source' in batch ? 0 : isAtHand(blobs) ? PUT_AHEAD : 1
+  for await (const results of overlapping(batchesOf(store.databases, blobs, signal), aheadOf, keep)) for (const result of results) yield result
 }
 
 /**
- * Begins something with each item, and gives what comes of it, in order. When that is a failure, nothing is under way any more when it is told.
+ * Begins something with each item, and gives what comes of it, in order. When that is a failure, or the items end with one, all that came before is given
+ * first, and nothing is under way any more when the failure is told.
  *
  * @template Item, Result
- * @param {AsyncIterable<Item>} items @param {number} count  how many are under way while another is in the caller's hands
+ * @param {AsyncIterable<Item>} items
+ * @param {(item: Item) => number} aheadOf  how many of what has been begun, up to this one, may be under way when the next is asked for
  * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: what is still under way
  * @returns {AsyncGenerator<Result>}
  */
-async function * overlapping (items, count, begin) {
+async function * overlapping (items, aheadOf, begin) {
   const underWay = /** @type {Promise<Result>[]} */ ([])
+  const failures = /** @type {unknown[]} */ ([])
+  const way = turnsWhenDue() // databases in memory never give way themselves
   try {
-    for await (const item of items) {
+    for await (const item of beforeFailure(items, failures)) {
       const result = begin(item, [...underWay])
       result.catch(() => {}) // whoever awaits it is told
       underWay.push(result)
-      if (underWay.length > count) yield await /** @type {Promise<Result>} */ (underWay.shift())
+      while (underWay.length > aheadOf(item)) yield await /** @type {Promise<Result>} */ (underWay.shift())
+      await way()
     }
     while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
   } catch (error) {
     await Promise.allSettled(underWay)
     throw error
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Items, until they end or fail. @template T @param {AsyncIterable<T>} items @param {unknown[]} failures  gets the failure */
+async function * beforeFailure (items, failures) {
+  try {
+    yield * items
+  } catch (failure) {
+    failures.push(failure)
   }
 }
 
@@ -98,31 +115,36 @@ async function * untilSignal (items, signal) {
   }
 }
 
-/** @typedef {{ small: Uint8Array[] } | { source: Source } | { failure: unknown }} PutBatch */
+/** Are they there already, as in an array? @template T @param {Many<T>} items @returns {items is Iterable<T>} */
+const isAtHand = items => !(Symbol.asyncIterator in items)
+
+/** @typedef {{ small: Uint8Array[] } | { source: Source }} PutBatch */
 
 /**
- * Small blobs by the batch, copied; others as they are; and at last what ended it, if it was a failure.
+ * Small blobs by the batch, copied; others as they are. What came before a failure is given first.
  *
  * @param {Databases} databases @param {Many<Source>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
  */
 async function * batchesOf (databases, blobs, signal) {
   const gathering = new Gathering(databases)
-  const failures = /** @type {PutBatch[]} */ ([])
   try {
-    if (Symbol.asyncIterator in blobs) {
-      for await (const source of untilSignal(blobs, signal)) for (const batch of gathering.add(source)) yield batch
-    } else {
+    if (isAtHand(blobs)) {
       for (const source of blobs) {
-        signal?.throwIfAborted()
         // Bytes that are at hand are not waited for, which would take a tenth of the time that they need to be kept.
-        for (const batch of gathering.add(source instanceof Uint8Array ? source : await source)) yield batch
+        const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
+        signal?.throwIfAborted()
+        for (const batch of gathering.add(blob)) yield batch
       }
+    } else {
+      for await (const source of untilSignal(blobs, signal)) for (const batch of gathering.add(source)) yield batch
     }
+    signal?.throwIfAborted()
   } catch (failure) {
-    failures.push({ failure })
+    for (const batch of gathering.taken()) yield batch
+    throw failure
   }
-  for (const batch of [...gathering.taken(), ...failures]) yield batch
+  for (const batch of gathering.taken()) yield batch
 }
 
 /** Gathers small blobs until there is a batch of them. */
@@ -139,6 +161,7 @@ class Gathering {
   /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
+    assertBytes('blob', source)
     const copy = this.#databases.room(source.length)
     copy.set(source)
     this.#small.push(copy)
@@ -201,20 +224,22 @@ export async function keepMany (store, batch, aliases = []) {
 async function keepBlobs (store, blobs, aliases) {
   const { catalog, presence, protection } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
-  await write(store, [...contents.values()].filter(({ replaces }) => replaces === undefined || !isKept(replaces)))
+  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
-    const { record, replaces } = /** @type {Content} */ (contents.get(name))
+    const { record, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
     const isNew = record.id === id && !replaces?.complete
     protection.arrived(root)
     if (isNew) presence.forget(root)
-    else await noteUse(catalog, root, replaces, aliases[i])
+    else catalog.touch(root)
+    // The record that was written has all the names.
+    if (!isWritten && replaces !== undefined) await catalog.addName(root, replaces, aliases[i])
     results.push({ cid: toCid(root), size, isNew })
   }
   return results
 }
 
-/** @typedef {RecordToWrite & { puts: Operation[] }} Content  of one blob or several: what there is to be kept of it */
+/** @typedef {RecordToWrite & { puts: Operation[], isWritten: boolean }} Content  of one blob or several: what there is to be kept of it, unless it is here already */
 
 /**
  * Blobs of a batch may be the same: the first of them is kept, under the names of all.
@@ -230,7 +255,9 @@ function eachOnce (blobs, looks, aliases) {
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
       const { isThere, record: replaces } = looks[i]
-      content = { root, puts, replaces, aliases: [], record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless: !isThere } }
+      const isNameless = !isThere || replaces?.isNameless === true
+      const isWritten = replaces === undefined || !isKept(replaces)
+      content = { root, puts, replaces, isWritten, aliases: [], record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless } }
       contents.set(name, content)
     }
     const alias = aliases[i]
@@ -247,16 +274,6 @@ async function write ({ databases, catalog }, contents) {
   for (const content of contents) puts.push(...content.puts)
   await databases.data.batch(puts, databases.syncOptions)
   await catalog.writeMany(contents)
-}
-
-/**
- * It was here already, if not under this name.
- *
- * @param {StoreParts['catalog']} catalog @param {Uint8Array} root @param {BlobRecord} [record] @param {Uint8Array} [alias]
- */
-async function noteUse (catalog, root, record, alias) {
-  catalog.touch(root)
-  if (record?.complete) await catalog.addName(root, record, alias)
 }
 
 /** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */
@@ -283,7 +300,7 @@ export async function * getMany (store, cids, { signal }) {
   assertMany('cids', cids, 'CIDs')
   /** @param {Uint8Array[]} roots */
   const look = roots => store.life.run(() => lookSmall(store, roots))
-  for await (const found of overlapping(lookupsOf(cids, signal), 1, look)) yield * results(store, found, signal)
+  for await (const found of overlapping(lookupsOf(cids, signal), () => 1, look)) yield * results(store, found, signal)
 }
 
 /** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found */
@@ -291,11 +308,16 @@ export async function * getMany (store, cids, { signal }) {
 /** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} */
 async function * lookupsOf (cids, signal) {
   let roots = []
-  for await (const cid of untilSignal(cids, signal)) {
-    roots.push(parseRoot(cid, 'cid'))
-    if (roots.length < LOOKUP_COUNT) continue
-    yield roots
-    roots = []
+  try {
+    for await (const cid of untilSignal(cids, signal)) {
+      roots.push(parseRoot(cid, 'cid'))
+      if (roots.length < LOOKUP_COUNT) continue
+      yield roots
+      roots = []
+    }
+  } catch (failure) {
+    if (roots.length > 0) yield roots // what was asked for before it is given
+    throw failure
   }
   if (roots.length > 0) yield roots
 }

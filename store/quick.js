@@ -81,7 +81,12 @@ export class QuickReads {
     return after(getSoon(data, extentKey(id, start), VIEWS), extent => extent?.subarray(from - start, to - start))
   }
 
-  /** @param {number} id @param {number} from @param {number} to */
+  /**
+   * In a store whose extents have another length some are not where they are looked for: then there is the long way. One that is longer than it
+   * should be covers the beginning of the next.
+   *
+   * @param {number} id @param {number} from @param {number} to
+   */
   async #inSeveral (id, from, to) {
     const { data, extentLen } = this.#databases
     const first = Math.floor(from / extentLen)

@@ -200,7 +200,7 @@ export class BlobWriter {
     await blob.finish()
     signal?.throwIfAborted()
     // What was being received, or had been damaged, may have been wanted under its own name.
-    const isNameless = alias !== undefined && !isThere
+    const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
     const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
     /** @param {Operation[]} [also] */

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { asBlockstore } from '../../store/index.js'
 import { concat, flipped, same } from '../support/bytes.js'
@@ -31,6 +33,32 @@ describe('store: files of others', () => {
   })
 
   describe('imported', () => {
+    it('by reference, and forgotten under their own names, are kept when they are put', async () => {
+      const bytes = noise(5000, 505)
+      await writeFile(path, bytes)
+      const puts = {
+        put: () => store.put(bytes),
+        putMany: () => collected(store.putMany([bytes])),
+        'putMany of blocks': () => collected(asBlockstore(store).putMany([{ cid: toCid(hash(bytes)), bytes }]))
+      }
+      for (const [how, put] of Object.entries(puts)) {
+        await store.importFile(path, { mode: 'reference', tag: 'kept' })
+        await asBlockstore(store).delete(toCid(hash(bytes)))
+        const alias = CID.createV1(0x55, await sha256.digest(bytes))
+        await collected(asBlockstore(store).putMany([{ cid: alias, bytes }]))
+        expect(await asBlockstore(store).has(toCid(hash(bytes))), 'an alias is not its own name').to.equal(false)
+        await put()
+        expect(await asBlockstore(store).has(toCid(hash(bytes))), how).to.equal(true)
+        await rm(path)
+        await store.close()
+        store = await place.open()
+        expect(same(await store.bytes(hash(bytes)), bytes), how).to.equal(true)
+        expect(await store.fsck()).to.include({ isSound: true, orphans: 0 })
+        await store.delete(hash(bytes), { force: true })
+        await writeFile(path, bytes)
+      }
+    })
+
     it('by copy are the store\'s own', async () => {
       for (const mode of [undefined, 'copy']) {
         const { cid, size, isNew } = await store.importFile(mode ? pathToFileURL(path) : path, { mode })
@@ -203,3 +231,10 @@ describe('store: files of others', () => {
     })
   })
 })
+
+/** @template T @param {AsyncIterable<T>} many @returns {Promise<T[]>} */
+async function collected (many) {
+  const all = []
+  for await (const one of many) all.push(one)
+  return all
+}
