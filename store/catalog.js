@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { VIEWS, allUsed, blobKey, blobsWith, doomedKey, hashOfKey, packDoomed, packPath, packRecord, packTime, pathKey, unpackRecord, unpackTime, usedKey } from './keys.js'
+import { VIEWS, allUsed, blobKey, blobsWith, doomedKey, hashOfKey, encodeDoomed, encodePath, encodeRecord, encodeTime, pathKey, decodeRecord, decodeTime, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -110,7 +110,7 @@ export class Catalog {
   async * entries (prefix = '', onDamage = () => {}) {
     for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...blobsWith(prefix), ...VIEWS }), onDamage)) {
       const root = hashOfKey(key)
-      yield { root, record: root && unpackRecord(root, value) }
+      yield { root, record: root && decodeRecord(root, value) }
     }
   }
 
@@ -126,8 +126,8 @@ export class Catalog {
   async write (root, record, { sync, replaces, alias, path, also = [] }) {
     const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
     /** @type {Operation[]} */
-    const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: packPath(record.id, path) }]
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: packRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
+    const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
+    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
     this.#observers.changed(root)
     await this.#deleteData(replaces)
   }
@@ -137,7 +137,7 @@ export class Catalog {
     const { room } = this.#databases
     const operations = /** @type {Operation[]} */ ([])
     for (const { root, record, replaces, aliases } of blobs) {
-      operations.push({ type: 'put', key: blobKey(root, room), value: packRecord(root, record, room) })
+      operations.push({ type: 'put', key: blobKey(root, room), value: encodeRecord(root, record, room) })
       for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
       if (replaces !== undefined) operations.push(...doom(replaces))
     }
@@ -250,7 +250,7 @@ export class Catalog {
     const used = this.#used.get(nameOf(root))
     if (used !== undefined) return Math.max(used.time, created)
     const stored = await readable(this.#databases.index.get(usedKey(root), VIEWS))
-    return Math.max((stored && unpackTime(stored)) ?? 0, created)
+    return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
 
   /** Writes the uses. Until they are written they are remembered. */
@@ -258,7 +258,7 @@ export class Catalog {
     const used = [...this.#used]
     this.#isFlushing = true
     try {
-      await this.#batch(false, used.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: packTime(time) })))
+      await this.#batch(false, used.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: encodeTime(time) })))
     } finally {
       for (const [name, use] of used) if (this.#used.get(name) === use) this.#used.delete(name)
       this.#isFlushing = false
@@ -278,12 +278,12 @@ export class Catalog {
 }
 
 /** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
-const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: packDoomed(record.id) }]
+const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: encodeDoomed(record.id) }]
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
 function found (root, stored) {
   if (isEmpty(root)) return { isThere: true, record: EMPTY_RECORD }
-  return stored === undefined ? { isThere: false } : { isThere: true, record: unpackRecord(root, stored) }
+  return stored === undefined ? { isThere: false } : { isThere: true, record: decodeRecord(root, stored) }
 }
 
 /** @param {Uint8Array} root */

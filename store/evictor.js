@@ -3,7 +3,7 @@
 import { ChunkRanges } from '../lib/ranges.js'
 import { full } from './faults.js'
 import { isKept } from './presence.js'
-import { unpackTime } from './keys.js'
+import { decodeTime } from './keys.js'
 
 /** @import { Catalog } from './catalog.js' */
 /** @import { BlobRecord } from './keys.js' */
@@ -128,7 +128,7 @@ export class Evictor {
         const bytes = await this.#presence.len(root, record)
         if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
-        found.push({ root, id: record.id, bytes, used: Math.max((entry && unpackTime(entry[1])) ?? 0, record.created) })
+        found.push({ root, id: record.id, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
         if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {

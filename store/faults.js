@@ -89,7 +89,7 @@ export function isCorruption (error) {
   return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
 }
 
-/** Stands for a value that cannot be read: nothing that is unpacked is so short, so whoever unpacks it finds it damaged. */
+/** Stands for a value that cannot be read: nothing that is decoded is so short, so whoever decodes it finds it damaged. */
 export const DAMAGED = new Uint8Array(0)
 
 /**

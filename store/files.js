@@ -4,7 +4,7 @@ import { absolute, writeFileAtomically } from '#disk'
 import { openFile } from '#files'
 import { ChunkRanges } from '../lib/ranges.js'
 import { missing } from './faults.js'
-import { VIEWS, pathKey, unpackPath } from './keys.js'
+import { VIEWS, pathKey, decodePath } from './keys.js'
 import { BaoError, truncated } from '../lib/errors.js'
 
 /** @import { BlobName, PutOptions } from './blobs.js' */
@@ -76,7 +76,7 @@ export class FileReader {
     if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     if (home === 'file') return files.reader(id)
     const stored = await index.get(pathKey(id), VIEWS)
-    const path = stored && unpackPath(id, stored)
+    const path = stored && decodePath(id, stored)
     if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     return files.readerOf(path)
   }

@@ -1,7 +1,7 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
-import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, unpackRecord } from './keys.js'
+import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, decodeRecord } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
@@ -274,7 +274,7 @@ export class Fsck {
     for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       const root = hashOfKey(key)
-      if (root !== undefined) yield { root, record: unpackRecord(root, value) }
+      if (root !== undefined) yield { root, record: decodeRecord(root, value) }
     }
   }
 

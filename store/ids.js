@@ -2,7 +2,7 @@
 // a crash leaves under one would become part of another blob.
 
 import { DAMAGED, readable } from './faults.js'
-import { LAYOUT_VERSION, VIEWS, packState, stateKey, unpackState } from './keys.js'
+import { LAYOUT_VERSION, VIEWS, encodeState, stateKey, decodeState } from './keys.js'
 
 /** @import { Database } from './levels.js' */
 /** @import { State } from './keys.js' */
@@ -31,7 +31,7 @@ export class Ids {
   /** What the last life wrote. @returns {Promise<{ isThere: boolean, state?: State }>} without `state` when it is damaged */
   async stored () {
     const stored = await readable(this.#index.get(stateKey, VIEWS), DAMAGED)
-    return { isThere: stored !== undefined, state: stored && unpackState(stored) }
+    return { isThere: stored !== undefined, state: stored && decodeState(stored) }
   }
 
   /**
@@ -100,6 +100,6 @@ export class Ids {
   /** @param {boolean} isClean */
   async #write (isClean) {
     const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#promised }
-    await this.#index.put(stateKey, packState(state), this.#syncOptions)
+    await this.#index.put(stateKey, encodeState(state), this.#syncOptions)
   }
 }

@@ -18,7 +18,8 @@ import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
 import { areEqual } from '../lib/bytes.js'
-import { hash, hashInto } from '../lib/hasher.js'
+import { hashInto } from '../lib/hasher.js'
+import { CHECK_LEN, checkOf, encode, setU64, u64At } from './encoding.js'
 import { freshRoom } from './room.js'
 
 /** @import { Room } from './room.js' */
@@ -61,43 +62,7 @@ const MAX_BAND = 6
 
 /** @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store, in a file of somebody else */
 
-/** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
-function pack (...parts) {
-  let len = 0
-  for (const part of parts) len += typeof part === 'number' ? 1 : part instanceof Uint8Array ? part.length : 8
-  const bytes = new Uint8Array(len)
-  let at = 0
-  for (const part of parts) {
-    if (typeof part === 'number') bytes[at++] = part
-    else if (part instanceof Uint8Array) at = (bytes.set(part, at), at + part.length)
-    else at = setU64(bytes, at, part.u64)
-  }
-  return bytes
-}
-
-/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} where it ends */
-function setU64 (bytes, at, value) {
-  setU32(bytes, at, value / 2 ** 32)
-  setU32(bytes, at + 4, value % 2 ** 32)
-  return at + 8
-}
-
-/** @param {Uint8Array} bytes @param {number} at @param {number} value  what is above 2^32 or behind the point is left out */
-function setU32 (bytes, at, value) {
-  bytes[at] = value >>> 24
-  bytes[at + 1] = value >>> 16
-  bytes[at + 2] = value >>> 8
-  bytes[at + 3] = value
-}
-
-/** Beyond 2^53 about: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
-function u64At (bytes, at) {
-  let value = 0
-  for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]
-  return value
-}
-
-export const stateKey = pack(STATE)
+export const stateKey = encode(STATE)
 /** @param {Uint8Array} hash @param {Room} [room] */
 export function blobKey (hash, room = freshRoom) {
   const key = room(1 + HASH_LEN)
@@ -106,23 +71,23 @@ export function blobKey (hash, room = freshRoom) {
   return key
 }
 /** @param {Uint8Array} hash */
-export const usedKey = hash => pack(USED, hash)
+export const usedKey = hash => encode(USED, hash)
 /** @param {number} id */
-export const doomedKey = id => pack(DOOMED, { u64: id })
+export const doomedKey = id => encode(DOOMED, { u64: id })
 /** A note has a checksum, too: a flipped bit in its id would delete another blob. @param {number} id */
-export const packDoomed = id => checkOf(doomedKey(id), NOTHING)
+export const encodeDoomed = id => checkOf(doomedKey(id), NOTHING)
 /** @param {Uint8Array} key  of a doomed id @returns {number | undefined} undefined when no such key was ever written */
 export const idOfDoomed = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 /** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
-export const unpackDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
+export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** @param {number} id */
-export const pathKey = id => pack(PATH, { u64: id })
+export const pathKey = id => encode(PATH, { u64: id })
 /** All blobs, when they were used, and all ids that are being deleted. */
-export const allBlobs = { gte: pack(BLOB), lt: pack(BLOB + 1) }
-export const allUsed = { gte: pack(USED), lt: pack(USED + 1) }
-export const allDoomed = { gte: pack(DOOMED), lt: pack(DOOMED + 1) }
+export const allBlobs = { gte: encode(BLOB), lt: encode(BLOB + 1) }
+export const allUsed = { gte: encode(USED), lt: encode(USED + 1) }
+export const allDoomed = { gte: encode(DOOMED), lt: encode(DOOMED + 1) }
 /** Everything in the index. */
-export const allOfIndex = { gte: pack(STATE) }
+export const allOfIndex = { gte: encode(STATE) }
 /**
  * Does a key and its value have their right shape, of those that are not records? Of kinds that are unknown here nothing is said.
  *
@@ -132,11 +97,11 @@ export function isSoundNote (key, value) {
   switch (key[0]) {
     case STATE: return key.length === 1
     case BLOB: return hashOfKey(key) !== undefined
-    case USED: return key.length === 1 + HASH_LEN && unpackTime(value) !== undefined
-    case DOOMED: return unpackDoomed(key, value) !== undefined
+    case USED: return key.length === 1 + HASH_LEN && decodeTime(value) !== undefined
+    case DOOMED: return decodeDoomed(key, value) !== undefined
     case ALIAS: return key.length > 1 && value.length === HASH_LEN
     case ALIAS_OF: return key.length > 1 + HASH_LEN && value.length === 0
-    case PATH: return key.length === 1 + ID_LEN && unpackPath(u64At(key, 1), value) !== undefined
+    case PATH: return key.length === 1 + ID_LEN && decodePath(u64At(key, 1), value) !== undefined
     default: return key.length > 0
   }
 }
@@ -155,29 +120,29 @@ export const blobsWith = prefix => prefix === ''
     }
 
 /** @param {Uint8Array} multihash */
-export const aliasKey = multihash => pack(ALIAS, multihash)
+export const aliasKey = multihash => encode(ALIAS, multihash)
 /** @param {Uint8Array} hash @param {Uint8Array} multihash */
-export const aliasOfKey = (hash, multihash) => pack(ALIAS_OF, hash, multihash)
-export const allAliases = { gte: pack(ALIAS), lt: pack(ALIAS + 1) }
+export const aliasOfKey = (hash, multihash) => encode(ALIAS_OF, hash, multihash)
+export const allAliases = { gte: encode(ALIAS), lt: encode(ALIAS + 1) }
 /** All aliases in the order of the blobs. */
-export const allAliasesByBlob = { gte: pack(ALIAS_OF), lt: pack(ALIAS_OF + 1) }
+export const allAliasesByBlob = { gte: encode(ALIAS_OF), lt: encode(ALIAS_OF + 1) }
 /** All aliases of a blob. (No multihash begins with ten bytes of ones: its first number would not end.) @param {Uint8Array} hash */
-export const allAliasesOf = hash => ({ gte: pack(ALIAS_OF, hash), lt: pack(ALIAS_OF, hash, new Uint8Array(10).fill(0xff)) })
+export const allAliasesOf = hash => ({ gte: encode(ALIAS_OF, hash), lt: encode(ALIAS_OF, hash, new Uint8Array(10).fill(0xff)) })
 /** @param {Uint8Array} key  of an alias */
 export const multihashOfAlias = key => new Uint8Array(key.subarray(1))
 /** @param {Uint8Array} key  of an alias, by blob */
 export const multihashOfAliasOf = key => new Uint8Array(key.subarray(1 + HASH_LEN))
 
 /** @param {string} name */
-export const tagKey = name => pack(TAG, utf8(name))
+export const tagKey = name => encode(TAG, utf8(name))
 /** @param {Uint8Array} hash @param {string} name */
-export const taggedKey = (hash, name) => pack(TAGGED, hash, utf8(name))
+export const taggedKey = (hash, name) => encode(TAGGED, hash, utf8(name))
 /** Tags whose names begin so, in the order of their UTF-8 bytes. No byte of UTF-8 is ff. @param {string} prefix */
-export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: pack(TAG, utf8(prefix), 0xff) })
+export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: encode(TAG, utf8(prefix), 0xff) })
 /** The same tags, in the order of the blobs; all of them, or those of one blob. */
-export const allTagged = { gte: pack(TAGGED), lt: pack(TAGGED + 1) }
+export const allTagged = { gte: encode(TAGGED), lt: encode(TAGGED + 1) }
 /** @param {Uint8Array} hash */
-export const tagsOf = hash => ({ gte: pack(TAGGED, hash), lt: pack(TAGGED, hash, 0xff) })
+export const tagsOf = hash => ({ gte: encode(TAGGED, hash), lt: encode(TAGGED, hash, 0xff) })
 
 /** @param {number} id @param {number} offset  bytes, whole chunks @param {Room} [room] */
 export function extentKey (id, offset, room = freshRoom) {
@@ -188,9 +153,9 @@ export function extentKey (id, offset, room = freshRoom) {
   return key
 }
 /** @param {number} id @param {{ band: number, lastChunk: number }} page */
-export const pageKey = (id, { band, lastChunk }) => pack({ u64: id }, { u64: lastChunk }, PAGE + band)
+export const pageKey = (id, { band, lastChunk }) => encode({ u64: id }, { u64: lastChunk }, PAGE + band)
 /** Everything kept under an id. @param {number} id */
-export const allOfId = id => ({ gte: pack({ u64: id }), lt: pack({ u64: id + 1 }) })
+export const allOfId = id => ({ gte: encode({ u64: id }), lt: encode({ u64: id + 1 }) })
 /** Extents that start in [start, end), and pages between them. @param {number} id @param {number} start  whole chunks @param {number} end  bytes */
 export const extentsOf = (id, start, end) => ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
@@ -219,14 +184,13 @@ const NAMELESS = 4
 const HOMES = ['extents', 'file', 'reference']
 const HOME_SHIFT = 3
 const RECORD_LEN = 25
-const CHECK_LEN = 8
 
 /**
  * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
  *
  * @param {Uint8Array} root @param {BlobRecord} record @param {Room} [room]
  */
-export function packRecord (root, { id, size, sizeProven, complete, home, created, isNameless }, room = freshRoom) {
+export function encodeRecord (root, { id, size, sizeProven, complete, home, created, isNameless }, room = freshRoom) {
   const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
   const bytes = room(RECORD_LEN + CHECK_LEN)
   setU64(bytes, 0, id)
@@ -238,7 +202,7 @@ export function packRecord (root, { id, size, sizeProven, complete, home, create
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
-export function unpackRecord (root, bytes) {
+export function decodeRecord (root, bytes) {
   if (bytes.length !== RECORD_LEN + CHECK_LEN || !areEqual(bytes, RECORD_LEN, lentCheckOf(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
@@ -268,34 +232,31 @@ function lentCheckOf (root, bytes) {
   return lentCheck
 }
 
-/** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */
-const checkOf = (name, bytes) => hash(pack(name, bytes)).subarray(0, CHECK_LEN)
-
 /**
  * The state of the store begins with its layout and ends with a checksum, in this and every later layout.
  *
  * @param {State} state
  */
-export function packState ({ version, isClean, swept, nextId }) {
-  const state = pack({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
-  return pack(state, checkOf(stateKey, state))
+export function encodeState ({ version, isClean, swept, nextId }) {
+  const state = encode({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
+  return encode(state, checkOf(stateKey, state))
 }
 
 /** @param {Uint8Array} bytes @returns {State | undefined} undefined when it is damaged */
-export function unpackState (bytes) {
+export function decodeState (bytes) {
   const state = bytes.subarray(0, -CHECK_LEN)
   if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(stateKey, state))) return undefined
   return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
 }
 
 /** @param {number} id @param {string} path */
-export function packPath (id, path) {
+export function encodePath (id, path) {
   const bytes = new TextEncoder().encode(path)
-  return pack(bytes, checkOf(pathKey(id), bytes))
+  return encode(bytes, checkOf(pathKey(id), bytes))
 }
 
 /** @param {number} id @param {Uint8Array} bytes @returns {string | undefined} undefined when it is damaged */
-export function unpackPath (id, bytes) {
+export function decodePath (id, bytes) {
   const path = bytes.subarray(0, -CHECK_LEN)
   if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), path))) return undefined
   return new TextDecoder().decode(path)
@@ -313,22 +274,22 @@ export const TAG_FORMATS = ['raw', 'hashseq']
  * @param {Tag} tag
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }}
  */
-export function packTag ({ name, root, format }) {
-  const what = pack(root, TAG_FORMATS.indexOf(format))
+export function encodeTag ({ name, root, format }) {
+  const what = encode(root, TAG_FORMATS.indexOf(format))
   const check = checkOf(tagKey(name), what)
-  return { named: [tagKey(name), pack(what, check)], beside: [taggedKey(root, name), pack(what.subarray(HASH_LEN), check)] }
+  return { named: [tagKey(name), encode(what, check)], beside: [taggedKey(root, name), encode(what.subarray(HASH_LEN), check)] }
 }
 
 /** A tag from under its name. @param {Uint8Array} key @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
-export const unpackTag = (key, value) => tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
+export const decodeTag = (key, value) => tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
 
 /** A tag from beside its blob. @param {Uint8Array} key @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
-export const unpackTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
+export const decodeTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
 
 /** @param {Uint8Array} nameBytes @param {Uint8Array} root @param {Uint8Array} rest  the format and the checksum @returns {Tag | undefined} */
 function tagOf (nameBytes, root, rest) {
-  const what = pack(root, rest.subarray(0, 1))
-  if (what.length !== HASH_LEN + 1 || TAG_FORMATS[rest[0]] === undefined || !equals(rest.subarray(1), checkOf(pack(TAG, nameBytes), what))) return undefined
+  const what = encode(root, rest.subarray(0, 1))
+  if (what.length !== HASH_LEN + 1 || TAG_FORMATS[rest[0]] === undefined || !equals(rest.subarray(1), checkOf(encode(TAG, nameBytes), what))) return undefined
   return { name: UTF8.decode(nameBytes), root: new Uint8Array(root), format: TAG_FORMATS[rest[0]] }
 }
 
@@ -348,9 +309,9 @@ const TIME_LEN = 8
 const MAX_TIME = 8.64e15
 
 /** @param {number} time  milliseconds since 1970 */
-export const packTime = time => pack({ u64: time })
+export const encodeTime = time => encode({ u64: time })
 /** @param {Uint8Array} bytes @returns {number | undefined} undefined when it is damaged as far as can be seen */
-export function unpackTime (bytes) {
+export function decodeTime (bytes) {
   const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
   return time <= MAX_TIME ? time : undefined
 }

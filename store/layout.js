@@ -4,7 +4,7 @@
 // 2  Notes have a checksum. Records say where the bytes are: a release that knows only layout 1 would not find them.
 
 import { BaoError } from '../lib/errors.js'
-import { LAYOUT_VERSION, VIEWS, allDoomed, idOfDoomed, packDoomed } from './keys.js'
+import { LAYOUT_VERSION, VIEWS, allDoomed, idOfDoomed, encodeDoomed } from './keys.js'
 
 /** @import { Database } from './levels.js' */
 
@@ -28,6 +28,6 @@ export async function upgrade (index, version, location) {
 async function checkNotes (index) {
   for await (const [key, value] of index.iterator({ ...allDoomed, ...VIEWS })) {
     const id = idOfDoomed(key)
-    if (id !== undefined && value.length === 0) await index.put(new Uint8Array(key), packDoomed(id), VIEWS)
+    if (id !== undefined && value.length === 0) await index.put(new Uint8Array(key), encodeDoomed(id), VIEWS)
   }
 }

@@ -4,7 +4,7 @@
 import { absent, eachReadable, readable } from './faults.js'
 import { isInOrder } from './order.js'
 import { upgrade } from './layout.js'
-import { VIEWS, allBlobs, allDoomed, allOfIndex, hashOfKey, idOfKey, isKnownKind, isSoundNote, unpackDoomed, unpackRecord } from './keys.js'
+import { VIEWS, allBlobs, allDoomed, allOfIndex, hashOfKey, idOfKey, isKnownKind, isSoundNote, decodeDoomed, decodeRecord } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Database } from './levels.js' */
@@ -45,7 +45,7 @@ async function recordedIds (index, swept, signal) {
   for await (const [key, value] of entries) {
     signal?.throwIfAborted()
     const root = hashOfKey(key)
-    const record = root && unpackRecord(root, value)
+    const record = root && decodeRecord(root, value)
     if (record === undefined) isDamaged = true
     else {
       behind = Math.max(behind, record.id + 1)
@@ -68,7 +68,7 @@ async function idBehindData ({ data, files }) {
 /** @param {Databases} databases */
 async function deleteAllDoomed (databases) {
   for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
-    const id = unpackDoomed(key, value)
+    const id = decodeDoomed(key, value)
     if (id !== undefined) await readable(databases.deleteDoomed([id])) // else the note stays
   }
 }

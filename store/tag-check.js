@@ -1,7 +1,7 @@
 // Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
 
 import { equals } from 'uint8arrays/equals'
-import { VIEWS, allTagged, nameOfTag, packTag, tagKey, taggedKey, tagsWith, unpackTag, unpackTagged } from './keys.js'
+import { VIEWS, allTagged, nameOfTag, encodeTag, tagKey, taggedKey, tagsWith, decodeTag, decodeTagged } from './keys.js'
 import { DAMAGED, eachReadable, readable } from './faults.js'
 
 /** @import { Databases } from './databases.js' */
@@ -37,13 +37,13 @@ export class TagCheck {
   /** @returns {Promise<DamagedTag[]>} `isRestored`: whole again; otherwise, with `repair`, it is gone */
   async run () {
     for await (const [key, value] of this.#entries(allTagged)) {
-      const tag = unpackTagged(key, value)
+      const tag = decodeTagged(key, value)
       if (tag === undefined) await this.#strayBeside(key)
       else if (!areSame(tag, await this.#named(tag.name))) await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
     }
     for await (const [key, value] of this.#entries(tagsWith(''))) {
       const name = nameOfTag(key)
-      const tag = unpackTag(key, value)
+      const tag = decodeTag(key, value)
       if (tag === undefined || !areSame(tag, await this.#beside(tag))) await this.#alone(name, () => this.#settleNamed(key, name))
     }
     return [...this.#found.values()]
@@ -66,7 +66,7 @@ export class TagCheck {
   /** An entry beside a blob, once more: it may have been changed meanwhile. @param {Uint8Array} key @param {string} name */
   async #settleBeside (key, name) {
     const value = await readable(this.#index.get(key, VIEWS))
-    const tag = value && unpackTagged(key, value)
+    const tag = value && decodeTagged(key, value)
     const named = await this.#named(name)
     if (tag === undefined || areSame(tag, named)) return
     // The name says which blob it means; where it says nothing, this is what it said.
@@ -81,7 +81,7 @@ export class TagCheck {
   async #settleNamed (key, name) {
     const value = await readable(this.#index.get(key, VIEWS), DAMAGED)
     if (value === undefined) return
-    const tag = unpackTag(key, value)
+    const tag = decodeTag(key, value)
     if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
@@ -91,20 +91,20 @@ export class TagCheck {
 
   /** @param {Tag} tag */
   async #write (tag) {
-    const operations = Object.values(packTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
+    const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
     await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncOptions))
   }
 
   /** The tag under a name. @param {string} name */
   async #named (name) {
     const value = await readable(this.#index.get(tagKey(name), VIEWS))
-    return value && unpackTag(tagKey(name), value)
+    return value && decodeTag(tagKey(name), value)
   }
 
   /** The same from beside its blob. @param {Tag} tag */
   async #beside ({ root, name }) {
     const value = await readable(this.#index.get(taggedKey(root, name), VIEWS))
-    return value && unpackTagged(taggedKey(root, name), value)
+    return value && decodeTagged(taggedKey(root, name), value)
   }
 
   /** @param {string} name @param {boolean} isRestored */

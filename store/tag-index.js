@@ -4,7 +4,7 @@ import { codecOf, HASHSEQ, parseRoot } from '../lib/cid.js'
 import { describe } from '../lib/bytes.js'
 import { Beside } from './beside.js'
 import { nameOf } from './catalog.js'
-import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, nameOfTag, packTag, tagKey, taggedKey, tagsOf, tagsWith, unpackTag, unpackTagged } from './keys.js'
+import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, nameOfTag, encodeTag, tagKey, taggedKey, tagsOf, tagsWith, decodeTag, decodeTagged } from './keys.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
 
 /** @import { BlobName } from './blobs.js' */
@@ -32,7 +32,7 @@ export class TagIndex {
   async get (name) {
     const stored = await readable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
     if (stored === undefined) return undefined
-    const tag = unpackTag(tagKey(name), stored)
+    const tag = decodeTag(tagKey(name), stored)
     if (tag === undefined) throw damagedTag(name)
     return tag
   }
@@ -47,7 +47,7 @@ export class TagIndex {
     let firstDamaged
     const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(prefix), ...VIEWS }), () => { throw damaged() })) {
-      const tag = unpackTag(key, value)
+      const tag = decodeTag(key, value)
       if (tag !== undefined) yield tag
       else firstDamaged ??= nameOfTag(key)
     }
@@ -89,7 +89,7 @@ export class TagIndex {
   /** Does a tag name a blob itself? @param {Uint8Array} root @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one */
   async tagOf (root) {
     const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
-    return entry === undefined ? { isTagged: this.#protection.isTagged(nameOf(root)) } : { isTagged: true, name: unpackTagged(...entry)?.name }
+    return entry === undefined ? { isTagged: this.#protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
   }
 
   /** The blobs that have tags, for who walks all blobs. */
@@ -111,14 +111,14 @@ export class TagIndex {
     let count = 0
     try {
       for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...options }), fail)) {
-        const tag = unpackTag(key, value)
+        const tag = decodeTag(key, value)
         if (tag === undefined) throw damagedTag(nameOfTag(key))
         if (tag.format === 'hashseq') sequences.push(tag.root)
         difference ^= checkOfTag(value)
         count++
       }
       for await (const [key, value] of eachReadable(this.#index.iterator({ ...allTagged, ...options }), fail)) {
-        if (unpackTagged(key, value) === undefined) throw damagedTags()
+        if (decodeTagged(key, value) === undefined) throw damagedTags()
         difference ^= checkOfTag(value)
         count--
       }
@@ -138,7 +138,7 @@ export class TagIndex {
     const key = tagKey(name)
     const stored = await readable(this.#index.get(key, VIEWS), DAMAGED)
     if (stored === undefined) return []
-    const tag = unpackTag(key, stored)
+    const tag = decodeTag(key, stored)
     const places = tag === undefined ? await this.#placesOf(name) : [taggedKey(tag.root, name)]
     return [key, ...places].map(key => ({ type: 'del', key }))
   }
@@ -147,7 +147,7 @@ export class TagIndex {
   async #placesOf (name) {
     const keys = []
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allTagged, ...VIEWS }), fail)) {
-      if (unpackTagged(key, value)?.name === name) keys.push(new Uint8Array(key))
+      if (decodeTagged(key, value)?.name === name) keys.push(new Uint8Array(key))
     }
     return keys
   }
@@ -166,7 +166,7 @@ export class TagIndex {
 const fail = () => { throw damagedTags() }
 
 /** @param {Tag} tag @returns {Operation[]} */
-const puts = tag => Object.values(packTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
+const puts = tag => Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
 
 /**
  * What a tag is to name.

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash, subtreeCv } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { blobKey, packRecord, unpackRecord } from '../../store/keys.js'
+import { blobKey, encodeRecord, decodeRecord } from '../../store/keys.js'
 import { concat, flipped, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -330,12 +330,12 @@ describe('store: damage', () => {
     it('is not believed when it says what no store writes, though its checksum is right', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
-      const good = unpackRecord(ROOT, await index.get(blobKey(ROOT)))
+      const good = decodeRecord(ROOT, await index.get(blobKey(ROOT)))
       for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 60 }, { created: 2 ** 60 }]) {
-        await index.put(blobKey(ROOT), packRecord(ROOT, { ...good, ...never }))
+        await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...good, ...never }))
         expect((await errorOf(store.bytes(ROOT)))?.code, JSON.stringify(never)).to.equal('STORE_CORRUPT')
       }
-      await index.put(blobKey(ROOT), packRecord(ROOT, good))
+      await index.put(blobKey(ROOT), encodeRecord(ROOT, good))
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     })
 

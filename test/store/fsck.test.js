@@ -1,7 +1,7 @@
 // A store that is looked through: what is damaged is found, where it is; what is put right is right; and what is dropped can be received again.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
-import { blobKey, doomedKey, packRecord, stateKey, tagKey, taggedKey, unpackRecord, usedKey } from '../../store/keys.js'
+import { blobKey, doomedKey, encodeRecord, stateKey, tagKey, taggedKey, decodeRecord, usedKey } from '../../store/keys.js'
 import { concat, flipped, hex, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -469,8 +469,8 @@ describe('store: fsck', () => {
         for (const areHere of [true, false]) {
           const { store, index, data } = await newStore()
           await store.put(BYTES)
-          const record = unpackRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-          await index.put(blobKey(ROOT), packRecord(ROOT, { ...record, home }), VIEWS)
+          const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
+          await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...record, home }), VIEWS)
           if (!areHere) for (const { del } of (await entriesOf(data)).filter(entry => !isPage(entry))) await del()
           expect((await store.fsck()).isSound).to.equal(false)
           const { damaged: [{ lost }] } = await store.fsck({ repair: true })
@@ -487,8 +487,8 @@ describe('store: fsck', () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)
       // A record that was made with care lies about the length.
-      const record = unpackRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-      await index.put(blobKey(ROOT), packRecord(ROOT, { ...record, size: record.size + 3 * GROUP }), VIEWS)
+      const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
+      await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...record, size: record.size + 3 * GROUP }), VIEWS)
       for (const { del } of await entriesOf(data)) await del()
       await store.fsck({ repair: true })
       await expectSound(store)
@@ -509,8 +509,8 @@ describe('store: fsck', () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
       const other = noise(BYTES.length, 5)
-      const record = unpackRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-      await index.put(blobKey(hash(other)), packRecord(hash(other), record), VIEWS)
+      const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
+      await index.put(blobKey(hash(other)), encodeRecord(hash(other), record), VIEWS)
       await store.fsck({ repair: true })
       await expectSound(store)
       await expectHere(store, ALL)

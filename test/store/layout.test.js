@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import { asBlockstore } from '../../store/index.js'
-import { LAYOUT_VERSION, allDoomed, doomedKey, idOfDoomed, packDoomed, packState, stateKey, unpackState } from '../../store/keys.js'
+import { LAYOUT_VERSION, allDoomed, doomedKey, idOfDoomed, encodeDoomed, encodeState, stateKey, decodeState } from '../../store/keys.js'
 import { hex, same } from '../support/bytes.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -78,7 +78,7 @@ describe('store: layouts', () => {
         await (await place.open()).close()
         await place.look(async ({ index }) => {
           expect(await notesIn(index)).to.deep.equal([])
-          expect(unpackState(await index.get(stateKey, VIEWS)).version).to.equal(LAYOUT_VERSION)
+          expect(decodeState(await index.get(stateKey, VIEWS)).version).to.equal(LAYOUT_VERSION)
         })
         await expectNoOrphans(place)
       })
@@ -89,9 +89,9 @@ describe('store: layouts', () => {
     await cp(`${FIXTURES}layout-1`, place.where, { recursive: true })
     await place.look(async ({ index }) => {
       const [id] = await notesIn(index)
-      await index.put(doomedKey(id), packDoomed(id), VIEWS)
+      await index.put(doomedKey(id), encodeDoomed(id), VIEWS)
       await index.put(doomedKey(id + 1), new Uint8Array(0), VIEWS)
-      expect(unpackState(await index.get(stateKey, VIEWS)).version).to.equal(1)
+      expect(decodeState(await index.get(stateKey, VIEWS)).version).to.equal(1)
     })
     await (await place.open()).close()
     await place.look(async ({ index }) => expect(await notesIn(index)).to.deep.equal([]))
@@ -103,7 +103,7 @@ describe('store: layouts', () => {
     for (const version of [0, LAYOUT_VERSION + 1, 2 ** 40]) {
       const states = []
       await place.look(async ({ index }) => {
-        states.push(packState({ ...unpackState(await index.get(stateKey, VIEWS)), version }))
+        states.push(encodeState({ ...decodeState(await index.get(stateKey, VIEWS)), version }))
         await index.put(stateKey, states[0], VIEWS)
       })
       expect(await errorOf(place.open())).to.include({ code: 'STORE_VERSION', location: place.where })

@@ -1,7 +1,7 @@
 // What a store promises about its own life: what is there when it is opened again, what is left when it is closed, and what when a write fails.
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
-import { LAYOUT_VERSION, packState, stateKey, unpackState } from '../../store/keys.js'
+import { LAYOUT_VERSION, encodeState, stateKey, decodeState } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -73,8 +73,8 @@ describe('store: life', () => {
       const place = await newPlace()
       await (await place.open()).close()
       await place.look(async ({ index }) => {
-        const state = unpackState(await index.get(stateKey))
-        await index.put(stateKey, packState({ ...state, version: LAYOUT_VERSION + 1 }))
+        const state = decodeState(await index.get(stateKey))
+        await index.put(stateKey, encodeState({ ...state, version: LAYOUT_VERSION + 1 }))
       })
       for (let attempt = 0; attempt < 2; attempt++) {
         const error = await errorOf(place.open())
@@ -183,7 +183,7 @@ describe('store: life', () => {
       const states = []
       await place.look(async ({ index }) => {
         states.push(await index.get(stateKey))
-        await index.put(stateKey, packState({ ...unpackState(states[0]), version: LAYOUT_VERSION + 1 }))
+        await index.put(stateKey, encodeState({ ...decodeState(states[0]), version: LAYOUT_VERSION + 1 }))
       })
       expect(await errorOf(place.open())).to.include({ code: 'STORE_VERSION' })
       await place.look(({ index }) => index.put(stateKey, states[0]))

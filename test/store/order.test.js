@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { isInOrder } from '../../store/order.js'
-import { allBlobs, extentKey, hashOfKey, packState, stateKey, unpackRecord, unpackState } from '../../store/keys.js'
+import { allBlobs, extentKey, hashOfKey, encodeState, stateKey, decodeRecord, decodeState } from '../../store/keys.js'
 import { concat, hex, same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -18,7 +18,7 @@ const GROUP = 16384
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
 
 const idsOf = async index => Object.fromEntries((await index.iterator({ ...allBlobs, ...VIEWS }).all())
-  .map(([key, value]) => [hashOfKey(key), unpackRecord(hashOfKey(key), value).id]))
+  .map(([key, value]) => [hashOfKey(key), decodeRecord(hashOfKey(key), value).id]))
 
 /** Flips bits of the last place in the tables of a database where these bytes stand. @returns {Promise<boolean>} were they anywhere? */
 async function spoil (folder, bytes, at, xor) {
@@ -96,7 +96,7 @@ describe('store: tables of LevelDB that are out of order', () => {
     await store.compact()
     await store.close()
     // As if it had not been closed since all of them were put.
-    await place.look(async ({ index }) => index.put(stateKey, packState({ ...unpackState(await index.get(stateKey, VIEWS)), isClean: false, swept: 0 }), VIEWS))
+    await place.look(async ({ index }) => index.put(stateKey, encodeState({ ...decodeState(await index.get(stateKey, VIEWS)), isClean: false, swept: 0 }), VIEWS))
     const [first, ...others] = [...BLOBS, ...fresh].sort((a, b) => hex(hash(a)) < hex(hash(b)) ? -1 : 1)
     expect(await spoil(join(place.where, 'index'), concat([[1], hash(first)]), 0, 0x80)).to.equal(true)
 

@@ -4,7 +4,7 @@ import { hash } from '../../lib/index.js'
 import { turn } from '../../lib/reading.js'
 import { partsOf } from '../../store/blobs.js'
 import { nameOf } from '../../store/catalog.js'
-import { blobKey, offsetOfExtent, packRecord } from '../../store/keys.js'
+import { blobKey, offsetOfExtent, encodeRecord } from '../../store/keys.js'
 import { Page, PageEditor } from '../../store/pages.js'
 import { TrustedTrees } from '../../store/trusted.js'
 import { createOutboardSync } from '../../encoder/index.js'
@@ -291,7 +291,7 @@ describe('store: pages that are kept in memory', () => {
     await store.put(one)
     await store.put(other)
     const [record] = (await recordsIn(index)).filter(({ id }) => id === 0)
-    await index.put(blobKey(hash(other)), packRecord(hash(other), record), { keyEncoding: 'view', valueEncoding: 'view' })
+    await index.put(blobKey(hash(other)), encodeRecord(hash(other), record), { keyEncoding: 'view', valueEncoding: 'view' })
     for (let i = 0; i < 2; i++) {
       expect(same(await store.bytes(hash(one), { start: 0, end: GROUP }), one.subarray(0, GROUP))).to.equal(true)
       expect(await errorOf(store.bytes(hash(other), { start: 0, end: GROUP }))).to.include({ code: 'STORE_CORRUPT' })

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { blobKey, doomedKey, extentKey, packDoomed, stateKey, usedKey } from '../../store/keys.js'
+import { blobKey, doomedKey, extentKey, encodeDoomed, stateKey, usedKey } from '../../store/keys.js'
 import { flipped, same } from '../support/bytes.js'
 import { collect, errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -189,7 +189,7 @@ describe('store: its state', () => {
     it('of a note that data is to be deleted delete no other', async () => {
       const store = await opened(async ({ index, data }) => {
         const [id, other] = await idsIn(data)
-        await index.put(doomedKey(id), packDoomed(other), VIEWS)
+        await index.put(doomedKey(id), encodeDoomed(other), VIEWS)
         await index.put(doomedKey(other), new Uint8Array(0), VIEWS)
       })
       await expectBoth(store)

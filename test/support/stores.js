@@ -5,7 +5,7 @@ import { MemoryLevel } from 'memory-level'
 import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
-import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, unpackRecord } from '../../store/keys.js'
+import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../store/keys.js'
 import { stream } from './feeding.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
@@ -85,7 +85,7 @@ function removedAfterwards (make) {
 export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).map(idOfKey))]
 
 /** What the index says of every blob. */
-export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => unpackRecord(hashOfKey(key), value))
+export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => decodeRecord(hashOfKey(key), value))
 
 /** The ids that no record has. */
 export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))

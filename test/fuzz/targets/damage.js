@@ -5,7 +5,7 @@ import { MemoryLevel } from 'memory-level'
 import { newLocation, removeLocation } from '#runtime'
 import { ChunkRanges, toCid } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
-import { blobKey, packRecord } from '../../../store/keys.js'
+import { blobKey, encodeRecord } from '../../../store/keys.js'
 import { concat, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { Bao } from '../../support/twin/index.js'
@@ -98,7 +98,7 @@ const DAMAGE = {
 async function forgeRecord (random, index, { root, bytes }) {
   const size = Number(random.claim(bytes.length))
   const record = { id: random.below(4), size, sizeProven: true, complete: true, home: random.pick(['extents', 'extents', 'file', 'reference']), created: Date.now() }
-  await index.put(blobKey(root), packRecord(root, record), VIEWS)
+  await index.put(blobKey(root), encodeRecord(root, record), VIEWS)
   return size
 }
 

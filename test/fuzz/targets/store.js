@@ -2,7 +2,7 @@
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { packDoomed, packRecord, packState, packTime, doomedKey, hashOfKey, placeOfKey, unpackDoomed, unpackRecord, unpackState, unpackTime } from '../../../store/keys.js'
+import { encodeDoomed, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, placeOfKey, decodeDoomed, decodeRecord, decodeState, decodeTime } from '../../../store/keys.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf, joined, stream } from '../../support/feeding.js'
@@ -151,29 +151,29 @@ function records (random) {
   }
   const state = { version: 1, isClean: random.chance(0.5), swept: number(), nextId: number() }
   const id = number()
-  for (const [name, good, unpack, value] of [
-    ['record', packRecord(root, record), bytes => unpackRecord(root, bytes), record],
-    ['state', packState(state), unpackState, state],
-    ['doomed', packDoomed(id), bytes => unpackDoomed(doomedKey(id), bytes), id]
+  for (const [name, good, decode, value] of [
+    ['record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record],
+    ['state', encodeState(state), decodeState, state],
+    ['doomed', encodeDoomed(id), bytes => decodeDoomed(doomedKey(id), bytes), id]
   ]) {
-    const got = unpack(good)
+    const got = decode(good)
     expectThat(typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value, () => `a ${name} that means something else: ${JSON.stringify(got)}`)
     const xor = random.between(1, 255)
     for (let at = 0; at < good.length; at++) {
       const bytes = good.slice()
       bytes[at] ^= xor
-      expectThat(unpack(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
-      expectThat(unpack(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
+      expectThat(decode(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
+      expectThat(decode(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
     }
-    expectThat(unpack(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
-    expectThat(unpack(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
+    expectThat(decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
+    expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
   }
-  expectThat(unpackRecord(random.bytes(32), packRecord(root, record)) === undefined, () => 'the record of another blob was believed')
+  expectThat(decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined, () => 'the record of another blob was believed')
   for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
-    expectThat(unpackRecord(root, packRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
+    expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
   }
   // No checksum: whatever they say must be possible.
-  const time = unpackTime(random.chance(0.5) ? oneFlipped(random, packTime(Date.now())) : random.bytes(random.below(12)))
+  const time = decodeTime(random.chance(0.5) ? oneFlipped(random, encodeTime(Date.now())) : random.bytes(random.below(12)))
   expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
   const key = random.bytes(random.chance(0.7) ? 17 : random.below(40))
   const place = placeOfKey(key)
