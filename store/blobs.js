@@ -4,6 +4,7 @@ import { DEFAULT_GROUP_LOG } from '../lib/constants.js'
 import { assertInteger } from '../lib/bytes.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
+import { Activity } from './activity.js'
 import { BlobReader } from './reader.js'
 import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
@@ -73,6 +74,7 @@ import { notFound, tagged } from './faults.js'
  * What the parts of a store know of each other.
  *
  * @typedef {object} StoreParts
+ * @property {Activity} activity
  * @property {Databases} databases
  * @property {Database} data
  * @property {Catalog} catalog
@@ -97,6 +99,7 @@ export class BlobStore {
   #parts
   #databases
   #catalog
+  #activity = new Activity()
   #locks = new Locks()
   #presence
   #reader
@@ -120,7 +123,7 @@ export class BlobStore {
     this.#catalog = new Catalog(databases, this.#presence, this.#quota, this.#observers)
     const protection = this.#protection
     const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
-    this.#parts = { data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
+    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
     const reader = this.#reader = new BlobReader(this.#parts)
     const collector = this.#collector = new Collector({ ...this.#parts, reader })
     const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
@@ -460,7 +463,7 @@ export class BlobStore {
     try {
       await this.#catalog.flush()
     } finally {
-      await this.#databases.close(this.#writer.isClean)
+      await this.#databases.close(this.#activity.isClean)
     }
   }
 

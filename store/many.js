@@ -187,14 +187,14 @@ const NONE = []
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
- * @param {StoreParts & { writer: BlobWriter }} store
+ * @param {StoreParts} store
  * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
  */
 export async function keepMany (store, batch, aliases = []) {
-  const { databases, locks, protection, writer } = store
-  return writer.whileActive(async () => {
+  const { activity, databases, locks, protection } = store
+  return activity.run(async () => {
     const id = await databases.ids.newIds(batch.length)
     const blobs = /** @type {SmallBlob[]} */ ([])
     for (const [i, bytes] of batch.entries()) {
@@ -207,7 +207,7 @@ export async function keepMany (store, batch, aliases = []) {
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
-      writer.leave() // some may have come to the disk, data or records: their ids are not settled
+      activity.leave() // some may have come to the disk, data or records: their ids are not settled
       throw error
     } finally {
       release()
@@ -218,7 +218,7 @@ export async function keepMany (store, batch, aliases = []) {
 /**
  * Under the locks of all of them.
  *
- * @param {StoreParts & { writer: BlobWriter }} store @param {SmallBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreParts} store @param {SmallBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {

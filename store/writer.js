@@ -17,6 +17,7 @@ import { nameOf } from './catalog.js'
 import { VIEWS } from './keys.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { Activity } from './activity.js' */
 /** @import { Catalog, Operation } from './catalog.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Evictor } from './evictor.js' */
@@ -55,14 +56,14 @@ export class BlobWriter {
   #quota
   /** Records of blobs of which nothing is kept yet, by id, and the slices that may bring it. */
   #begun = /** @type {Map<number, Set<IncomingSlice>>} */ (new Map())
-  #active = 0
-  #hasLeftovers = false
+  #activity
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor, quota: Quota,
-   *   tags: TagIndex }} store
+   * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor,
+   *   quota: Quota, tags: TagIndex }} store
    */
-  constructor ({ databases, catalog, locks, presence, protection, evictor, quota, tags }) {
+  constructor ({ activity, databases, catalog, locks, presence, protection, evictor, quota, tags }) {
+    this.#activity = activity
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
@@ -73,16 +74,13 @@ export class BlobWriter {
     this.#tags = tags
   }
 
-  /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
-  get isClean () { return this.#active === 0 && !this.#hasLeftovers }
-
   /**
    * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
    * @param {{ cid?: CID, alias?: Uint8Array, path?: string }} [known]  what names it: a BLAKE3 CID, which is compared; or the multihash of
    *   another function, which was. `path`: of a file that has the bytes and will keep them
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
-    return this.whileActive(async () => {
+    return this.#activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
       else if (tag !== undefined) assertName('tag', tag)
@@ -120,7 +118,7 @@ export class BlobWriter {
    * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress } = {}) {
-    return this.whileActive(async () => {
+    return this.#activity.run(async () => {
       const root = parseRoot(cid, 'cid')
       const received = new Received()
       /** @type {SliceVerifier} */
@@ -220,7 +218,7 @@ export class BlobWriter {
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
-    this.leave()
+    this.#activity.leave()
   }
 
   /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
@@ -230,15 +228,9 @@ export class BlobWriter {
     try {
       await this.#databases.deleteData(id)
     } catch {
-      this.leave()
+      this.#activity.leave()
     }
   }
-
-  /**
-   * Something may lie about that the next opening has to look at. A record whose writing has failed may have come to the disk, and be there after a crash:
-   * its data stays until then, under an id that is never settled.
-   */
-  leave () { this.#hasLeftovers = true }
 
   /**
    * Writes what a slice has proven so far. Under the blob's lock.
@@ -294,16 +286,6 @@ export class BlobWriter {
       this.#begun.delete(id)
       const { record } = await this.#catalog.look(root)
       if (record?.id === id && !record.complete && (await this.#presence.of(root, record)).isEmpty) await this.#catalog.remove(root, record)
-    }
-  }
-
-  /** For what must not be taken for leftovers. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async whileActive (work) {
-    this.#active++
-    try {
-      return await work()
-    } finally {
-      this.#active--
     }
   }
 }
