@@ -16,6 +16,7 @@ import { Fsck } from './fsck.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Observers, observe } from './observers.js'
+import { Packs } from './packs.js'
 import { Presence } from './presence.js'
 import { Protection, TempTag } from './protection.js'
 import { Quota } from './quota.js'
@@ -82,6 +83,7 @@ import { notFound, tagged } from './faults.js'
  * @property {Presence} presence
  * @property {Lifetime} life
  * @property {Observers} observers
+ * @property {Packs} packs
  * @property {Protection} protection
  * @property {TagIndex} tags
  * @property {Quota} quota
@@ -110,6 +112,7 @@ export class BlobStore {
   #evictor
   #collector
   #life = new Lifetime()
+  #packs
   #observers = new Observers()
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
@@ -122,8 +125,9 @@ export class BlobStore {
     this.#presence = new Presence(databases.data)
     this.#catalog = new Catalog(databases, this.#presence, this.#quota, this.#observers)
     const protection = this.#protection
+    const packs = this.#packs = new Packs({ activity: this.#activity, catalog: this.#catalog, databases, locks: this.#locks })
     const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
-    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
+    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, packs, protection, tags, quota: this.#quota, verifies: verify }
     const reader = this.#reader = new BlobReader(this.#parts)
     const collector = this.#collector = new Collector({ ...this.#parts, reader })
     const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
@@ -326,15 +330,19 @@ export class BlobStore {
    */
   async delete (cid, { force = false } = {}) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
-      const { isThere, record } = await this.#catalog.look(root)
-      if (!isThere || record?.size === 0) return false
-      const { isTagged, name } = await this.#tagIndex.tagOf(root)
-      if (isTagged && !force) throw tagged(root, name)
-      this.#presence.forget(root)
-      await this.#catalog.remove(root, record)
-      return true
-    }))
+    return this.#whileOpen(async () => {
+      const wasHere = await this.#locks.run(nameOf(root), async () => {
+        const { isThere, record } = await this.#catalog.look(root)
+        if (!isThere || record?.size === 0) return false
+        const { isTagged, name } = await this.#tagIndex.tagOf(root)
+        if (isTagged && !force) throw tagged(root, name)
+        this.#presence.forget(root)
+        await this.#catalog.remove(root, record)
+        return true
+      })
+      await this.#packs.tidy()
+      return wasHere
+    })
   }
 
   /**
@@ -364,7 +372,10 @@ export class BlobStore {
 
   /** Gives back to the disk what deleted blobs have taken there, at once. (The database does so by and by.) Does nothing where that is unknown. */
   compact () {
-    return this.#whileOpen(() => this.#databases.compact())
+    return this.#whileOpen(async () => {
+      await this.#packs.tidyAll({ isThorough: true })
+      await this.#databases.compact()
+    })
   }
 
   /**

@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { VIEWS, allUsed, blobKey, blobsWith, doomedKey, hashOfKey, encodeDoomed, encodePath, encodeRecord, encodeTime, pathKey, decodeRecord, decodeTime, usedKey } from './keys.js'
+import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -30,7 +30,7 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }} RecordToWrite  `aliases`: that are to lead there */
-/** @typedef {{ root: Uint8Array, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
+/** @typedef {{ root: Uint8Array, record?: BlobRecord, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
   #databases
@@ -38,6 +38,8 @@ export class Catalog {
   #quota
   #observers
   aliases
+  /** Packs that have got holes, and were not looked at since: packs.js sees to them. */
+  holed = /** @type {Set<number>} */ (new Set())
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #used = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
@@ -204,14 +206,15 @@ export class Catalog {
   async removal (root, record, { hasAliases = true } = {}) {
     const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
     const operations = [{ type: /** @type {const} */ ('del'), key: blobKey(root) }, { type: /** @type {const} */ ('del'), key: usedKey(root) }, ...aliases, ...doom(record)]
-    return { root, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
+    return { root, record, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
   }
 
   /** Forgets a blob as `remove` does, but leaves its data to `deleteForgotten`. Under the blob's lock. @param {Removal} removal @param {{ sync: boolean }} options */
-  async forget ({ root, operations, bytes }, { sync }) {
+  async forget ({ root, record, operations, bytes }, { sync }) {
     this.#used.delete(nameOf(root))
     this.#presence.forget(root)
     await this.#batch(sync, operations)
+    if (record?.home === 'pack') this.holed.add(record.id)
     this.#observers.changed(root)
     this.#quota.add(-bytes)
   }
@@ -224,13 +227,26 @@ export class Catalog {
   async deleteForgotten (records) {
     if (records.length === 0) return
     await this.#batch(true, records.flatMap(doom))
-    const inFiles = records.filter(({ home }) => home === 'file')
-    await this.#databases.deleteDoomed(records.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
+    const alone = records.filter(({ home }) => home !== 'pack')
+    const inFiles = alone.filter(({ home }) => home === 'file')
+    await this.#databases.deleteDoomed(alone.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
+  }
+
+  /**
+   * Notes that blobs are elsewhere now, and that nothing is wanted any more of the pack in which they were: then that goes. Under their locks.
+   *
+   * @param {{ root: Uint8Array, record: BlobRecord }[]} moved  durably @param {number} id  of the pack
+   */
+  async leavePack (moved, id) {
+    const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
+    await this.#batch(true, [...records, note(id)])
+    await this.#databases.deleteDoomed([id]).catch(() => {})
   }
 
   /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
   async #deleteData (record) {
-    if (record !== undefined) await this.#databases.deleteDoomed([record.id]).catch(() => {})
+    if (record?.home === 'pack') this.holed.add(record.id)
+    else if (record !== undefined) await this.#databases.deleteDoomed([record.id]).catch(() => {})
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
@@ -277,8 +293,15 @@ export class Catalog {
   }
 }
 
-/** @param {BlobRecord | undefined} record @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */
-const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: encodeDoomed(record.id) }]
+/** Says that data is to be deleted: all that is under an id, or one blob of a pack. @param {BlobRecord} [record] @returns {Operation[]} */
+function doom (record) {
+  if (record?.home !== 'pack') return record === undefined ? [] : [note(record.id)]
+  const { id, offset = 0, size } = record
+  return [{ type: 'put', key: holeKey(id, offset), value: encodeHole(id, offset, size) }]
+}
+
+/** @param {number} id @returns {Operation} */
+const note = id => ({ type: 'put', key: doomedKey(id), value: encodeDoomed(id) })
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
 function found (root, stored) {

@@ -1,5 +1,5 @@
-// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data is kept under ids, in either
-// of two homes (extents in the data database, or a file), so what is to go away under an id goes here.
+// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data is kept under ids, in one
+// of three homes (extents in the data database, a file, a pack), so what is to go away under an id goes here.
 
 import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
@@ -7,18 +7,20 @@ import { readable } from './faults.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
-import { freshRoom, sharedRoom } from './room.js'
-import { VIEWS, allOfId, doomedKey, idOfKey, pathKey } from './keys.js'
+import { UsedRoom, freshRoom, sharedRoom } from './room.js'
+import { VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair } from './levels.js' */
-/** @import { Home } from './keys.js' */
+/** @import { BlobRecord, Home } from './keys.js' */
 
 export class Databases {
   index
   data
   /** Where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
+  /** Where small blobs are that came together (pack.js); where the others are not. */
+  packs = /** @type {BlobFolder | undefined} */ (undefined)
   ids
   /** For messages, where no directory is known too. */
   location
@@ -51,6 +53,9 @@ export class Databases {
    */
   get room () { return this.files === undefined ? freshRoom : this.#room }
 
+  /** The same for batches that come one after the other. @returns {Pick<UsedRoom, 'take'>} */
+  roomForBatches () { return this.files === undefined ? { take: () => ({ room: freshRoom, release: () => {} }) } : new UsedRoom() }
+
   /**
    * Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value. A browser takes as long for 64 KiB as for 256, and is opened by
    * location without having files.
@@ -67,8 +72,18 @@ export class Databases {
    * @returns {Uint8Array<ArrayBuffer>}
    */
   owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || this.givesCopies
+    const isOurs = home === 'file' || home === 'pack' || this.givesCopies
     return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
+  }
+
+  /**
+   * Where the bytes of a blob are in files of the store, if they are.
+   *
+   * @param {BlobRecord} record
+   * @returns {{ files?: BlobFolder, offset: number }} the file has the number of the record, and the blob begins there
+   */
+  fileOf ({ home, offset = 0 }) {
+    return { files: home === 'file' ? this.files : home === 'pack' ? this.packs : undefined, offset }
   }
 
   /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
@@ -91,10 +106,13 @@ export class Databases {
     }
   }
 
+  /** Ids that have a file, or are those of packs. @returns {Promise<number[]>} */
+  async fileIds () { return (await Promise.all([this.files?.ids(), this.packs?.ids()])).flatMap(ids => ids ?? []) }
+
   /** Deletes what is kept under an id. @param {number} id */
   async deleteData (id) {
     await this.data.clear({ ...allOfId(id), ...VIEWS })
-    await this.files?.remove(id)
+    await this.#removeFiles(id)
   }
 
   /**
@@ -105,8 +123,14 @@ export class Databases {
    */
   async deleteDoomed (ids, fileIds = ids) {
     for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
-    await Promise.all(fileIds.map(id => this.files?.remove(id)))
+    await Promise.all(fileIds.map(id => this.#removeFiles(id)))
     await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), VIEWS)
+  }
+
+  /** A file, or a pack with its holes. @param {number} id */
+  async #removeFiles (id) {
+    await Promise.all([this.files?.remove(id), this.packs?.remove(id)])
+    if (this.packs !== undefined) await this.index.clear({ ...holesOf(id), ...VIEWS })
   }
 
   /** Has everything rewritten without what was deleted. */
@@ -119,7 +143,7 @@ export class Databases {
     try {
       if (isClean) await this.ids.end()
     } finally {
-      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#letGo)
+      await Promise.all([this.index.close(), this.data.close(), this.files?.close(), this.packs?.close()]).finally(this.#letGo)
     }
   }
 }

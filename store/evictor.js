@@ -10,10 +10,11 @@ import { decodeTime } from './keys.js'
 /** @import { Collector, Sweep } from './collector.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Marks } from './marks.js' */
+/** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota, Room } from './quota.js' */
 
-/** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
+/** @typedef {{ root: Uint8Array, created: number, bytes: number, used: number }} Candidate  times in milliseconds since 1970 */
 
 /** Candidates that are kept from one survey of the store to the next, and names that marks may gather until then. */
 const KEPT_CANDIDATES = 1000
@@ -23,6 +24,7 @@ export class Evictor {
   #catalog
   #collector
   #locks
+  #packs
   #presence
   #quota
   /** What was used the longest time ago comes first. What is put or used later comes behind all of these anyway. */
@@ -31,11 +33,12 @@ export class Evictor {
   #sweep = /** @type {Sweep | undefined} */ (undefined)
   #endMarks = () => {}
 
-  /** @param {{ catalog: Catalog, collector: Collector, locks: Locks, presence: Presence, quota: Quota }} store */
-  constructor ({ catalog, collector, locks, presence, quota }) {
+  /** @param {{ catalog: Catalog, collector: Collector, locks: Locks, packs: Packs, presence: Presence, quota: Quota }} store */
+  constructor ({ catalog, collector, locks, packs, presence, quota }) {
     this.#catalog = catalog
     this.#collector = collector
     this.#locks = locks
+    this.#packs = packs
     this.#presence = presence
     this.#quota = quota
   }
@@ -87,6 +90,7 @@ export class Evictor {
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }
       await this.#sweep?.end()
+      await this.#packs.tidy()
     } catch (error) {
       // What could not be read now is looked at anew the next time.
       await this.#sweep?.end()
@@ -107,8 +111,8 @@ export class Evictor {
   }
 
   /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
-  async #isStill ({ root, id, used }, record) {
-    return record.id === id && await this.#catalog.lastUsed(root, record) === used
+  async #isStill ({ root, created, used }, record) {
+    return record.created === created && await this.#catalog.lastUsed(root, record) === used
   }
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
@@ -128,7 +132,7 @@ export class Evictor {
         const bytes = await this.#presence.len(root, record)
         if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
-        found.push({ root, id: record.id, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
+        found.push({ root, created: record.created, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
         if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {

@@ -4,7 +4,7 @@ import { absolute, writeFileAtomically } from '#disk'
 import { openFile } from '#files'
 import { ChunkRanges } from '../lib/ranges.js'
 import { missing } from './faults.js'
-import { VIEWS, pathKey, decodePath } from './keys.js'
+import { VIEWS, decodePath, pathKey } from './keys.js'
 import { BaoError, truncated } from '../lib/errors.js'
 
 /** @import { BlobName, PutOptions } from './blobs.js' */
@@ -21,13 +21,16 @@ export class FileReader {
   #root
   #record
   #file = /** @type {Promise<import('./disk/blob-file.js').BlobFile> | undefined} */ (undefined)
+  /** Where the blob begins in the file. */
+  #offset
   size
 
-  /** @param {Pick<Databases, 'files' | 'index'>} databases @param {Uint8Array} root @param {BlobRecord} record */
+  /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
   constructor (databases, root, record) {
     this.#databases = databases
     this.#root = root
     this.#record = record
+    this.#offset = databases.fileOf(record).offset
     this.size = record.size
   }
 
@@ -35,10 +38,10 @@ export class FileReader {
    * @param {number} start @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
-  async read (start, end) { return (await this.#opened(start, end)).read(start, end) }
+  async read (start, end) { return (await this.#opened(start, end)).read(this.#offset + start, this.#offset + end) }
 
   /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
-  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, start) }
+  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, this.#offset + start) }
 
   /** The file, which bytes are wanted of. @param {number} start @param {number} end */
   async #opened (start, end) {
@@ -54,14 +57,19 @@ export class FileReader {
     }
   }
 
-  /** Bytes of the file: 0 where there is none. */
-  async len () {
+  /** Is the file there? Then it stays, for this reader, whatever happens to its name. */
+  async isThere () { return await this.#fileLen() !== undefined }
+
+  /** Bytes from where the blob begins to where the file ends: 0 where there is none. */
+  async len () { return Math.max(0, (await this.#fileLen() ?? 0) - this.#offset) }
+
+  async #fileLen () {
     try {
       this.#file ??= this.#open()
       const handle = await (await this.#file).handle
       return (await handle.stat()).size
     } catch (error) {
-      if (isNoFile(error)) return 0
+      if (isNoFile(error)) return undefined
       throw error
     }
   }
@@ -71,14 +79,13 @@ export class FileReader {
   }
 
   async #open () {
-    const { files, index } = this.#databases
     const { id, home } = this.#record
-    if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
-    if (home === 'file') return files.reader(id)
-    const stored = await index.get(pathKey(id), VIEWS)
+    const { files } = this.#databases.fileOf(this.#record)
+    if (files !== undefined) return files.reader(id)
+    const stored = home === 'reference' ? await this.#databases.index.get(pathKey(id), VIEWS) : undefined
     const path = stored && decodePath(id, stored)
-    if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
-    return files.readerOf(path)
+    if (path === undefined || this.#databases.files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    return this.#databases.files.readerOf(path)
   }
 }
 

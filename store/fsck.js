@@ -1,12 +1,17 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
-import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind, isSoundNote, decodeRecord } from './keys.js'
+import { ChunkRanges } from '../lib/ranges.js'
+import { areEqual } from '../lib/bytes.js'
+import { hash } from '../lib/hasher.js'
+import { VIEWS, allBlobs, allOfId, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
+import { isAt } from './packs.js'
+import { listPack, readPacked } from './pack.js'
 import { rangesLen } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
@@ -16,10 +21,11 @@ import { TagCheck } from './tag-check.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
-/** @import { ChunkRanges } from '../lib/ranges.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Findings } from './examine.js' */
 /** @import { Locks } from './locks.js' */
+/** @import { Packed } from './pack.js' */
+/** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { DamagedTag } from './tag-check.js' */
 /** @import { ProgressOptions } from '../lib/types.js' */
@@ -56,6 +62,7 @@ export class Fsck {
   #databases
   #catalog
   #locks
+  #packs
   #presence
   #quota
   #repairs
@@ -72,22 +79,25 @@ export class Fsck {
   /** Ids that records have; and those that two have, of which at most one is right. */
   #recorded = new IdSet()
   #shared = /** @type {Set<number>} */ (new Set())
+  /** Packs that records speak of. */
+  #packIds = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
   #isIndexWhole = true
   #isDataWhole = true
   #isInOrder = true
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, packs: Packs, presence: Presence, protection: Protection, quota: Quota }} store
    * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
    *   without a trace
    */
   constructor (store, { repair, adopts = false, signal, onProgress }) {
-    const { databases, catalog, locks, presence, quota } = store
+    const { databases, catalog, locks, packs, presence, quota } = store
     this.#store = store
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
+    this.#packs = packs
     this.#presence = presence
     this.#quota = quota
     this.#repairs = repair
@@ -107,8 +117,11 @@ export class Fsck {
     await this.#count()
     await this.#checkTags()
     await this.#checkBlobs()
-    await this.#checkOrphans(id => id < limit && !underWay.has(id))
+    const isOurs = (/** @type {number} */ id) => id < limit && !underWay.has(id)
+    await this.#checkPacks(isOurs)
+    await this.#checkOrphans(isOurs)
     await this.#dropRecords()
+    await this.#packs.tidy()
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
     report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
@@ -143,9 +156,17 @@ export class Fsck {
         this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
         continue
       }
-      if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
+      if (record.home === 'pack') this.#seePack(record.id)
+      else if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
       this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
     }
+  }
+
+  /** @param {number} id */
+  #seePack (id) {
+    if (this.#packIds.has(id)) return
+    this.#packIds.add(id)
+    this.#databases.packs?.forget(id) // what is open may not be there any more
   }
 
   async #checkTags () {
@@ -160,6 +181,11 @@ export class Fsck {
       if (record === undefined) continue
       this.#report.blobs++
       const before = this.#done
+      if (record.home === 'pack' && await this.#isRight(root, record)) {
+        this.#done += record.size
+        this.#tell(this.#done)
+        continue
+      }
       const findings = await this.#examine(root, record, true)
       if (findings.isUnreadable) this.#isDataWhole = false
       this.#done = before + rangesLen(findings.expected, record.size)
@@ -192,6 +218,7 @@ export class Fsck {
       this.#quota.add(-len)
       return before
     }
+    if (record.home === 'pack') return this.#drop(root, record)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
     const isReachable = record.home === 'extents' || this.#databases.files !== undefined
     const { record: after, right } = await mend(this.#databases, root, isReachable ? record : { ...record, home: 'extents' }, { signal: this.#signal })
@@ -200,6 +227,20 @@ export class Fsck {
     if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
     else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
     return right
+  }
+
+  /**
+   * Of a blob of a pack nothing can be right when something is wrong. Its size is a claim again, and what is received goes elsewhere.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<ChunkRanges>} none
+   */
+  async #drop (root, { isNameless, created, size, ...place }) {
+    const { ids } = this.#databases
+    const id = await ids.newId()
+    await this.#catalog.write(root, { id, size, sizeProven: false, complete: false, home: 'extents', created, isNameless }, { sync: true, replaces: { ...place, size, created } })
+    ids.settle(id)
+    this.#quota.add(-size)
+    return ChunkRanges.none
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
@@ -214,6 +255,50 @@ export class Fsck {
   /** @param {number} done  bytes */
   #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
 
+  /** @param {(id: number) => boolean} isOurs  see below */
+  async #checkPacks (isOurs) {
+    for (const id of await this.#databases.packs?.ids() ?? []) {
+      this.#signal?.throwIfAborted()
+      this.#seePack(id)
+      if (isOurs(id)) await this.#packs.alone(() => this.#checkPack(id))
+    }
+  }
+
+  /** Is there a record, or a hole, for everything that the pack says that it holds? @param {number} id */
+  async #checkPack (id) {
+    const { isThere, blobs } = await listPack(this.#databases, id)
+    if (!isThere) return
+    if (blobs === undefined) return this.#stray(() => this.#listAgain(id))
+    const holes = await this.#packs.holesIn(id)
+    const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
+    for (const [i, blob] of blobs.entries()) if (!holes.has(blob.offset) && !isAt(looks[i].record, id, blob)) await this.#takeUnlisted(id, blob, looks[i])
+  }
+
+  /** From the records, all of which have been looked at by now. @param {number} id  of a pack that does not say any more what it holds */
+  async #listAgain (id) {
+    if (!this.#isIndexWhole) return
+    const blobs = []
+    for await (const { root, record } of this.#records()) if (record?.home === 'pack' && record.id === id) blobs.push({ root, size: record.size, offset: record.offset ?? 0 })
+    await this.#packs.rewrite(id, blobs)
+  }
+
+  /**
+   * @param {number} id  of a pack @param {Packed} blob  of which no record says that it is here @param {{ isThere: boolean, record?: BlobRecord }} look  at its record
+   */
+  async #takeUnlisted (id, blob, { isThere, record }) {
+    const { root, size, offset } = blob
+    /** @type {BlobRecord} */
+    const lost = { id, size, sizeProven: true, complete: true, home: 'pack', offset, created: Date.now() }
+    const isWanted = record === undefined && (isThere || this.#adopts) && await this.#isRight(root, lost)
+    await this.#takeLost(isWanted ? { root, record: lost } : undefined, () => this.#packs.giveUp(id, blob))
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record  of a packed blob */
+  async #isRight (root, record) {
+    const [bytes] = await readPacked(this.#databases, [record])
+    return bytes !== undefined && areEqual(hash(bytes), 0, root)
+  }
+
   /** @param {(id: number) => boolean} isOurs  had everything that is under the id a record, when the records were looked through? */
   async #checkOrphans (isOurs) {
     const { data, files } = this.#databases
@@ -221,6 +306,7 @@ export class Fsck {
     for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
+      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS }))
       else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, withFile.has(id))
       if (id !== undefined) withFile.delete(id)
     }
@@ -230,11 +316,16 @@ export class Fsck {
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
     const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+    await this.#takeLost(found, () => this.#databases.deleteDoomed([id]))
+  }
+
+  /** @param {{ root: Uint8Array, record: BlobRecord } | undefined} found  whose it is, if that is known @param {() => Promise<void>} remove */
+  async #takeLost (found, remove) {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
     if (!this.#repairs || !this.#isIndexWhole) return
-    await this.#databases.deleteDoomed([id]).catch(error => {
+    await remove().catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
@@ -251,7 +342,7 @@ export class Fsck {
       if (now.record !== undefined) return false
       await this.#catalog.write(root, record, { sync: true })
       this.#quota.add(await this.#presence.len(root, record))
-      const isRestored = !(await this.#mend(root, record)).isEmpty
+      const isRestored = record.home === 'pack' || !(await this.#mend(root, record)).isEmpty
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
     })

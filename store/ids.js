@@ -2,7 +2,7 @@
 // a crash leaves under one would become part of another blob.
 
 import { DAMAGED, readable } from './faults.js'
-import { LAYOUT_VERSION, VIEWS, encodeState, stateKey, decodeState } from './keys.js'
+import { LAYOUT_VERSION, VIEWS, decodeState, encodeState, stateKey } from './keys.js'
 
 /** @import { Database } from './levels.js' */
 /** @import { State } from './keys.js' */

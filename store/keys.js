@@ -9,10 +9,12 @@
 //         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
 //         09 | hash (32) | multihash  the same by blob
 //         0a | id (8)                the path of a file that the blob's bytes are in, elsewhere
+//         0b | id (8) | offset (8)   a blob of a pack that is not wanted any more
 // data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 256 KiB
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
 // files   blobs/id                   the bytes of a large blob, instead of extents
+//         packs/id                   small blobs (pack.js), instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -28,18 +30,22 @@ import { freshRoom } from './room.js'
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
 /** How everything below is laid out; layout.js says what was otherwise before. A store with a higher number was written by a later release. */
-export const LAYOUT_VERSION = 2
+export const LAYOUT_VERSION = 3
 
-const KINDS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
-const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = KINDS
+const KINDS = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH, HOLE] = KINDS
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
+const HOLE_KEY_LEN = 1 + 2 * ID_LEN
 /** A million ids a second would take nine years to get there. */
 const MAX_ID = 2 ** 48 - 1
 /** The last chunk of the last page over 2^53 - 1 bytes; and the band of it. */
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
+/** What a pack may hold of one blob: one chunk group, so that no tree is needed. And a pack is small, too. */
+export const MAX_PACKED_SIZE = 1 << 14
+const MAX_OFFSET = 2 ** 32
 
 /**
  * @typedef {object} State
@@ -51,16 +57,20 @@ const MAX_BAND = 6
 
 /**
  * @typedef {object} BlobRecord
- * @property {number} id  under which its data is kept
+ * @property {number} id  under which its data is kept: of nobody else, unless that is a pack
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte here?
  * @property {Home} home
+ * @property {number} [offset]  where it begins in its pack, in bytes
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept for its aliases alone, not under its own hash?
  */
 
-/** @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store, in a file of somebody else */
+/**
+ * @typedef {'extents' | 'file' | 'reference' | 'pack'} Home  where the bytes are: in the data database, in a file of the store, in a file of somebody else,
+ *   among others in a file of the store
+ */
 
 export const stateKey = encode(STATE)
 /** @param {Uint8Array} hash @param {Room} [room] */
@@ -82,6 +92,22 @@ export const idOfDoomed = key => key.length === 1 + ID_LEN ? u64At(key, 1) : und
 export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** @param {number} id */
 export const pathKey = id => encode(PATH, { u64: id })
+/** @param {number} id  of a pack @param {number} offset  of a blob in it */
+export const holeKey = (id, offset) => encode(HOLE, { u64: id }, { u64: offset })
+/** How long the hole is. With a checksum: a blob must not be taken for one. @param {number} id @param {number} offset @param {number} len  bytes */
+export function encodeHole (id, offset, len) {
+  const bytes = encode({ u64: len })
+  return encode(bytes, checkOf(holeKey(id, offset), bytes))
+}
+/** @param {Uint8Array} key @param {Uint8Array} bytes @returns {{ id: number, offset: number, len: number } | undefined} undefined when it is damaged */
+export function decodeHole (key, bytes) {
+  const len = bytes.subarray(0, 8)
+  if (key.length !== HOLE_KEY_LEN || !equals(bytes.subarray(8), checkOf(key, len))) return undefined
+  return { id: u64At(key, 1), offset: u64At(key, 1 + ID_LEN), len: u64At(len, 0) }
+}
+/** All holes of a pack. @param {number} id */
+export const holesOf = id => ({ gte: encode(HOLE, { u64: id }), lt: encode(HOLE, { u64: id + 1 }) })
+export const allHoles = { gte: encode(HOLE), lt: encode(HOLE + 1) }
 /** All blobs, when they were used, and all ids that are being deleted. */
 export const allBlobs = { gte: encode(BLOB), lt: encode(BLOB + 1) }
 export const allUsed = { gte: encode(USED), lt: encode(USED + 1) }
@@ -102,6 +128,7 @@ export function isSoundNote (key, value) {
     case ALIAS: return key.length > 1 && value.length === HASH_LEN
     case ALIAS_OF: return key.length > 1 + HASH_LEN && value.length === 0
     case PATH: return key.length === 1 + ID_LEN && decodePath(u64At(key, 1), value) !== undefined
+    case HOLE: return decodeHole(key, value) !== undefined
     default: return key.length > 0
   }
 }
@@ -181,34 +208,39 @@ const SIZE_PROVEN = 1
 const COMPLETE = 2
 const NAMELESS = 4
 /** What the fourth and the fifth bit say together. @type {Home[]} */
-const HOMES = ['extents', 'file', 'reference']
+const HOMES = ['extents', 'file', 'reference', 'pack']
 const HOME_SHIFT = 3
 const RECORD_LEN = 25
+/** With the offset. */
+const PACKED_LEN = RECORD_LEN + 8
 
 /**
  * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
  *
  * @param {Uint8Array} root @param {BlobRecord} record @param {Room} [room]
  */
-export function encodeRecord (root, { id, size, sizeProven, complete, home, created, isNameless }, room = freshRoom) {
+export function encodeRecord (root, { id, size, sizeProven, complete, home, offset, created, isNameless }, room = freshRoom) {
   const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
-  const bytes = room(RECORD_LEN + CHECK_LEN)
+  const len = home === 'pack' ? PACKED_LEN : RECORD_LEN
+  const bytes = room(len + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
   bytes[16] = flags
   setU64(bytes, 17, created)
-  bytes.set(lentCheckOf(root, bytes), RECORD_LEN)
+  if (home === 'pack') setU64(bytes, RECORD_LEN, /** @type {number} */ (offset))
+  bytes.set(lentCheckOf(root, bytes, len), len)
   return bytes
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function decodeRecord (root, bytes) {
-  if (bytes.length !== RECORD_LEN + CHECK_LEN || !areEqual(bytes, RECORD_LEN, lentCheckOf(root, bytes))) return undefined
+  const len = bytes.length - CHECK_LEN
+  if ((len !== RECORD_LEN && len !== PACKED_LEN) || !areEqual(bytes, len, lentCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
   // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
   if (id > MAX_ID || size === 0 || size > Number.MAX_SAFE_INTEGER || created > MAX_TIME || home === undefined) return undefined
-  return {
+  const record = {
     id,
     size,
     sizeProven: (flags & SIZE_PROVEN) !== 0,
@@ -217,18 +249,28 @@ export function decodeRecord (root, bytes) {
     created,
     isNameless: (flags & NAMELESS) !== 0
   }
+  if ((home === 'pack') !== (len === PACKED_LEN)) return undefined
+  if (home !== 'pack') return record
+  const offset = u64At(bytes, RECORD_LEN)
+  return record.complete && record.sizeProven && size <= MAX_PACKED_SIZE && offset <= MAX_OFFSET ? { ...record, offset } : undefined
 }
 
-/** What is hashed, and what becomes of it. */
-const checkInput = new Uint8Array(HASH_LEN + RECORD_LEN)
+/** What is hashed, with and without an offset, and what becomes of it. */
+const checkInput = new Uint8Array(HASH_LEN + PACKED_LEN)
+const checkInputOf = { [RECORD_LEN]: checkInput.subarray(0, HASH_LEN + RECORD_LEN), [PACKED_LEN]: checkInput }
 const checkHash = new Uint8Array(HASH_LEN)
 const lentCheck = checkHash.subarray(0, CHECK_LEN)
 
-/** What `checkOf` gives, without garbage. @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @returns {Uint8Array} lent until the next call */
-function lentCheckOf (root, bytes) {
+/**
+ * What `checkOf` gives, without garbage.
+ *
+ * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @param {number} len  of the record
+ * @returns {Uint8Array} lent until the next call
+ */
+function lentCheckOf (root, bytes, len) {
   checkInput.set(root)
-  for (let i = 0; i < RECORD_LEN; i++) checkInput[HASH_LEN + i] = bytes[i]
-  hashInto(checkInput, checkHash)
+  for (let i = 0; i < len; i++) checkInput[HASH_LEN + i] = bytes[i]
+  hashInto(checkInputOf[len], checkHash)
   return lentCheck
 }
 

@@ -6,6 +6,8 @@ import { areEqual, assertBytes, describe } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
+import { MAX_PACKED, readPacked } from './pack.js'
+import { GivenIds, writeData } from './placing.js'
 import { CELL_LEN } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { VIEWS, extentKey } from './keys.js'
@@ -17,16 +19,16 @@ import { isKept } from './presence.js'
 /** @import { BlobName, StoreParts } from './blobs.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { BlobReader } from './reader.js' */
-/** @import { BlobRecord } from './keys.js' */
+/** @import { BlobRecord, Home } from './keys.js' */
 /** @import { BlobWriter } from './writer.js' */
-/** @import { Operation, RecordToWrite } from './catalog.js' */
+/** @import { Data } from './placing.js' */
 /** @import { Source } from '../lib/types.js' */
 
 /** What one batch has at most. */
-export const BATCH_COUNT = 1024
+export const BATCH_COUNT = MAX_PACKED
 export const BATCH_LEN = 1 << 22
 /** Batches that are being written while the next is gathered: as one waits for the disk twice, there is another that needs the processor. */
-const PUT_AHEAD = 2
+const PUT_AHEAD = 3
 /** How long blobs may be that are looked up together: in one extent, of whatever database. */
 const LOOKUP_LEN = CELL_LEN / 4
 export const LOOKUP_COUNT = BATCH_LEN / LOOKUP_LEN
@@ -52,7 +54,11 @@ export async function * putMany (store, blobs, { signal }) {
   }
   /** A long one waits for all that is under way before it. @param {PutBatch} batch @param {Promise<unknown>[]} before */
   const keep = async (batch, before) => {
-    if ('small' in batch) return store.life.run(() => keepMany(store, batch.small))
+    if ('small' in batch) {
+      const kept = await store.life.run(() => keepMany(store, batch.small))
+      batch.release() // when it failed, somebody may still look at it
+      return kept
+    }
     await Promise.all(before)
     return [await putOne(batch.source)]
   }
@@ -118,7 +124,7 @@ async function * untilSignal (items, signal) {
 /** Are they there already, as in an array? @template T @param {Many<T>} items @returns {items is Iterable<T>} */
 const isAtHand = items => !(Symbol.asyncIterator in items)
 
-/** @typedef {{ small: Uint8Array[] } | { source: Source }} PutBatch */
+/** @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release`: to be called when they are kept */
 
 /**
  * Small blobs by the batch, copied; others as they are. What came before a failure is given first.
@@ -149,20 +155,22 @@ async function * batchesOf (databases, blobs, signal) {
 
 /** Gathers small blobs until there is a batch of them. */
 class Gathering {
-  #databases
+  #rooms
+  #memory
   #small = /** @type {Uint8Array[]} */ ([])
   #len = 0
 
   /** @param {Databases} databases  that they are for */
   constructor (databases) {
-    this.#databases = databases
+    this.#rooms = databases.roomForBatches()
+    this.#memory = this.#rooms.take()
   }
 
   /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
     assertBytes('blob', source)
-    const copy = this.#databases.room(source.length)
+    const copy = this.#memory.room(source.length)
     copy.set(source)
     this.#small.push(copy)
     this.#len += source.length
@@ -172,9 +180,10 @@ class Gathering {
   /** What is left. @returns {PutBatch[]} */
   taken () {
     if (this.#small.length === 0) return NONE
-    const batch = { small: this.#small }
+    const batch = { small: this.#small, release: this.#memory.release }
     this.#small = []
     this.#len = 0
+    this.#memory = this.#rooms.take()
     return [batch]
   }
 }
@@ -182,29 +191,27 @@ class Gathering {
 /** @type {PutBatch[]} */
 const NONE = []
 
-/** @typedef {{ root: Uint8Array, name: string, id: number, size: number, puts: Operation[] }} SmallBlob  under an id of its own, and all its data */
+/** @typedef {Data & { name: string }} NewBlob */
 
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
  * @param {StoreParts} store
- * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
+ * @param {Uint8Array[]} batch  at most BATCH_COUNT and 1 MiB each, kept as they are: nobody else may write to them
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
  */
 export async function keepMany (store, batch, aliases = []) {
   const { activity, databases, locks, protection } = store
   return activity.run(async () => {
-    const id = await databases.ids.newIds(batch.length)
-    const blobs = /** @type {SmallBlob[]} */ ([])
-    for (const [i, bytes] of batch.entries()) {
-      blobs.push(bytes.length <= GROUP_LEN ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
-    }
+    const given = new GivenIds(databases)
+    const blobs = /** @type {NewBlob[]} */ ([])
+    for (const bytes of batch) blobs.push(bytes.length <= GROUP_LEN ? smallBlob(bytes) : await treeBlob(databases, await given.take(1), bytes))
     const names = blobs.map(({ name }) => name)
     const release = protection.useAll(names)
     try {
-      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases))
-      databases.ids.settle(id, batch.length)
+      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases, given))
+      given.settle()
       return kept
     } catch (error) {
       activity.leave() // some may have come to the disk, data or records: their ids are not settled
@@ -218,17 +225,17 @@ export async function keepMany (store, batch, aliases = []) {
 /**
  * Under the locks of all of them.
  *
- * @param {StoreParts} store @param {SmallBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreParts} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases @param {GivenIds} given
  * @returns {Promise<PutResult[]>}
  */
-async function keepBlobs (store, blobs, aliases) {
+async function keepBlobs (store, blobs, aliases, given) {
   const { catalog, presence, protection } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
-  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
+  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten), given)
   const results = []
-  for (const [i, { root, name, id, size }] of blobs.entries()) {
-    const { record, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
-    const isNew = record.id === id && !replaces?.complete
+  for (const [i, { root, name, size }] of blobs.entries()) {
+    const { blob, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
+    const isNew = blob === blobs[i] && !replaces?.complete
     protection.arrived(root)
     if (isNew) presence.forget(root)
     else catalog.touch(root)
@@ -239,55 +246,54 @@ async function keepBlobs (store, blobs, aliases) {
   return results
 }
 
-/** @typedef {RecordToWrite & { puts: Operation[], isWritten: boolean }} Content  of one blob or several: what there is to be kept of it, unless it is here already */
+/** @typedef {{ blob: NewBlob, replaces?: BlobRecord, aliases: Uint8Array[], isNameless: boolean, isWritten: boolean }} Content  of one blob or several; `isWritten`: unless it is here already */
 
 /**
  * Blobs of a batch may be the same: the first of them is kept, under the names of all.
  *
- * @param {SmallBlob[]} blobs @param {{ isThere: boolean, record?: BlobRecord }[]} looks @param {(Uint8Array | undefined)[]} aliases
+ * @param {NewBlob[]} blobs @param {{ isThere: boolean, record?: BlobRecord }[]} looks @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by name
  */
 function eachOnce (blobs, looks, aliases) {
-  const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
-  for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
-    let content = contents.get(name)
+  for (const [i, blob] of blobs.entries()) {
+    let content = contents.get(blob.name)
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
       const { isThere, record: replaces } = looks[i]
-      const isNameless = !isThere || replaces?.isNameless === true
-      const isWritten = replaces === undefined || !isKept(replaces)
-      content = { root, puts, replaces, isWritten, aliases: [], record: { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless } }
-      contents.set(name, content)
+      content = { blob, replaces, aliases: [], isNameless: !isThere || replaces?.isNameless === true, isWritten: replaces === undefined || !isKept(replaces) }
+      contents.set(blob.name, content)
     }
     const alias = aliases[i]
-    if (alias === undefined) content.record.isNameless = false
+    if (alias === undefined) content.isNameless = false
     else content.aliases.push(alias)
   }
   return contents
 }
 
-/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
-async function write ({ databases, catalog }, contents) {
+/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents @param {GivenIds} given */
+async function write ({ databases, catalog }, contents, given) {
   if (contents.length === 0) return
-  const puts = /** @type {Operation[]} */ ([])
-  for (const content of contents) puts.push(...content.puts)
-  await databases.data.batch(puts, databases.syncOptions)
-  await catalog.writeMany(contents)
+  const created = Date.now()
+  const places = await writeData(databases, contents.map(({ blob }) => blob), given)
+  await catalog.writeMany(contents.map(({ blob: { root, size }, replaces, aliases, isNameless }, i) => {
+    const { id, home, offset } = places[i]
+    return { root, replaces, aliases, record: { id, size, sizeProven: true, complete: true, home, offset, created, isNameless } }
+  }))
 }
 
-/** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {SmallBlob} */
-function smallBlob ({ room }, id, bytes) {
+/** A blob of one group. @param {Uint8Array} bytes @returns {NewBlob} */
+function smallBlob (bytes) {
   const root = hash(bytes)
-  return { id, root, name: nameOf(root), size: bytes.length, puts: [{ type: 'put', key: extentKey(id, 0, room), value: bytes }] }
+  return { root, name: nameOf(root), size: bytes.length, bytes }
 }
 
-/** A blob with a tree. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<SmallBlob>} */
+/** A blob with a tree. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<NewBlob>} */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)
   await blob.write(bytes)
   const root = blob.root()
-  return { id, root, name: nameOf(root), size: bytes.length, puts: blob.takePuts() }
+  return { root, name: nameOf(root), size: bytes.length, tree: { id, puts: blob.takePuts() } }
 }
 
 /**
@@ -323,18 +329,27 @@ async function * lookupsOf (cids, signal) {
 }
 
 /**
- * The bytes that stand in one extent, as they are stored.
+ * The bytes that stand in one extent or in a pack, as they are stored.
  *
  * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
-  const looked = await catalog.lookMany(roots)
-  const small = looked.map(({ record }) => record?.complete && record.home === 'extents' && record.size > 0 && record.size <= LOOKUP_LEN ? record : undefined)
-  const keys = small.flatMap(record => record === undefined ? [] : [extentKey(record.id, 0, room)])
-  const values = keys.length === 0 ? [] : await readable(data.getMany(keys, VIEWS)) ?? []
-  let next = 0
-  return roots.map((root, i) => ({ root, record: looked[i].record, bytes: small[i] && values[next++] }))
+export async function lookSmall ({ databases, catalog }, roots) {
+  const found = /** @type {Found[]} */ ((await catalog.lookMany(roots)).map(({ record }, i) => ({ root: roots[i], record })))
+  const small = found.filter(({ record }) => record?.complete && record.size > 0 && record.size <= LOOKUP_LEN)
+  await Promise.all([
+    fill(small, 'pack', records => readPacked(databases, records)),
+    fill(small, 'extents', async records => await readable(databases.data.getMany(records.map(({ id }) => extentKey(id, 0, databases.room)), VIEWS)) ?? [])
+  ])
+  return found
+}
+
+/** Gets the bytes of those that have this home. @param {Found[]} found @param {Home} home @param {(records: BlobRecord[]) => Promise<(Uint8Array | undefined)[]>} read */
+async function fill (found, home, read) {
+  const those = found.filter(({ record }) => record?.home === home)
+  if (those.length === 0) return
+  const bytes = await read(those.map(({ record }) => /** @type {BlobRecord} */ (record)))
+  for (const [i, blob] of those.entries()) blob.bytes = bytes[i]
 }
 
 /**
@@ -344,12 +359,12 @@ export async function lookSmall ({ databases: { data, room }, catalog }, roots) 
  * @returns {AsyncGenerator<GetResult>}
  */
 async function * results ({ databases, catalog, reader }, found, signal) {
-  for (const { root, bytes } of found) {
+  for (const { root, record, bytes } of found) {
     signal?.throwIfAborted()
     const cid = toCid(root)
     if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
       catalog.touch(root)
-      yield { cid, bytes: databases.owned(bytes) }
+      yield { cid, bytes: databases.owned(bytes, record?.home) }
       continue
     }
     try {

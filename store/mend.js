@@ -69,10 +69,11 @@ async function rightChunks (databases, root, record, stored, signal) {
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} right @param {AbortSignal} [signal]
  */
-async function settleFile ({ files, index, isSync }, root, record, right, signal) {
+async function settleFile (databases, root, record, right, signal) {
+  const { files, isSync } = databases
   if (files === undefined) throw new Error('a blob is in a file, and there are none here')
   const writer = await files.writer(record.id)
-  const theirs = record.home === 'reference' ? new FileReader({ files, index }, root, record) : undefined
+  const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
     for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
       for (let at = start; at < end; at += COPY_LEN) {

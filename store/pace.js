@@ -4,6 +4,7 @@
 
 import { TURN_MS, turn } from '../lib/reading.js'
 
+/** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Database } from './levels.js' */
 
 /** Milliseconds that going through a thread costs. */
@@ -67,14 +68,37 @@ export function getSoon (database, key, options) {
   return paceOf(database).read(() => database.getSync(key, options), later)
 }
 
-const paces = /** @type {WeakMap<Database, Pace>} */ (new WeakMap())
+/** Bytes of a file that are read on this thread, at most. */
+const MAX_LEN_NOW = 5 << 14
 
-/** @param {Database} database */
-function paceOf (database) {
-  const known = paces.get(database)
+/**
+ * The same of bytes in a file of the store.
+ *
+ * @param {BlobFolder} files @param {number} id @param {number} start @param {number} end
+ * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer where the file ends before
+ */
+export function readSoon (files, id, start, end) {
+  const later = async () => {
+    const file = files.reader(id)
+    try {
+      return await file.read(start, end)
+    } finally {
+      file.release()
+    }
+  }
+  // What has to go through a thread anyway makes up for nothing.
+  if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
+  return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
+}
+
+const paces = /** @type {WeakMap<Database | BlobFolder, Pace>} */ (new WeakMap())
+
+/** @param {Database | BlobFolder} place */
+function paceOf (place) {
+  const known = paces.get(place)
   if (known !== undefined) return known
   const pace = new Pace()
-  paces.set(database, pace)
+  paces.set(place, pace)
   return pace
 }
 

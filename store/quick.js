@@ -3,7 +3,7 @@
 
 import { untilAborted } from '../lib/reading.js'
 import { GROUP_LEN } from './pages.js'
-import { NOT_READ, Pace, getSoon } from './pace.js'
+import { getSoon, readSoon } from './pace.js'
 import { VIEWS, extentKey } from './keys.js'
 import { hashesTo, subtreesOf } from './verified.js'
 
@@ -15,13 +15,10 @@ import { hashesTo, subtreesOf } from './verified.js'
 
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */
 const MAX_LEN = 17 * GROUP_LEN
-/** And so many of a file on this thread. */
-const MAX_LEN_NOW = 5 * GROUP_LEN
 
 export class QuickReads {
   #databases
   #trees
-  #pace = new Pace()
 
   /** @param {{ databases: Databases, trees: TrustedTrees }} store */
   constructor ({ databases, trees }) {
@@ -51,26 +48,11 @@ export class QuickReads {
   }
 
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
-  #stored ({ home, id }, from, to) {
-    if (home === 'file') return this.#inFile(id, from, to)
+  #stored (record, from, to) {
+    const { home, id } = record
     if (home === 'extents') return this.#inExtents(id, from, to)
-  }
-
-  /** @param {number} id @param {number} from @param {number} to */
-  #inFile (id, from, to) {
-    const { files } = this.#databases
-    if (files === undefined) return undefined
-    const later = async () => {
-      const file = files.reader(id)
-      try {
-        return await file.read(from, to)
-      } finally {
-        file.release()
-      }
-    }
-    // What has to go through a thread anyway makes up for nothing (pace.js).
-    if (to - from > MAX_LEN_NOW || !files.isOpen(id)) return later()
-    return this.#pace.read(() => files.readNow(id, from, to) ?? NOT_READ, later)
+    const { files, offset } = this.#databases.fileOf(record)
+    return files && readSoon(files, id, offset + from, offset + to)
   }
 
   /** What was put is in extents that are as long as they can be. @param {number} id @param {number} from @param {number} to */

@@ -4,7 +4,7 @@
 import { absent, eachReadable, readable } from './faults.js'
 import { isInOrder } from './order.js'
 import { upgrade } from './layout.js'
-import { VIEWS, allBlobs, allDoomed, allOfIndex, hashOfKey, idOfKey, isKnownKind, isSoundNote, decodeDoomed, decodeRecord } from './keys.js'
+import { VIEWS, allBlobs, allDoomed, allOfIndex, decodeDoomed, decodeRecord, hashOfKey, idOfKey, isKnownKind, isSoundNote } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Database } from './levels.js' */
@@ -56,8 +56,9 @@ async function recordedIds (index, swept, signal) {
 }
 
 /** An id greater than any that has data. @param {Databases} databases */
-async function idBehindData ({ data, files }) {
-  const behindFiles = (await files?.ids() ?? []).reduce((behind, id) => Math.max(behind, id + 1), 0)
+async function idBehindData (databases) {
+  const { data } = databases
+  const behindFiles = (await databases.fileIds()).reduce((behind, id) => Math.max(behind, id + 1), 0)
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
     if (id !== undefined) return Math.max(behindFiles, id + 1)
@@ -86,7 +87,7 @@ async function sweep (databases, from, recorded, signal) {
   // What LevelDB cannot read is left for `fsck`: it is no reason not to open.
   const leftovers = []
   for await (const { id } of databases.dataIds(from)) if (id !== undefined && !recorded.has(id)) leftovers.push(id)
-  for (const id of await databases.files?.ids() ?? []) if (id >= from && !recorded.has(id)) leftovers.push(id)
+  for (const id of await databases.fileIds()) if (id >= from && !recorded.has(id)) leftovers.push(id)
   // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
   if (leftovers.length > 0 && !(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
   for (const id of leftovers) await readable(databases.deleteData(id))

@@ -47,7 +47,9 @@ export class BlobScan {
     this.#id = id
     this.size = size
     if (home !== 'extents') this.#file = new FileReader(databases, root, record)
-    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+    // A pack has its id from no blob: what were there would be nobody's.
+    const range = home === 'pack' ? { limit: 0 } : allOfId(id)
+    this.#iterator = databases.data.iterator({ ...range, ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
   }
 
   /** The chunks of groups that are here as a whole, as far as was read. */

@@ -1,7 +1,7 @@
 // Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
 
 import { equals } from 'uint8arrays/equals'
-import { VIEWS, allTagged, nameOfTag, encodeTag, tagKey, taggedKey, tagsWith, decodeTag, decodeTagged } from './keys.js'
+import { VIEWS, allTagged, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsWith } from './keys.js'
 import { DAMAGED, eachReadable, readable } from './faults.js'
 
 /** @import { Databases } from './databases.js' */

@@ -4,7 +4,7 @@ import { codecOf, HASHSEQ, parseRoot } from '../lib/cid.js'
 import { describe } from '../lib/bytes.js'
 import { Beside } from './beside.js'
 import { nameOf } from './catalog.js'
-import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, nameOfTag, encodeTag, tagKey, taggedKey, tagsOf, tagsWith, decodeTag, decodeTagged } from './keys.js'
+import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from './keys.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
 
 /** @import { BlobName } from './blobs.js' */

@@ -134,7 +134,7 @@ export class TrustedTrees {
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
   of (root, record) {
-    if (!record.complete) return new TrustedTree(root, record)
+    if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)
     // In an index that is damaged two blobs may have the same id.

@@ -1,14 +1,14 @@
-// The folder of a store in which large blobs are, one file for each id. Files that are read stay open for a while: opening one costs more than a small
+// A folder of a store in which there is one file for each id: a large blob, or a pack of small ones. Files that are read stay open for a while: opening one costs more than a small
 // read. So a file may be gone, or be another one, while it is still read by who began before.
 
 import { constants } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { syncFolder } from './folders.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
-const KEPT_OPEN = 32
+const KEPT_OPEN = 128
 
 /** @param {string} path  of a directory, which is made when it is missing */
 export async function openFolder (path) {
@@ -88,6 +88,16 @@ export class BlobFolder {
       await rm(this.pathOf(id), { force: true })
     } finally {
       this.#retire(id) // not before: who comes meanwhile opens it again, and its room would not be free as long as that is kept
+    }
+  }
+
+  /** Bytes of the file of an id. @param {number} id @returns {Promise<number | undefined>} undefined when there is none */
+  async len (id) {
+    try {
+      return (await stat(this.pathOf(id))).size
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return undefined
+      throw error
     }
   }
 

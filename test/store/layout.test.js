@@ -9,13 +9,13 @@ import { hex, same } from '../support/bytes.js'
 import { collect, errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn, sliceOf } from '../support/stores.js'
-import { BLOCK, DELETED, FIRST_GROUP, LARGE, LONG, PART, SEQUENCE, SMALL, blockCid } from '../support/store-fixture.js'
+import { BLOCK, DELETED, FIRST_GROUP, LARGE, LONG, PACKED, PART, SEQUENCE, SMALL, blockCid } from '../support/store-fixture.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const FIXTURES = fileURLToPath(new URL('fixtures/', import.meta.url))
 
 /** What stands in them beyond the blobs that all have. */
-const HAS_TAGS = { 'layout-1': false, 'layout-2': true }
+const LATER = { 'layout-1': {}, 'layout-2': { hasTags: true }, 'layout-3': { hasTags: true, hasPacks: true } }
 
 describe('store: layouts', () => {
   let place
@@ -25,17 +25,17 @@ describe('store: layouts', () => {
   const notesIn = async index => (await index.keys({ ...allDoomed, ...VIEWS }).all()).map(idOfDoomed)
 
   it('of all releases are kept', async () => {
-    expect((await readdir(FIXTURES)).sort()).to.deep.equal(Object.keys(HAS_TAGS))
-    expect(Object.keys(HAS_TAGS).at(-1)).to.equal(`layout-${LAYOUT_VERSION}`)
+    expect((await readdir(FIXTURES)).sort()).to.deep.equal(Object.keys(LATER))
+    expect(Object.keys(LATER).at(-1)).to.equal(`layout-${LAYOUT_VERSION}`)
   })
 
-  for (const [name, hasTags] of Object.entries(HAS_TAGS)) {
+  for (const [name, { hasTags = false, hasPacks = false }] of Object.entries(LATER)) {
     describe(name, () => {
       beforeEach(() => cp(FIXTURES + name, place.where, { recursive: true }))
 
       it('is read', async () => {
         const store = await place.open()
-        const others = hasTags ? [SEQUENCE, BLOCK] : []
+        const others = [...hasTags ? [SEQUENCE, BLOCK] : [], ...hasPacks ? PACKED.slice(0, -1) : []]
         for (const { bytes, root } of [SMALL, LARGE, ...others]) {
           expect(same(await store.bytes(root), bytes)).to.equal(true)
           expect(same(await collect(store.slice(root)), sliceOf(bytes))).to.equal(true)

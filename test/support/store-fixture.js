@@ -7,7 +7,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { Level } from 'level'
 import { RAW, hash } from '../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../store/index.js'
-import { concat } from './bytes.js'
+import { concat, same } from './bytes.js'
 import { input } from './inputs.js'
 import { sliceOf } from './stores.js'
 
@@ -25,6 +25,8 @@ export const [SMALL, LARGE] = [blobOf(1000), blobOf(GROUP + 1)]
 export const [PART, LONG] = [blobOf(3 * GROUP), blobOf(70 * GROUP)]
 /** One that was deleted, but whose data was not deleted any more. */
 export const DELETED = blobOf(500, 'bao')
+/** Nine that were put together, enough for a pack; the last one was deleted. */
+export const PACKED = Array.from({ length: 9 }, (_, i) => blobOf(GROUP - 1 - i))
 /** One that was put under another hash function. */
 export const BLOCK = blobOf(200, 'bao')
 const hashes = concat([SMALL.root, LARGE.root])
@@ -43,6 +45,7 @@ async function write (location) {
   await store.tags.set('päärt', PART.root)
   await store.tags.set('long', LONG.root)
   await asBlockstore(store).put(await blockCid(), BLOCK.bytes)
+  for await (const { cid } of store.putMany(PACKED.map(({ bytes }) => bytes))) if (same(cid.multihash.digest, PACKED.at(-1).root)) await store.delete(cid)
   await store.close()
   await leaveNote(location)
   for (const name of ['index', 'data']) for (const file of ['LOCK', 'LOG', 'LOG.old']) await rm(`${location}/${name}/${file}`, { force: true })

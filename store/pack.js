@@ -1,0 +1,152 @@
+// A pack: small blobs that were put together, one behind the other in a file. LevelDB would write each of them twice, to its log and to a table, and a file
+// for each would cost more than its bytes. Their records say where they are; what stands in front of them says it once more, for who has lost records, and
+// for who writes anew what is still wanted (packs.js).
+//
+//   count (8)    hash (32), size (8) of each    check (8)    the bytes of each
+
+import { HASH_LEN } from '../lib/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { CHECK_LEN, checkOf, encode, setU64, u64At } from './encoding.js'
+import { MAX_PACKED_SIZE } from './keys.js'
+import { readSoon } from './pace.js'
+
+/** @import { BlobRecord } from './keys.js' */
+/** @import { Databases } from './databases.js' */
+
+/** Bytes of small blobs that are worth a file. */
+export const PACK_FROM = 1 << 17
+/** Blobs of a pack, at most. */
+export const MAX_PACKED = 1024
+
+const COUNT_LEN = 8
+/** What stands in front for each blob. */
+export const ENTRY_LEN = HASH_LEN + 8
+/** Bytes that nobody asked for are read with others if there are no more of them between two; and so many are read at once. */
+const MAX_GAP = 1 << 15
+const MAX_RUN_LEN = 1 << 20
+
+/** @typedef {{ root: Uint8Array, offset: number, size: number }} Packed  a blob, and where it begins in its pack, in bytes */
+
+/** @param {number} count  of blobs */
+const headLen = count => COUNT_LEN + count * ENTRY_LEN + CHECK_LEN
+
+/** The check is over the id, too: a pack that has the name of another is none. @param {number} id @param {Uint8Array} head  without the check */
+const checkOfHead = (id, head) => checkOf(encode({ u64: id }), head)
+
+/**
+ * Writes a pack, to the disk if the store is so durable.
+ *
+ * @param {Databases} databases  of a store with packs
+ * @param {number} id  fresh
+ * @param {{ root: Uint8Array, bytes: Uint8Array }[]} blobs  at most MAX_PACKED, one chunk group each; left alone meanwhile
+ * @returns {Promise<Packed[]>} where they are, in their order
+ */
+export async function writePack ({ packs, isSync }, id, blobs) {
+  if (packs === undefined) throw new Error('there are no packs here')
+  const head = new Uint8Array(headLen(blobs.length))
+  let at = setU64(head, 0, blobs.length)
+  let offset = head.length
+  const packed = []
+  for (const { root, bytes: { length: size } } of blobs) {
+    head.set(root, at)
+    at = setU64(head, at + HASH_LEN, size)
+    packed.push({ root, offset, size })
+    offset += size
+  }
+  head.set(checkOfHead(id, head.subarray(0, at)), at)
+  try {
+    const writer = await packs.writer(id)
+    try {
+      await writer.write([head, ...joined(blobs.map(({ bytes }) => bytes))], 0)
+      if (isSync) await Promise.all([writer.sync(), packs.sync()])
+    } finally {
+      await writer.close()
+    }
+  } catch (error) {
+    await packs.remove(id).catch(() => {}) // the disk may be full
+    throw error
+  }
+  return packed
+}
+
+/** Pieces that lie side by side in memory become one: each costs time when it is written. @param {Uint8Array[]} pieces */
+function joined (pieces) {
+  const runs = /** @type {Uint8Array[]} */ ([])
+  for (const piece of pieces) {
+    const last = runs.at(-1)
+    const isNext = last?.buffer === piece.buffer && last.byteOffset + last.length === piece.byteOffset
+    if (isNext) runs[runs.length - 1] = new Uint8Array(last.buffer, last.byteOffset, last.length + piece.length)
+    else runs.push(piece)
+  }
+  return runs
+}
+
+/**
+ * What a pack says that it holds.
+ *
+ * @param {Databases} databases @param {number} id
+ * @returns {Promise<{ isThere: boolean, blobs?: Packed[] }>} without `blobs` when that is damaged
+ */
+export async function listPack ({ packs }, id) {
+  const file = packs?.reader(id)
+  if (file === undefined) return { isThere: false }
+  try {
+    const { size: len } = await (await file.handle).stat()
+    const count = len < COUNT_LEN ? Infinity : u64At(await file.read(0, COUNT_LEN), 0)
+    if (count > MAX_PACKED || headLen(count) > len) return { isThere: true }
+    const head = await file.read(0, headLen(count))
+    const isWhole = head.length === headLen(count) && equals(head.subarray(-CHECK_LEN), checkOfHead(id, head.subarray(0, -CHECK_LEN)))
+    return isWhole ? { isThere: true, blobs: entriesOf(head, count) } : { isThere: true }
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return { isThere: false }
+    throw error
+  } finally {
+    file.release()
+  }
+}
+
+/** @param {Uint8Array} head @param {number} count @returns {Packed[] | undefined} undefined when no pack was ever written like that */
+function entriesOf (head, count) {
+  const blobs = []
+  let offset = head.length
+  for (let at = COUNT_LEN; blobs.length < count; at += ENTRY_LEN) {
+    const size = u64At(head, at + HASH_LEN)
+    if (size === 0 || size > MAX_PACKED_SIZE) return undefined
+    blobs.push({ root: head.slice(at, at + HASH_LEN), offset, size })
+    offset += size
+  }
+  return blobs
+}
+
+/**
+ * The bytes of packed blobs, as they are stored. Those that are close to each other are read at once.
+ *
+ * @param {Databases} databases @param {BlobRecord[]} records  of packed blobs
+ * @returns {Promise<(Uint8Array | undefined)[]>} in their order; undefined where they cannot be read
+ */
+export async function readPacked ({ packs }, records) {
+  const found = /** @type {(Uint8Array | undefined)[]} */ (records.map(() => undefined))
+  if (packs === undefined) return found
+  const reads = runsOf(records).map(async ({ id, start, end, members }) => {
+    const bytes = await Promise.resolve(readSoon(packs, id, start, end)).catch(() => new Uint8Array(0)) // who reads each by itself is told why
+    for (const { i, from, to } of members) if (to - start <= bytes.length) found[i] = bytes.subarray(from - start, to - start)
+  })
+  await Promise.all(reads)
+  return found
+}
+
+/** @typedef {{ id: number, start: number, end: number, members: { i: number, from: number, to: number }[] }} Run  bytes of one pack, and the blobs among them */
+
+/** @param {BlobRecord[]} records @returns {Run[]} */
+function runsOf (records) {
+  const blobs = records.map(({ id, offset = 0, size }, i) => ({ id, i, from: offset, to: offset + size }))
+  const runs = /** @type {Run[]} */ ([])
+  for (const { id, ...member } of blobs.sort((a, b) => a.id - b.id || a.from - b.from)) {
+    const run = runs.at(-1)
+    if (run?.id === id && member.from <= run.end + MAX_GAP && member.to <= run.start + MAX_RUN_LEN) {
+      run.end = Math.max(run.end, member.to)
+      run.members.push(member)
+    } else runs.push({ id, start: member.from, end: member.to, members: [member] })
+  }
+  return runs
+}
