@@ -246,14 +246,15 @@ export function decodeRecord (root, bytes) {
     sizeProven: (flags & SIZE_PROVEN) !== 0,
     complete: (flags & COMPLETE) !== 0,
     home,
+    offset: home === 'pack' ? u64At(bytes, RECORD_LEN) : undefined,
     created,
     isNameless: (flags & NAMELESS) !== 0
   }
-  if ((home === 'pack') !== (len === PACKED_LEN)) return undefined
-  if (home !== 'pack') return record
-  const offset = u64At(bytes, RECORD_LEN)
-  return record.complete && record.sizeProven && size <= MAX_PACKED_SIZE && offset <= MAX_OFFSET ? { ...record, offset } : undefined
+  return (home === 'pack') === (len === PACKED_LEN) && isPossible(record) ? record : undefined
 }
+
+/** A packed blob is whole, and no longer than a chunk group. @param {BlobRecord} record */
+const isPossible = ({ size, sizeProven, complete, offset }) => offset === undefined || (offset <= MAX_OFFSET && size <= MAX_PACKED_SIZE && sizeProven && complete)
 
 /** What is hashed, with and without an offset, and what becomes of it. */
 const checkInput = new Uint8Array(HASH_LEN + PACKED_LEN)
