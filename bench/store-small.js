@@ -2,11 +2,11 @@
 //
 // A row is a store. Ours are put and got by `putMany` and `getMany`, others by what they have for many, or one after the other.
 // Names are made with our hash by everybody. Only `baobox` and what is called fsync promise that what they have acknowledged
-// outlasts a power cut. `appended` is no store: it shows what a layout could reach that appends small blobs to one file.
+// outlasts a power cut.
 
 import { KiB, randomBytes, sized } from './support/inputs.js'
 import { flags, report } from './support/run.js'
-import { appended, contestants, costRows, measureStores } from './support/stores.js'
+import { contestants, costRows, measureStores } from './support/stores.js'
 import { hash, toCid } from '../lib/index.js'
 
 const ROUNDS = flags.quick ? 1 : Number(flags.repeat ?? 3)
@@ -17,8 +17,7 @@ const all = await contestants()
 for (const [len, count] of CASES) {
   const blobs = Array.from({ length: count }, () => randomBytes(len))
   const cids = blobs.map(bytes => toCid(hash(bytes)))
-  const putting = { ...all, 'appended, fsync': folder => appended(folder, true), appended: folder => appended(folder, false) }
-  const put = await measureStores(putting, ROUNDS, store => store.putMany(blobs))
+  const put = await measureStores(all, ROUNDS, store => store.putMany(blobs))
   report('store-small', `${count} blobs of ${sized(len)}: put`, costRows('put', len * count, put), { form: 'ranking' })
   const get = await measureStores(all, ROUNDS, store => store.getMany(cids), store => store.putMany(blobs))
   report('store-small', `${count} blobs of ${sized(len)}: get`, costRows('get', len * count, get, { disk: false }), { form: 'ranking' })

@@ -21,7 +21,7 @@ import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
 import { areEqual } from '../lib/bytes.js'
 import { hashInto } from '../lib/hasher.js'
-import { CHECK_LEN, checkOf, encode, setU64, u64At } from './encoding.js'
+import { CHECK_LEN, checkOf, encode, setU64, u64At } from './values.js'
 import { freshRoom } from './room.js'
 
 /** @import { Room } from './room.js' */

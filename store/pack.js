@@ -6,7 +6,7 @@
 
 import { HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
-import { CHECK_LEN, checkOf, encode, setU64, u64At } from './encoding.js'
+import { CHECK_LEN, checkOf, encode, setU64, u64At } from './values.js'
 import { MAX_PACKED_SIZE } from './keys.js'
 import { readSoon } from './pace.js'
 

@@ -2,11 +2,10 @@
 // cost beside time is taken down: bytes that went to the disk, and memory.
 
 import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Level } from 'level'
-import { Hasher, hash, hashInto, toCid } from '../../lib/index.js'
+import { Hasher, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { installPeers } from './peers.js'
 import { shuffled } from './measure.js'
@@ -185,57 +184,6 @@ async function files (folder, syncs) {
     getSmall: cid => readFile(pathOf(String(cid))),
     getMany: async cids => { for (const cid of cids) await readFile(pathOf(String(cid))) },
     close: async () => {}
-  }
-}
-
-/** Blobs that `appended` keeps together, how many such batches are on their way, and bytes of a hash and of a record as long as ours. */
-const [BATCH_COUNT, BATCHES, HASH_LEN, RECORD_LEN] = [1024, 3, 32, 34]
-
-/**
- * No store: what a layout could reach that appends small blobs to one file and keeps a record for each. It copies them, hashes them, looks the hashes up,
- * writes bytes and records, and names them. Nothing can be got or deleted, and nobody counts what is still wanted.
- *
- * @param {string} folder @param {boolean} syncs @returns {Promise<Pick<OpenStore, 'putMany' | 'close'>>}
- */
-export async function appended (folder, syncs) {
-  mkdirSync(folder, { recursive: true })
-  const views = { keyEncoding: 'view', valueEncoding: 'view' }
-  const index = new Level(join(folder, 'index'), views)
-  await index.open()
-  const file = await open(join(folder, 'bytes'), 'w')
-  let end = 0
-  /** @param {Uint8Array[]} batch */
-  const keep = async batch => {
-    const bytes = new Uint8Array(batch.reduce((len, blob) => len + blob.length, 0))
-    const memory = new Uint8Array(batch.length * (HASH_LEN + RECORD_LEN))
-    let at = 0
-    const puts = batch.map((blob, i) => {
-      const record = memory.subarray(i * (HASH_LEN + RECORD_LEN), (i + 1) * (HASH_LEN + RECORD_LEN))
-      bytes.set(blob, at)
-      const key = hashInto(bytes.subarray(at, at + blob.length), record.subarray(0, HASH_LEN))
-      at += blob.length
-      return { type: /** @type {const} */ ('put'), key, value: record.subarray(HASH_LEN) }
-    })
-    const place = end
-    end += at
-    const writing = file.write(bytes, 0, at, place).then(() => syncs ? file.datasync() : undefined)
-    await Promise.all([writing, index.getMany(puts.map(({ key }) => key))])
-    await index.batch(puts, { sync: syncs })
-    return puts.map(({ key }) => toCid(key))
-  }
-  return {
-    async putMany (blobs) {
-      const underWay = []
-      for (let i = 0; i < blobs.length; i += BATCH_COUNT) {
-        underWay.push(keep(blobs.slice(i, i + BATCH_COUNT)))
-        if (underWay.length === BATCHES) await underWay.shift()
-      }
-      await Promise.all(underWay)
-    },
-    async close () {
-      await file.close()
-      await index.close()
-    }
   }
 }
 
