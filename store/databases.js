@@ -11,7 +11,7 @@ import { UsedRoom, freshRoom, sharedRoom } from './room.js'
 import { VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
-/** @import { DatabasePair } from './levels.js' */
+/** @import { DatabasePair, Kind } from './levels.js' */
 /** @import { BlobRecord, Home } from './keys.js' */
 
 export class Databases {
@@ -26,8 +26,7 @@ export class Databases {
   location
   /** Does a resolved write survive a power cut? */
   isSync
-  /** Is a value that was read the reader's to keep? LevelDB and IndexedDB give copies; of other databases it is not known. */
-  givesCopies
+  #kind
   #letGo
   #room = sharedRoom()
 
@@ -35,14 +34,14 @@ export class Databases {
    * Neither of them opened yet: see `openHeld`.
    *
    * @param {DatabasePair} pair
-   * @param {{ location: string, isSync: boolean, givesCopies: boolean, letGo: () => Promise<void> }} about  `letGo` is called when they are closed again
+   * @param {{ location: string, isSync: boolean, kind: Kind, letGo: () => Promise<void> }} about  `letGo` is called when they are closed again
    */
-  constructor ({ index, data }, { location, isSync, givesCopies, letGo }) {
+  constructor ({ index, data }, { location, isSync, kind, letGo }) {
     this.index = index
     this.data = data
     this.location = location
     this.isSync = isSync
-    this.givesCopies = givesCopies
+    this.#kind = kind
     this.#letGo = letGo
     this.ids = new Ids(index, this.syncOptions)
   }
@@ -51,28 +50,26 @@ export class Databases {
    * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
    * memory of which it is given a part.
    */
-  get room () { return this.files === undefined ? freshRoom : this.#room }
+  get room () { return this.#kind === 'LevelDB' ? this.#room : freshRoom }
 
   /** The same for batches that come one after the other. @returns {Pick<UsedRoom, 'take'>} */
-  roomForBatches () { return this.files === undefined ? { take: () => ({ room: freshRoom, release: () => {} }) } : new UsedRoom() }
+  roomForBatches () { return this.#kind === 'LevelDB' ? new UsedRoom() : { take: () => ({ room: freshRoom, release: () => {} }) } }
 
-  /**
-   * Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value. A browser takes as long for 64 KiB as for 256, and is opened by
-   * location without having files.
-   */
-  get extentLen () { return this.givesCopies && this.files === undefined ? CELL_LEN : CELL_LEN / 4 }
+  /** Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for 64 KiB as for 256. */
+  get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
   /** What makes a write reach the disk before it counts as done. */
   get syncOptions () { return { ...VIEWS, sync: this.isSync } }
 
   /**
-   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep.
+   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB and IndexedDB give copies; of other
+   * databases it is not known.
    *
    * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
    * @returns {Uint8Array<ArrayBuffer>}
    */
   owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || home === 'pack' || this.givesCopies
+    const isOurs = home === 'file' || home === 'pack' || this.#kind !== 'given'
     return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }
 

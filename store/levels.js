@@ -15,6 +15,16 @@ import { VIEWS } from './keys.js'
  */
 const WRITE_BUFFER_LEN = 1 << 25
 
+/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: two levels of whatever kind */
+
+const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
+
+/** What a level is here. @type {Kind} */
+export const OUR_KIND = repair === undefined ? 'IndexedDB' : 'LevelDB'
+
+/** Has LevelDB mend its files, as far as it can. @param {string} path  of a database that nobody has open */
+export const repairFiles = async path => repair?.call(Level, path)
+
 /** What they are called, beside each other in the directory of a store. @type {('index' | 'data')[]} */
 export const NAMES = ['index', 'data']
 /** How they are made. Content is mostly compressed already, and is hashed anyway: time is better spent on writing it. */

@@ -8,7 +8,7 @@ import { untilAborted } from '../lib/reading.js'
 import { Databases } from './databases.js'
 import { absent, isNoRoom, locked, noRoom } from './faults.js'
 import { hold } from './hold.js'
-import { NAMES, isLocked, levelsAt } from './levels.js'
+import { NAMES, OUR_KIND, isLocked, levelsAt } from './levels.js'
 import { recover } from './recovery.js'
 import { repairAt } from './repair-mark.js'
 import { isHalfSalvaged } from './salvage.js'
@@ -77,7 +77,7 @@ async function attempt (where, { sync, create, signal }) {
 export async function openHeld (where, { sync, isRepair, letGo = async () => {}, ...options }) {
   const isDirectory = typeof where === 'string'
   const location = locationOf(where)
-  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, givesCopies: isDirectory, letGo })
+  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, kind: isDirectory ? OUR_KIND : 'given', letGo })
   const { index, data } = databases
   try {
     await index.open()

@@ -4,10 +4,10 @@
 import { BaoError } from '../lib/errors.js'
 import { isNoRoom, locked, noRoom } from './faults.js'
 import { hold } from './hold.js'
-import { NAMES, isLocked, isOpen, newLevel } from './levels.js'
+import { NAMES, OUR_KIND, isLocked, isOpen, newLevel } from './levels.js'
 import { openHeld } from './opening.js'
 import { beginRepair } from './repair-mark.js'
-import { canSalvage, removeDrafts, salvage, takePlace } from './salvage.js'
+import { removeDrafts, salvage, takePlace } from './salvage.js'
 
 /** @import { Databases } from './databases.js' */
 
@@ -26,7 +26,7 @@ export async function repairDatabases (location, mend) {
   const letGo = await hold(location)
   if (letGo === undefined) throw locked(location)
   try {
-    return await (canSalvage ? salvageAll(location, mend) : openHeld(location, MENDED).then(mend))
+    return await (OUR_KIND === 'LevelDB' ? salvageAll(location, mend) : openHeld(location, MENDED).then(mend))
   } finally {
     await letGo()
   }

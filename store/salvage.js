@@ -1,10 +1,10 @@
 // Makes of the damaged files of a LevelDB what can be made of them.
 
-import { Level } from 'level'
 import { exists, linkFolder, moveFolder, readText, removeFolder, syncFiles } from '#disk'
 import { VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
+import { repairFiles } from './levels.js'
 
 /** @import { Database } from './levels.js' */
 
@@ -27,11 +27,6 @@ const growing = path => `${path}.rewriting`
 /** @param {string} path */
 const whole = path => `${path}.rewritten`
 
-const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
-
-/** Is there a LevelDB, which has files? */
-export const canSalvage = repair !== undefined
-
 /** Is there a new one that has not taken its place yet? @param {string} path */
 export const isHalfSalvaged = path => exists(whole(path))
 
@@ -47,7 +42,7 @@ export async function salvage (path, make) {
   if (await isHalfSalvaged(path)) await moveFolder(whole(path), path)
   try {
     await linkFolder(path, draft(path), [LOCK])
-    await repair?.call(Level, draft(path))
+    await repairFiles(draft(path))
     assertNothingGivenUp(await readText(`${draft(path)}/LOG`))
     const made = await rewrite(draft(path), make, growing(path)) ? growing(path) : draft(path)
     await syncFiles(made)
