@@ -269,8 +269,9 @@ export class Fsck {
     const { isThere, blobs } = await listPack(this.#databases, id)
     if (!isThere) return
     if (blobs === undefined) return this.#stray(() => this.#listAgain(id))
-    const holes = await this.#packs.holesIn(id)
+    // In this order: who deletes a blob meanwhile has noted its hole by the time at which the record is gone.
     const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
+    const holes = await this.#packs.holesIn(id)
     for (const [i, blob] of blobs.entries()) if (!holes.has(blob.offset) && !isAt(looks[i].record, id, blob)) await this.#takeUnlisted(id, blob, looks[i])
   }
 
@@ -289,7 +290,9 @@ export class Fsck {
     const { root, size, offset } = blob
     /** @type {BlobRecord} */
     const lost = { id, size, sizeProven: true, complete: true, home: 'pack', offset, created: Date.now() }
-    const isWanted = record === undefined && (isThere || this.#adopts) && await this.#isRight(root, lost)
+    // What has damaged the index may have brought back an older record, of which nothing is left by now.
+    const mayBeWanted = record === undefined ? isThere || this.#adopts : !record.complete
+    const isWanted = mayBeWanted && await this.#isRight(root, lost)
     await this.#takeLost(isWanted ? { root, record: lost } : undefined, () => this.#packs.giveUp(id, blob))
   }
 
@@ -334,14 +337,16 @@ export class Fsck {
   /**
    * Gives a blob its record back.
    *
-   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
+   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now that is as good
    */
   #restore ({ root, record }) {
     return this.#locks.run(nameOf(root), async () => {
-      const now = await this.#catalog.look(root)
-      if (now.record !== undefined) return false
-      await this.#catalog.write(root, record, { sync: true })
-      this.#quota.add(await this.#presence.len(root, record))
+      const { record: before } = await this.#catalog.look(root)
+      if (before !== undefined && (before.complete || !record.complete)) return false
+      const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
+      await this.#catalog.write(root, record, { sync: true, replaces: before })
+      this.#presence.forget(root)
+      this.#quota.add(await this.#presence.len(root, record) - lenBefore)
       const isRestored = record.home === 'pack' || !(await this.#mend(root, record)).isEmpty
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
