@@ -268,12 +268,15 @@ export class Fsck {
   async #checkPack (id) {
     const { isThere, blobs } = await listPack(this.#databases, id)
     if (!isThere) return
-    if (blobs === undefined) return this.#stray(() => this.#listAgain(id))
+    if (blobs === undefined) return this.#stray(() => this.#recorded.has(id) ? this.#removePack(id) : this.#listAgain(id))
     // In this order: who deletes a blob meanwhile has noted its hole by the time at which the record is gone.
     const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
     const holes = await this.#packs.holesIn(id)
     for (const [i, blob] of blobs.entries()) if (!holes.has(blob.offset) && !isAt(looks[i].record, id, blob)) await this.#takeUnlisted(id, blob, looks[i])
   }
+
+  /** What has the id of a blob that is elsewhere is no pack: the file alone goes. @param {number} id */
+  async #removePack (id) { await this.#databases.packs?.remove(id) }
 
   /** From the records, all of which have been looked at by now. @param {number} id  of a pack that does not say any more what it holds */
   async #listAgain (id) {
@@ -309,11 +312,15 @@ export class Fsck {
     for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
-      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS }))
-      else if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, withFile.has(id))
-      if (id !== undefined) withFile.delete(id)
+      else if (this.#recorded.has(id) || !isOurs(id)) withFile.delete(id)
+      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS })) // not what is in files: that is the pack
+      else await this.#takeOrphan(id, withFile.delete(id))
     }
-    for (const id of withFile) if (isOurs(id) && !this.#recorded.has(id)) await this.#takeOrphan(id, true)
+    for (const id of withFile) {
+      if (this.#recorded.has(id) || !isOurs(id)) continue
+      if (this.#packIds.has(id)) await this.#stray(async () => files?.remove(id))
+      else await this.#takeOrphan(id, true)
+    }
   }
 
   /** @param {number} id @param {boolean} hasFile */

@@ -93,7 +93,7 @@ export async function listPack ({ packs }, id) {
   try {
     const { size: len } = await (await file.handle).stat()
     const count = len < COUNT_LEN ? Infinity : u64At(await file.read(0, COUNT_LEN), 0)
-    if (count > MAX_PACKED || headLen(count) > len) return { isThere: true }
+    if (count === 0 || count > MAX_PACKED || headLen(count) > len) return { isThere: true }
     const head = await file.read(0, headLen(count))
     const isWhole = head.length === headLen(count) && equals(head.subarray(-CHECK_LEN), checkOfHead(id, head.subarray(0, -CHECK_LEN)))
     return isWhole ? { isThere: true, blobs: entriesOf(head, count) } : { isThere: true }

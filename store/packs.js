@@ -45,7 +45,7 @@ export class Packs {
     await this.alone(async () => {
       for (const id of this.#catalog.holed) {
         this.#catalog.holed.delete(id)
-        await this.#tidyOne(id, await this.#holesLen(id)).catch(() => {})
+        await this.#holesLen(id).then(len => this.#tidyOne(id, len)).catch(() => {})
       }
     })
   }
