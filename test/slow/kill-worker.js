@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { stream } from '../support/feeding.js'
+import { listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/stores.js'
 
@@ -11,9 +11,15 @@ const PIECE_LEN = 300_000
 
 /** In one extent, in a page, in several; and in files. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
-export const BLOB_COUNT = 8
+/** Of these sizes; and behind them as many small ones as are enough for a pack and a half. */
+export const LONG_COUNT = 8
+export const SMALL_COUNT = 14
+export const BLOB_COUNT = LONG_COUNT + SMALL_COUNT
 
-const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(SIZES[i % SIZES.length] + i, 1000 + i))
+const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(i < LONG_COUNT ? SIZES[i % SIZES.length] + i : GROUP - i, 1000 + i))
+
+/** The numbers of some of the small ones, mostly enough for a pack. @param {number} from @param {number} count */
+export const smallFrom = (from, count) => Array.from({ length: count }, (_, i) => LONG_COUNT + (from + i) % SMALL_COUNT)
 
 /** The blob of a number: both processes make the same. @param {number} i */
 export const blobOf = i => blobs[i]
@@ -41,7 +47,11 @@ const JOBS = {
     const slice = sliceOf(bytes, ChunkRanges.fromBytes(range.start, range.end))
     return () => store.receive(hash(bytes), inPieces(slice), range)
   },
+  putMany: (store, from, count) => () => listed(store.putMany(smallFrom(from, count).map(blobOf))),
   delete: (store, i) => () => store.delete(hash(blobOf(i))),
+  deleteMany: (store, from, count) => async () => {
+    for (const i of smallFrom(from, count)) await store.delete(hash(blobOf(i)), { force: true })
+  },
   tag: (store, i) => () => store.tags.set(`tag ${i}`, hash(blobOf(i))),
   untag: (store, i) => () => store.tags.delete(`tag ${i}`),
   gc: store => () => store.gc(),

@@ -6,16 +6,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { Random } from '../fuzz/random.js'
 import { same } from '../support/bytes.js'
-import { idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
-import { BLOB_COUNT, PARTS, blobOf } from './kill-worker.js'
+import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/stores.js'
+import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
@@ -53,25 +51,33 @@ const AFTER = {
     blobs[i].isTagged = true
   },
   receive: (blobs, i, part) => blobs[i].add(PARTS[part](blobOf(i).length)),
+  putMany: (blobs, from, count) => { for (const i of smallFrom(from, count)) AFTER.put(blobs, i) },
   delete: (blobs, i) => blobs[i].forget(),
+  deleteMany: (blobs, from, count) => { for (const i of smallFrom(from, count)) blobs[i].forget() },
   tag: (blobs, i) => { blobs[i].isTagged = true },
   untag: (blobs, i) => { blobs[i].isTagged = false },
   gc: blobs => { for (const blob of blobs) if (!blob.isTagged) blob.forget() },
   fsck () {}
 }
 
-/** Jobs for one life, those of one list at once; deleting is for blobs without a tag. */
+/** Is a job about this blob, alone or with others? */
+const isAbout = ([what, i, count], blob) => what.endsWith('Many') ? smallFrom(i, count).includes(blob) : i === blob
+
+/** Jobs for one life, those of one list at once; deleting one is for blobs without a tag. */
 function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
+  const jobOn = i => {
+    const what = random.pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
+    if (what === 'putTagged' || what === 'tag') tagged[i] = true
+    if (what === 'untag') tagged[i] = false
+    return what === 'receive' ? [what, i, random.below(PARTS.length)] : [what, i]
+  }
   return Array.from({ length: PER_LIFE }, () => {
     if (random.chance(0.2)) return [[random.pick(['gc', 'gc', 'fsck'])]]
-    const first = random.below(BLOB_COUNT)
-    return [first, (first + 1 + random.below(BLOB_COUNT - 1)) % BLOB_COUNT].map(i => {
-      const what = random.pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
-      if (what === 'putTagged' || what === 'tag') tagged[i] = true
-      if (what === 'untag') tagged[i] = false
-      return what === 'receive' ? [what, i, random.below(PARTS.length)] : [what, i]
-    })
+    const count = random.chance(0.7) ? LONG_COUNT : BLOB_COUNT
+    const first = random.below(count)
+    if (random.chance(0.7)) return [first, (first + 1 + random.below(count - 1)) % count].map(jobOn)
+    return [[random.pick(['putMany', 'putMany', 'deleteMany']), random.below(SMALL_COUNT), random.between(SMALL_COUNT / 2, SMALL_COUNT)], jobOn(random.below(LONG_COUNT))]
   })
 }
 
@@ -108,7 +114,7 @@ async function live (location, blobs) {
 async function settle (store, i, promised, jobs) {
   const bytes = blobOf(i)
   const root = hash(bytes)
-  const isMine = (...names) => jobs.some(([what, number]) => names.includes(what) && (number === i || number === undefined))
+  const isMine = (...names) => jobs.some(job => names.includes(job[0]) && (job.length === 1 || isAbout(job, i)))
   const tag = await store.tags.get(`tag ${i}`)
   if (!isMine('tag', 'untag', 'putTagged')) expect(tag !== undefined, `blob ${i} has its tag`).to.equal(promised.isTagged)
   const wasTagged = promised.isTagged || isMine('tag', 'putTagged')
@@ -119,13 +125,13 @@ async function settle (store, i, promised, jobs) {
   })
   if (stat === undefined) {
     // A tag protects only once it is promised; one that is being taken away may be gone.
-    const mayBeGone = promised.isGone || isMine('delete') || (isMine('gc') && (!wasTagged || isMine('tag', 'untag', 'putTagged')))
+    const mayBeGone = promised.isGone || isMine('delete', 'deleteMany') || (isMine('gc') && (!wasTagged || isMine('tag', 'untag', 'putTagged')))
     expect(mayBeGone, `blob ${i} is gone, after ${JSON.stringify(jobs)}`).to.equal(true)
     promised.forget()
     return 'nothing'
   }
   const { present, complete, size, sizeProven } = stat
-  if (promised.isGone) expect(isMine('put', 'putTagged', 'receive'), `blob ${i} is there, and had been deleted`).to.equal(true)
+  if (promised.isGone) expect(isMine('put', 'putTagged', 'putMany', 'receive'), `blob ${i} is there, and had been deleted`).to.equal(true)
   for (const { start, end } of promised.ranges) {
     if (!present.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) expect.fail(`blob ${i} had been kept from ${start} to ${end}, and is here ${present.boundaries}`)
   }
@@ -133,12 +139,12 @@ async function settle (store, i, promised, jobs) {
   expect(await store.has(root)).to.equal(complete)
   const ranges = present.toBytes(bytes.length)
   // `fsck` looks at the bytes of all; here those are read that something was happening to.
-  for (const [start, end] of jobs.some(([, number]) => number === i) ? ranges : []) {
+  for (const [start, end] of jobs.some(job => isAbout(job, i)) ? ranges : []) {
     if (!same(await store.bytes(root, { start, end }), bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
   }
   promised.ranges = ranges.map(([start, end]) => ({ start, end }))
   promised.isGone = false
-  if (!isMine('put', 'putTagged') || isMine('receive')) return complete ? 'all' : 'a part'
+  if (!isMine('put', 'putTagged', 'putMany') || isMine('receive')) return complete ? 'all' : 'a part'
   return complete ? 'all' : 'what was there before'
 }
 
@@ -160,18 +166,18 @@ describe('store: being killed', () => {
       const jobs = await live(place.where, blobs)
       for (const what of new Set(jobs.map(([what]) => what))) note(what, 'kills')
       if (jobs.length === 0) note('nothing', 'kills')
-      const files = await readdir(join(place.where, 'blobs'))
-      leftovers += await place.look(async ({ index, data }) => idsWithout([...new Set([...files.map(Number), ...await idsIn(data)])], await recordsIn(index)).length)
+      leftovers += await place.look(async ({ index, data, files, packs }) => idsWithout([...new Set([...files, ...packs, ...await idsIn(data)])], await recordsIn(index)).length)
 
       const store = await place.open()
       for (const [i, promised] of blobs.entries()) {
-        const mine = jobs.filter(([what, number]) => number === i)
+        const mine = jobs.filter(job => isAbout(job, i))
         const state = await settle(store, i, promised, jobs)
         for (const [what] of mine) note(what, state)
       }
       const { isSound, ...report } = await store.fsck()
       if (!isSound) expect.fail(`after ${JSON.stringify(jobs)}: ${JSON.stringify(report)}`)
       await store.close()
+      await expectNoOrphans(place)
     }
     console.log(`      ${KILLS} kills; ids with data and no record before the store was opened again: ${leftovers}`)
     for (const [what, states] of Object.entries(found)) console.log(`      ${what}: ${Object.entries(states).map(([state, count]) => `${state} ${count}`).join(', ')}`)

@@ -3,20 +3,27 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
+import { partsOf } from '../../store/blobs.js'
 import { flipped, header, same } from '../support/bytes.js'
-import { collect, errorOf, feed, ragged, stream, whole } from '../support/feeding.js'
+import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
-import { entriesOf, idsIn, inMemory, sliceOf } from '../support/stores.js'
+import { expectNoOrphans, idsIn, inMemory, onDisk, recordsIn, sliceOf } from '../support/stores.js'
 
 const GROUP = 16384
+const FAST = { durability: 'process' }
 /** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
-const BLOBS = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5].map((size, i) => {
+const SIZES = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5]
+/** Small ones beside them, of which most together are enough for a pack. */
+const CROWD = 14
+const BLOBS = [...SIZES, ...Array(CROWD).fill(GROUP)].map((size, i) => {
   const bytes = noise(size, 111 + i)
   return { bytes, root: hash(bytes), chunks: Math.max(1, Math.ceil(size / 1024)) }
 })
 
-const blob = fc.nat(BLOBS.length - 1)
+const blob = fc.oneof({ weight: 5, arbitrary: fc.nat(SIZES.length - 1) }, fc.integer({ min: SIZES.length, max: BLOBS.length - 1 }))
+/** Some of them, and of the crowd rather many: one blob may be twice among them. */
+const some = fc.tuple(fc.array(blob, { maxLength: 4 }), fc.subarray(Array.from({ length: CROWD }, (_, i) => SIZES.length + i), { minLength: CROWD / 2 })).map(parts => parts.flat())
 /** Two places in a blob, as shares of it, a little beyond its end. */
 const share = fc.double({ min: 0, max: 1.1, noNaN: true })
 const pair = fc.tuple(share, share)
@@ -28,6 +35,10 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('slice'), blob, pair }),
   fc.record({ do: fc.constant('missing'), blob, pair }),
   fc.record({ do: fc.constant('delete'), blob }),
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('putMany'), some }) },
+  fc.record({ do: fc.constant('getMany'), some }),
+  fc.record({ do: fc.constant('deleteMany'), some }),
+  fc.record({ do: fc.constant('tidy') }),
   fc.record({ do: fc.constant('tag'), blob, name }),
   fc.record({ do: fc.constant('untag'), name }),
   fc.record({ do: fc.constant('rename'), name, other: name }),
@@ -147,6 +158,30 @@ const CALLS = {
     expect(await store.delete(BLOBS[blob].root)).to.equal(model.delete(blob))
   },
 
+  async putMany ({ store, model }, { some }) {
+    const put = await listed(store.putMany(some.map(i => BLOBS[i].bytes)))
+    for (const [at, i] of some.entries()) {
+      expect(same(put[at].cid.multihash.digest, BLOBS[i].root)).to.equal(true)
+      expect(put[at].isNew).to.equal(!model.isWhole(i))
+      if (BLOBS[i].bytes.length > 0) model.add(i, new ChunkRanges([0, BLOBS[i].chunks]))
+    }
+  },
+
+  async getMany ({ store, model }, { some }) {
+    const got = await listed(store.getMany(some.map(i => BLOBS[i].root)))
+    for (const [at, i] of some.entries()) {
+      if (model.isWhole(i)) expect(same(got[at].bytes, BLOBS[i].bytes), `blob ${i} of many`).to.equal(true)
+      else expect(got[at].error).to.include({ code: model.isThere(i) ? 'STORE_MISSING' : 'STORE_NOT_FOUND' })
+    }
+  },
+
+  async deleteMany (real, { some }) {
+    for (const blob of some) await CALLS.delete(real, { blob })
+  },
+
+  /** Every hole in a pack goes. */
+  async tidy ({ store }) { await partsOf(store).packs.tidyAll({ isThorough: true }) },
+
   async tag ({ store, model }, { blob, name }) {
     await store.tags.set(name, BLOBS[blob].root)
     model.tags.set(name, blob)
@@ -180,7 +215,8 @@ const CALLS = {
 
   async reopen (real) {
     await real.store.close()
-    real.store = await real.place.open()
+    await expectNoOrphans(real.place)
+    real.store = await real.place.open(FAST)
   }
 }
 
@@ -189,7 +225,7 @@ const isProven = async (store, root) => (await store.stat(root)).sizeProven
 const lenOf = (ranges, bytes) => ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
 
 /** Everything, at the end. */
-async function expectAll ({ store, model, place }) {
+async function expectAll ({ store, model }) {
   await CALLS.fsck({ store, model }, { repair: false })
   const tags = []
   for await (const { name, cid } of store.tags.list()) tags.push([name, BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))])
@@ -207,56 +243,75 @@ async function expectAll ({ store, model, place }) {
       expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`).to.equal(true)
     }
   }
-  expect(await idsIn(place.where.data)).to.have.length(model.ids)
-  expect((await entriesOf(place.where.data)).length).to.be.at.least(model.ids)
+  const { index, data } = partsOf(store).databases
+  const records = await recordsIn(index)
+  expect(records).to.have.length(model.ids)
+  expect(await idsIn(data)).to.have.members(records.filter(({ home }) => home !== 'pack').map(({ id }) => id))
 }
 
-describe('store: model', () => {
-  it('any calls, one after the other', () => holds('store: model', fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
-    const place = await inMemory()
-    const real = { place, store: await place.open(), model: new Model() }
-    try {
-      for (const call of calls) await CALLS[call.do](real, call)
-      await expectAll(real)
-      await CALLS.reopen(real)
-      await expectAll(real)
-    } finally {
-      await place.remove()
-    }
-  }), 100))
+/** Where, and how many runs there are of each. Packs there are on a disk alone, and files. */
+const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, 'on a disk': { newPlace: onDisk, share: 0.3 } }
 
-  it('any calls, all at once, lose nothing and mix nothing up', () => holds('store: model at once', fc.asyncProperty(
-    fc.array(fc.record({ what: fc.constantFrom('put', 'receive', 'get', 'missing', 'delete', 'gc', 'fsck'), blob, pair }), { minLength: 2, maxLength: 12 }), async calls => {
-      const place = await inMemory()
-      const store = await place.open()
-      const run = {
-        put: ({ bytes }) => store.put(stream(ragged(bytes, 1))),
-        receive: ({ bytes, root }, { start, end }) => store.receive(root, stream(ragged(sliceOf(bytes, { start, end }), 2)), { start, end }),
-        get: async ({ bytes, root }, { start, end }) => {
-          const got = []
-          const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
-          if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
-          else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
-        },
-        missing: ({ root }) => store.missing(root),
-        delete: ({ root }) => store.delete(root),
-        gc: () => store.gc(),
-        fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
-      }
+for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
+  describe(`store: model ${where}`, () => {
+    it('any calls, one after the other', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
+      const place = await newPlace()
+      const real = { place, store: await place.open(FAST), model: new Model() }
       try {
-        await Promise.all(calls.map(({ what, blob, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair))))
-        for (const { bytes, root } of BLOBS) {
-          if (await errorOf(store.stat(root))) continue
-          const { present, complete } = await store.stat(root)
-          for (const [start, end] of present.toBytes(bytes.length)) {
-            expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
-          }
-          // Whatever was lost from sight could never be completed.
-          if (complete) continue
-          expect((await store.receive(root, sliceOf(bytes))).complete).to.equal(true)
-        }
+        for (const call of calls) await CALLS[call.do](real, call)
+        await expectAll(real)
+        await CALLS.reopen(real)
+        await expectAll(real)
       } finally {
         await place.remove()
       }
-    }), 60))
-})
+    }), 100 * share))
+
+    it('any calls, all at once, lose nothing and mix nothing up', () => holds(`store: model ${where} at once`, fc.asyncProperty(
+      fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'tidy', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
+        const place = await newPlace()
+        const store = await place.open(FAST)
+        const rootsOf = some => some.map(i => BLOBS[i].root)
+        const run = {
+          put: ({ bytes }) => store.put(stream(ragged(bytes, 1))),
+          receive: ({ bytes, root }, { start, end }) => store.receive(root, stream(ragged(sliceOf(bytes, { start, end }), 2)), { start, end }),
+          get: async ({ bytes, root }, { start, end }) => {
+            const got = []
+            const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
+            if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
+            else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
+          },
+          putMany: (_blob, _span, some) => listed(store.putMany(some.map(i => BLOBS[i].bytes))),
+          async getMany (_blob, _span, some) {
+            for (const [at, { bytes, error }] of (await listed(store.getMany(rootsOf(some)))).entries()) {
+              if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
+              else expect(same(bytes, BLOBS[some[at]].bytes)).to.equal(true)
+            }
+          },
+          deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => store.delete(root))),
+          missing: ({ root }) => store.missing(root),
+          delete: ({ root }) => store.delete(root),
+          tidy: () => partsOf(store).packs.tidyAll({ isThorough: true }),
+          gc: () => store.gc(),
+          fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
+        }
+        try {
+          await Promise.all(calls.map(({ what, blob, some, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair), some)))
+          for (const { bytes, root } of BLOBS) {
+            if (await errorOf(store.stat(root))) continue
+            const { present, complete } = await store.stat(root)
+            for (const [start, end] of present.toBytes(bytes.length)) {
+              expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
+            }
+            // Whatever was lost from sight could never be completed.
+            if (complete) continue
+            expect((await store.receive(root, sliceOf(bytes))).complete).to.equal(true)
+          }
+          await store.close()
+          await expectNoOrphans(place)
+        } finally {
+          await place.remove()
+        }
+      }), 60 * share))
+  })
+}
