@@ -1,6 +1,6 @@
 // Looks at a store whose files were damaged, in a process of its own: LevelDB ends some of them. Says what it found as one line of JSON.
 import { BlobStore } from '../../store/index.js'
-import { errorOf } from '../support/feeding.js'
+import { errorOf, listed } from '../support/feeding.js'
 import { hash } from '../../lib/index.js'
 import { noise } from '../support/inputs.js'
 import { same } from '../support/bytes.js'
@@ -8,16 +8,23 @@ import { sliceOf } from '../support/stores.js'
 
 const GROUP = 16384
 /** In one extent, with a page, with pages of two bands, in a file. */
-const SIZES = [300, 10_000, 40_000, 100_000, 64 * GROUP, 2_000_000, 30_000, 700_000]
+const LONG = [300, 10_000, 40_000, 100_000, 64 * GROUP, 2_000_000, 30_000, 700_000]
+/** Behind them so many that half of them are a pack. */
+const SMALL_COUNT = 20
+const SIZES = [...LONG, ...Array(SMALL_COUNT).fill(GROUP)]
 export const BLOBS = SIZES.map((size, i) => noise(size, 3000 + i))
+/** One that comes with each pack, and is deleted again. */
+const DELETED = noise(GROUP, 2999)
 
 /** The first half of every fourth blob was received. @param {number} i */
-const partOf = i => i % 4 === 3 ? { start: 0, end: Math.ceil(SIZES[i] / 2 / GROUP) * GROUP } : undefined
+const partOf = i => i < LONG.length && i % 4 === 3 ? { start: 0, end: Math.ceil(SIZES[i] / 2 / GROUP) * GROUP } : undefined
 
 /** A store that has been closed and opened, so that there are tables, and logs beside them. @param {string} location */
 export async function fill (location) {
   for (const half of [0, 1]) {
     const store = await BlobStore.open(location)
+    await listed(store.putMany([DELETED, ...BLOBS.filter((_, i) => i >= LONG.length && i % 2 === half)]))
+    await store.delete(hash(DELETED))
     for (const [i, bytes] of BLOBS.entries()) {
       if (i % 2 !== half) continue
       const range = partOf(i)

@@ -1,4 +1,4 @@
-// Files of LevelDB with flipped bits, cut short, or gone. Whatever is left, no wrong byte comes out; what is damaged is found, and after a repair it
+// Files of LevelDB, and packs, with flipped bits, cut short, or gone. Whatever is left, no wrong byte comes out; what is damaged is found, and after a repair it
 // can be received again.
 //
 // What is damaged, where and how follows from a seed: `SEED=7 TRIALS=1500 npm run test:slow -- -g ways` has other 1500 trials than `SEED=8`, and
@@ -16,6 +16,8 @@ import { fill } from './damage-worker.js'
 const WORKER = fileURLToPath(new URL('damage-worker.js', import.meta.url))
 const { TRIALS = 100, SEED = 1, ONLY } = process.env
 const trials = ONLY === undefined ? Array.from({ length: Number(TRIALS) }, (_, i) => i) : [Number(ONLY)]
+
+const PARTS = ['data', 'index', 'packs']
 
 /** @type {Record<string, (random: Random, path: string, len: number) => Promise<void>>} */
 const DAMAGES = {
@@ -75,18 +77,18 @@ describe('store: files that are damaged', () => {
       const random = new Random(Math.imul(Number(SEED), 0x2545f491) + trial)
       const location = join(folder, 'spoilt')
       await cp(join(folder, 'sound'), location, { recursive: true })
-      const database = trial % 2 === 0 ? 'data' : 'index'
+      const part = PARTS[trial % PARTS.length]
       const files = []
-      for (const name of (await readdir(join(location, database))).sort()) {
-        const { size } = await stat(join(location, database, name))
-        if (/\.(ldb|log)$|^MANIFEST|^CURRENT/.test(name) && size > 0) files.push({ name, size })
+      for (const name of (await readdir(join(location, part))).sort()) {
+        const { size } = await stat(join(location, part, name))
+        if (/\.(ldb|log)$|^MANIFEST|^CURRENT|^\d+$/.test(name) && size > 0) files.push({ name, size })
       }
       const { name, size } = random.pick(files)
-      const [how, damage] = Object.entries(DAMAGES)[(trial >> 1) % Object.keys(DAMAGES).length]
-      await damage(random, join(location, database, name), size)
+      const [how, damage] = Object.entries(DAMAGES)[Math.floor(trial / PARTS.length) % Object.keys(DAMAGES).length]
+      await damage(random, join(location, part, name), size)
 
       const { end, line } = await look(location)
-      const what = `trial ${trial} of the seed ${SEED}, ${how} in ${database}/${name}: ${end} ${JSON.stringify(line)}`
+      const what = `trial ${trial} of the seed ${SEED}, ${how} in ${part}/${name}: ${end} ${JSON.stringify(line)}`
       if (end.startsWith('failed')) expect.fail(what)
       count(how, end)
       if (line) {
