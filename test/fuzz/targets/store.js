@@ -2,7 +2,9 @@
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { encodeDoomed, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, placeOfKey, decodeDoomed, decodeRecord, decodeState, decodeTime } from '../../../store/keys.js'
+import { encodeDoomed, encodeHole, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, holeKey, placeOfKey, decodeDoomed, decodeHole, decodeRecord, decodeState, decodeTime } from '../../../store/keys.js'
+import { MAX_PACKED, listPack } from '../../../store/pack.js'
+import { checkOf, encode } from '../../../store/values.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf, joined, stream } from '../../support/feeding.js'
@@ -136,6 +138,94 @@ async function expectReadable (random, store, blob, here) {
   }
 }
 
+/**
+ * Bytes mean what they were made of, and nothing when any of them is another.
+ *
+ * @param {Random} random @param {string} name @param {Uint8Array} good @param {(bytes: Uint8Array) => any} decode @param {any} value
+ */
+function expectOnly (random, name, good, decode, value) {
+  const got = decode(good)
+  expectThat(typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value, () => `a ${name} that means something else: ${JSON.stringify(got)}`)
+  const xor = random.between(1, 255)
+  for (let at = 0; at < good.length; at++) {
+    const bytes = good.slice()
+    bytes[at] ^= xor
+    expectThat(decode(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
+    expectThat(decode(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
+  }
+  expectThat(decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
+  expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
+}
+
+/** What the index says of blobs in packs. @param {Random} random */
+function packed (random) {
+  const root = random.bytes(32)
+  const record = {
+    id: random.below(5000), size: random.between(1, GROUP), sizeProven: true, complete: true, home: 'pack', offset: random.below(2 ** 32), created: Date.now(), isNameless: random.chance(0.5)
+  }
+  const { id, offset, size } = record
+  expectOnly(random, 'packed record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
+  for (const never of [{ size: GROUP + 1 }, { size: 0 }, { offset: 2 ** 32 + 1 }, { sizeProven: false }, { complete: false }, { id: 2 ** 48 }]) {
+    expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a packed record that was never written was believed: ${Object.entries(never)}`)
+  }
+  const key = holeKey(id, offset)
+  expectOnly(random, 'hole', encodeHole(id, offset, size), bytes => decodeHole(key, bytes), { id, offset, len: size })
+  const hole = encodeHole(id, offset, size)
+  for (const other of [holeKey(id + 1, offset), holeKey(id, offset + 1), oneFlipped(random, key), key.slice(0, random.below(17)), concat([key, random.bytes(1)])]) {
+    expectThat(decodeHole(other, hole) === undefined, () => `a hole was believed under the key ${other}`)
+  }
+}
+
+/** Lists in front of packs: damaged ones, and such that lie though their check is right. @param {Random} random */
+async function lists (random) {
+  const id = random.below(5000)
+  const blobs = Array.from({ length: random.pick([1, 2, 5, 1024]) }, () => ({ root: random.bytes(32), size: random.between(1, GROUP) }))
+  const list = (count, entries) => {
+    const bytes = encode({ u64: count }, ...entries.flatMap(({ root, size }) => [root, { u64: size }]))
+    return concat([bytes, checkOf(encode({ u64: id }), bytes)])
+  }
+  const good = list(blobs.length, blobs)
+  const file = concat([good, random.bytes(random.below(100))])
+  /** @param {Uint8Array} bytes  of a file */
+  const read = async (bytes, name = id) => {
+    let opened = 0
+    const reader = () => {
+      opened++
+      return {
+        handle: Promise.resolve({ stat: async () => ({ size: bytes.length }) }),
+        async read (start, end) {
+          expectThat(end - start <= 41_000, () => `${end - start} bytes are read for a list`)
+          return bytes.subarray(start, end)
+        },
+        release () { opened-- }
+      }
+    }
+    const { isThere, blobs } = await listPack({ packs: { reader } }, name)
+    expectThat(isThere && opened === 0, () => 'the file is not let go')
+    return blobs
+  }
+  const got = await read(file)
+  let offset = good.length
+  expectThat(got.length === blobs.length, () => `${got.length} of ${blobs.length} blobs are listed`)
+  for (const [i, { root, size }] of blobs.entries()) {
+    expectThat(same(got[i].root, root) && got[i].size === size && got[i].offset === offset, () => `blob ${i} is listed as ${JSON.stringify(got[i])}`)
+    offset += size
+  }
+  expectThat(await read(file, id + 1) === undefined, () => 'a pack was believed under another name')
+  for (let times = 10; times > 0; times--) {
+    const at = random.below(good.length)
+    expectThat(await read(oneFlipped(random, good)) === undefined, () => 'a damaged list was believed')
+    expectThat(await read(file.slice(0, at)) === undefined, () => `a list cut at ${at} was believed`)
+    const lie = { ...random.pick(blobs), size: Number(random.claim(random.between(1, GROUP)) & (2n ** 64n - 1n)) }
+    const lying = [...blobs.slice(0, -1), lie]
+    const believed = await read(list(lying.length, lying))
+    expectThat((believed !== undefined) === (lie.size > 0 && lie.size <= GROUP), () => `a blob of ${lie.size} bytes was ${believed ? '' : 'not '}believed`)
+    const count = Number(random.claim(blobs.length) & (2n ** 64n - 1n))
+    const counted = await read(concat([list(count, blobs), random.bytes(random.below(60))]))
+    expectThat(counted === undefined || (counted.length === count && count === blobs.length && count <= MAX_PACKED), () => `${count} blobs were believed, of ${blobs.length}`)
+  }
+}
+
 /** @param {Random} random */
 function records (random) {
   const number = () => Number(random.claim(random.below(5000)) & (2n ** 53n - 1n))
@@ -151,23 +241,9 @@ function records (random) {
   }
   const state = { version: 1, isClean: random.chance(0.5), swept: number(), nextId: number() }
   const id = number()
-  for (const [name, good, decode, value] of [
-    ['record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record],
-    ['state', encodeState(state), decodeState, state],
-    ['doomed', encodeDoomed(id), bytes => decodeDoomed(doomedKey(id), bytes), id]
-  ]) {
-    const got = decode(good)
-    expectThat(typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value, () => `a ${name} that means something else: ${JSON.stringify(got)}`)
-    const xor = random.between(1, 255)
-    for (let at = 0; at < good.length; at++) {
-      const bytes = good.slice()
-      bytes[at] ^= xor
-      expectThat(decode(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
-      expectThat(decode(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
-    }
-    expectThat(decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
-    expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
-  }
+  expectOnly(random, 'record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
+  expectOnly(random, 'state', encodeState(state), decodeState, state)
+  expectOnly(random, 'doomed', encodeDoomed(id), bytes => decodeDoomed(doomedKey(id), bytes), id)
   expectThat(decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined, () => 'the record of another blob was believed')
   for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
     expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
@@ -184,5 +260,7 @@ function records (random) {
 export default [
   { name: 'crowds', about: 'several slices that lie, received at the same time, and readers meanwhile', run: crowd },
   { name: 'receive', about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here', run: receive },
-  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records }
+  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records },
+  { name: 'packed', about: 'records of blobs in packs, and holes, with every byte changed and cut at every byte', run: packed },
+  { name: 'lists', about: 'what stands in front of packs: damaged, cut, and lying with a check that is right', run: lists }
 ]
