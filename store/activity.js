@@ -23,3 +23,13 @@ export class Activity {
    */
   leave () { this.#hasLeftovers = true }
 }
+
+/**
+ * What comes of several things that are under way. When one fails the others are waited for, so that nothing is under way any more when it is told.
+ *
+ * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
+ */
+export async function allOf (underWay) {
+  await Promise.allSettled(underWay)
+  return Promise.all(underWay)
+}

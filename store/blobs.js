@@ -13,6 +13,7 @@ import { openDatabases } from './opening.js'
 import { repairDatabases } from './repair.js'
 import { Evictor } from './evictor.js'
 import { Fsck } from './fsck.js'
+import { Holes } from './holes.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Observers, observe } from './observers.js'
@@ -123,9 +124,10 @@ export class BlobStore {
     this.#databases = databases
     this.#quota = new Quota(quota)
     this.#presence = new Presence(databases.data)
-    this.#catalog = new Catalog(databases, this.#presence, this.#quota, this.#observers)
+    const holes = new Holes()
+    this.#catalog = new Catalog({ databases, holes, presence: this.#presence, quota: this.#quota, observers: this.#observers })
     const protection = this.#protection
-    const packs = this.#packs = new Packs({ activity: this.#activity, catalog: this.#catalog, databases, locks: this.#locks })
+    const packs = this.#packs = new Packs({ activity: this.#activity, catalog: this.#catalog, databases, holes, locks: this.#locks })
     const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
     this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, packs, protection, tags, quota: this.#quota, verifies: verify }
     const reader = this.#reader = new BlobReader(this.#parts)
@@ -197,7 +199,7 @@ export class BlobStore {
    * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next are asked for
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<{ cid: CID, size: number, isNew: boolean }>} one for each, in the same order, when it is kept. When something
-   *   fails, what came before has been kept, and nothing more is once the failure is told. Who stops before the end may leave up to two batches more
+   *   fails, what came before has been kept, and nothing more is once the failure is told. Who stops before the end may leave up to three batches more
    */
   putMany (blobs, options = {}) {
     return putMany({ ...this.#parts, writer: this.#writer }, blobs, options)
@@ -370,11 +372,16 @@ export class BlobStore {
     return this.#whileOpen(() => this.#collector.gc(options))
   }
 
-  /** Gives back to the disk what deleted blobs have taken there, at once. (The database does so by and by.) Does nothing where that is unknown. */
-  compact () {
+  /**
+   * Gives back to the disk what deleted blobs have taken there, at once. (Otherwise that is done by and by.) Does nothing where that is unknown.
+   *
+   * @param {{ signal?: AbortSignal }} [options]
+   * @throws {BaoError} STORE_CORRUPT, when the rest is done, if what is still wanted of a pack is damaged: `fsck` says what
+   */
+  compact ({ signal } = {}) {
     return this.#whileOpen(async () => {
-      await this.#packs.tidyAll({ isThorough: true })
-      await this.#databases.compact()
+      signal?.throwIfAborted()
+      await this.#packs.tidyAll({ isThorough: true, signal }).finally(() => signal?.aborted || this.#databases.compact())
     })
   }
 

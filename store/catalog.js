@@ -10,6 +10,7 @@ import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
+/** @import { Holes } from './holes.js' */
 /** @import { Observers } from './observers.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota } from './quota.js' */
@@ -34,19 +35,19 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
 
 export class Catalog {
   #databases
+  #holes
   #presence
   #quota
   #observers
   aliases
-  /** Packs that have got holes, and were not looked at since: packs.js sees to them. */
-  holed = /** @type {Set<number>} */ (new Set())
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #used = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
 
-  /** @param {Databases} databases @param {Presence} presence @param {Quota} quota @param {Observers} observers */
-  constructor (databases, presence, quota, observers) {
+  /** @param {{ databases: Databases, holes: Holes, presence: Presence, quota: Quota, observers: Observers }} store */
+  constructor ({ databases, holes, presence, quota, observers }) {
     this.#databases = databases
+    this.#holes = holes
     this.#presence = presence
     this.#quota = quota
     this.#observers = observers
@@ -130,6 +131,7 @@ export class Catalog {
     /** @type {Operation[]} */
     const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
+    this.#noteHole(replaces)
     this.#observers.changed(root)
     await this.#deleteData(replaces)
   }
@@ -145,7 +147,10 @@ export class Catalog {
     }
     await this.#batch(true, operations)
     for (const { root } of blobs) this.#observers.changed(root)
-    for (const { replaces } of blobs) if (replaces !== undefined) await this.#deleteData(replaces)
+    for (const { replaces } of blobs) {
+      this.#noteHole(replaces)
+      if (replaces !== undefined) await this.#deleteData(replaces)
+    }
   }
 
   /**
@@ -214,7 +219,7 @@ export class Catalog {
     this.#used.delete(nameOf(root))
     this.#presence.forget(root)
     await this.#batch(sync, operations)
-    if (record?.home === 'pack') this.holed.add(record.id)
+    this.#noteHole(record)
     this.#observers.changed(root)
     this.#quota.add(-bytes)
   }
@@ -233,21 +238,26 @@ export class Catalog {
   }
 
   /**
-   * Notes that blobs are elsewhere now, and that nothing is wanted any more of the pack in which they were: then that goes. Under their locks.
+   * Notes that blobs are elsewhere now, and that nothing is wanted any more of the pack in which they were: then that goes. It must not before the disk knows,
+   * whatever the store promises. Under their locks.
    *
    * @param {{ root: Uint8Array, record: BlobRecord }[]} moved  durably @param {number} id  of the pack
    */
   async leavePack (moved, id) {
     const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
-    await this.#batch(true, [...records, note(id)])
-    await this.#databases.deleteDoomed([id]).catch(() => {})
+    const sync = { ...VIEWS, sync: true }
+    await this.#databases.index.batch([...records, note(id)], sync)
+    await this.#databases.deletePack(id).catch(() => {})
   }
 
   /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
   async #deleteData (record) {
-    if (record?.home === 'pack') this.holed.add(record.id)
-    else if (record !== undefined) await this.#databases.deleteDoomed([record.id]).catch(() => {})
+    if (record === undefined || record.home === 'pack') return
+    await this.#databases.deleteDoomed([record.id], record.home === 'extents' ? [] : [record.id]).catch(() => {})
   }
+
+  /** @param {BlobRecord} [record]  that is not there any more */
+  #noteHole (record) { if (record?.home === 'pack') this.#holes.add(record) }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
   touch (root) {

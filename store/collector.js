@@ -62,7 +62,7 @@ export class Collector {
         end()
         await sweep.end()
       }
-      if (!dryRun) await this.#store.packs.tidyAll()
+      if (!dryRun) await this.#store.packs.tidyAll({ signal })
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
     })

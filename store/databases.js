@@ -103,13 +103,10 @@ export class Databases {
     }
   }
 
-  /** Ids that have a file, or are those of packs. @returns {Promise<number[]>} */
-  async fileIds () { return (await Promise.all([this.files?.ids(), this.packs?.ids()])).flatMap(ids => ids ?? []) }
-
-  /** Deletes what is kept under an id. @param {number} id */
+  /** Deletes what is kept under an id, which is not that of a pack. @param {number} id */
   async deleteData (id) {
     await this.data.clear({ ...allOfId(id), ...VIEWS })
-    await this.#removeFiles(id)
+    await this.files?.remove(id)
   }
 
   /**
@@ -120,14 +117,15 @@ export class Databases {
    */
   async deleteDoomed (ids, fileIds = ids) {
     for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
-    await Promise.all(fileIds.map(id => this.#removeFiles(id)))
+    await Promise.all(fileIds.map(id => this.files?.remove(id)))
     await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), VIEWS)
   }
 
-  /** A file, or a pack with its holes. @param {number} id */
-  async #removeFiles (id) {
-    await Promise.all([this.files?.remove(id), this.packs?.remove(id)])
-    if (this.packs !== undefined) await this.index.clear({ ...holesOf(id), ...VIEWS })
+  /** Deletes a pack of which nothing is wanted any more, what says which holes are in it, and the note of that. @param {number} id */
+  async deletePack (id) {
+    await this.index.clear({ ...holesOf(id), ...VIEWS })
+    await this.packs?.remove(id)
+    await this.index.del(doomedKey(id), VIEWS)
   }
 
   /** Has everything rewritten without what was deleted. */

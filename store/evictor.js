@@ -62,7 +62,7 @@ export class Evictor {
    */
   async reserve (root, lenBeyond) {
     if (!this.#quota.isLimited) return this.#quota.promise(0)
-    return this.#locks.run('quota', async () => {
+    const room = await this.#locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#catalog.look(root)
       const isHere = record !== undefined && record.home !== 'reference'
@@ -71,6 +71,8 @@ export class Evictor {
       if (len > 0) await this.#makeRoom(len)
       return this.#quota.promise(len)
     })
+    await this.#packs.tidy()
+    return room
   }
 
   /** @param {number} len  bytes */
@@ -90,7 +92,6 @@ export class Evictor {
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }
       await this.#sweep?.end()
-      await this.#packs.tidy()
     } catch (error) {
       // What could not be read now is looked at anew the next time.
       await this.#sweep?.end()

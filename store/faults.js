@@ -44,6 +44,11 @@ export const damagedRecord = root => root === undefined
   ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged')
   : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
 
+/** @param {number} id @param {Uint8Array} [root]  of the blob that is damaged in it, if it is one */
+export const damagedPack = (id, root) => root === undefined
+  ? new BaoError('STORE_CORRUPT', `pack ${id} of the store is damaged`)
+  : new BaoError('STORE_CORRUPT', `${toCid(root)} is damaged, in pack ${id} of the store`, { cid: toCid(root) })
+
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged`, { tag })
 

@@ -2,16 +2,13 @@
 
 import { toCid } from '../lib/cid.js'
 import { ChunkRanges } from '../lib/ranges.js'
-import { areEqual } from '../lib/bytes.js'
-import { hash } from '../lib/hasher.js'
-import { VIEWS, allBlobs, allOfId, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
+import { VIEWS, allBlobs, allOfId, allOfIndex, decodeRecord, hashOfKey, isHole, isKnownKind, isSoundNote } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
-import { isAt } from './packs.js'
-import { listPack, readPacked } from './pack.js'
+import { PackCheck, isPackedRight } from './pack-check.js'
 import { rangesLen } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
@@ -24,7 +21,6 @@ import { TagCheck } from './tag-check.js'
 /** @import { Databases } from './databases.js' */
 /** @import { Findings } from './examine.js' */
 /** @import { Locks } from './locks.js' */
-/** @import { Packed } from './pack.js' */
 /** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { DamagedTag } from './tag-check.js' */
@@ -147,7 +143,7 @@ export class Fsck {
     for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       const isSound = isSoundNote(key, value)
-      if (!isSound || !isKnownKind(key)) this.#adopts = true
+      if (!isKnownKind(key) || (!isSound && !isHole(key))) this.#adopts = true // what a hole was can be told from its pack
       if (!isSound) await this.#stray(() => index.del(key, VIEWS))
     }
     for await (const { root, record } of this.#records()) {
@@ -181,7 +177,7 @@ export class Fsck {
       if (record === undefined) continue
       this.#report.blobs++
       const before = this.#done
-      if (record.home === 'pack' && await this.#isRight(root, record)) {
+      if (record.home === 'pack' && await isPackedRight(this.#databases, root, record)) {
         this.#done += record.size
         this.#tell(this.#done)
         continue
@@ -257,52 +253,19 @@ export class Fsck {
 
   /** @param {(id: number) => boolean} isOurs  see below */
   async #checkPacks (isOurs) {
+    const check = new PackCheck(this.#store, {
+      adopts: this.#adopts,
+      isElsewhere: id => this.#recorded.has(id),
+      records: () => this.#records(),
+      isIndexWhole: () => this.#isIndexWhole,
+      takeLost: (found, remove) => this.#takeLost(found, remove),
+      stray: remove => this.#stray(remove)
+    })
     for (const id of await this.#databases.packs?.ids() ?? []) {
       this.#signal?.throwIfAborted()
       this.#seePack(id)
-      if (isOurs(id)) await this.#packs.alone(() => this.#checkPack(id))
+      if (isOurs(id)) await this.#packs.alone(() => check.run(id))
     }
-  }
-
-  /** Is there a record, or a hole, for everything that the pack says that it holds? @param {number} id */
-  async #checkPack (id) {
-    const { isThere, blobs } = await listPack(this.#databases, id)
-    if (!isThere) return
-    if (blobs === undefined) return this.#stray(() => this.#recorded.has(id) ? this.#removePack(id) : this.#listAgain(id))
-    // In this order: who deletes a blob meanwhile has noted its hole by the time at which the record is gone.
-    const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
-    const holes = await this.#packs.holesIn(id)
-    for (const [i, blob] of blobs.entries()) if (!holes.has(blob.offset) && !isAt(looks[i].record, id, blob)) await this.#takeUnlisted(id, blob, looks[i])
-  }
-
-  /** What has the id of a blob that is elsewhere is no pack: the file alone goes. @param {number} id */
-  async #removePack (id) { await this.#databases.packs?.remove(id) }
-
-  /** From the records, all of which have been looked at by now. @param {number} id  of a pack that does not say any more what it holds */
-  async #listAgain (id) {
-    if (!this.#isIndexWhole) return
-    const blobs = []
-    for await (const { root, record } of this.#records()) if (record?.home === 'pack' && record.id === id) blobs.push({ root, size: record.size, offset: record.offset ?? 0 })
-    await this.#packs.rewrite(id, blobs)
-  }
-
-  /**
-   * @param {number} id  of a pack @param {Packed} blob  of which no record says that it is here @param {{ isThere: boolean, record?: BlobRecord }} look  at its record
-   */
-  async #takeUnlisted (id, blob, { isThere, record }) {
-    const { root, size, offset } = blob
-    /** @type {BlobRecord} */
-    const lost = { id, size, sizeProven: true, complete: true, home: 'pack', offset, created: Date.now() }
-    // What has damaged the index may have brought back an older record, of which nothing is left by now.
-    const mayBeWanted = record === undefined ? isThere || this.#adopts : !record.complete
-    const isWanted = mayBeWanted && await this.#isRight(root, lost)
-    await this.#takeLost(isWanted ? { root, record: lost } : undefined, () => this.#packs.giveUp(id, blob))
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record  of a packed blob */
-  async #isRight (root, record) {
-    const [bytes] = await readPacked(this.#databases, [record])
-    return bytes !== undefined && areEqual(hash(bytes), 0, root)
   }
 
   /** @param {(id: number) => boolean} isOurs  had everything that is under the id a record, when the records were looked through? */

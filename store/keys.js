@@ -39,7 +39,7 @@ const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
 const HOLE_KEY_LEN = 1 + 2 * ID_LEN
 /** A million ids a second would take nine years to get there. */
-const MAX_ID = 2 ** 48 - 1
+export const MAX_ID = 2 ** 48 - 1
 /** The last chunk of the last page over 2^53 - 1 bytes; and the band of it. */
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
@@ -94,17 +94,19 @@ export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING))
 export const pathKey = id => encode(PATH, { u64: id })
 /** @param {number} id  of a pack @param {number} offset  of a blob in it */
 export const holeKey = (id, offset) => encode(HOLE, { u64: id }, { u64: offset })
-/** How long the hole is. With a checksum: a blob must not be taken for one. @param {number} id @param {number} offset @param {number} len  bytes */
-export function encodeHole (id, offset, len) {
-  const bytes = encode({ u64: len })
+/** With a checksum: a blob must not be taken for a hole. @param {number} id @param {number} offset @param {number} size  bytes that were there */
+export function encodeHole (id, offset, size) {
+  const bytes = encode({ u64: size })
   return encode(bytes, checkOf(holeKey(id, offset), bytes))
 }
-/** @param {Uint8Array} key @param {Uint8Array} bytes @returns {{ id: number, offset: number, len: number } | undefined} undefined when it is damaged */
+/** @param {Uint8Array} key @param {Uint8Array} bytes @returns {{ id: number, offset: number, size: number } | undefined} undefined when it is damaged */
 export function decodeHole (key, bytes) {
-  const len = bytes.subarray(0, 8)
-  if (key.length !== HOLE_KEY_LEN || !equals(bytes.subarray(8), checkOf(key, len))) return undefined
-  return { id: u64At(key, 1), offset: u64At(key, 1 + ID_LEN), len: u64At(len, 0) }
+  const size = bytes.subarray(0, 8)
+  if (key.length !== HOLE_KEY_LEN || !equals(bytes.subarray(8), checkOf(key, size))) return undefined
+  return { id: u64At(key, 1), offset: u64At(key, 1 + ID_LEN), size: u64At(size, 0) }
 }
+/** Is this the note of a hole, damaged or not? @param {Uint8Array} key  in the index */
+export const isHole = key => key[0] === HOLE
 /** All holes of a pack. @param {number} id */
 export const holesOf = id => ({ gte: encode(HOLE, { u64: id }), lt: encode(HOLE, { u64: id + 1 }) })
 export const allHoles = { gte: encode(HOLE), lt: encode(HOLE + 1) }

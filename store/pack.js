@@ -8,8 +8,11 @@ import { HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './values.js'
 import { MAX_PACKED_SIZE } from './keys.js'
+import { allOf } from './activity.js'
 import { readSoon } from './pace.js'
 
+/** @import { BlobFile } from './disk/blob-file.js' */
+/** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
 
@@ -34,14 +37,13 @@ const headLen = count => COUNT_LEN + count * ENTRY_LEN + CHECK_LEN
 const checkOfHead = (id, head) => checkOf(encode({ u64: id }), head)
 
 /**
- * Writes a pack, to the disk if the store is so durable.
- *
  * @param {Databases} databases  of a store with packs
  * @param {number} id  fresh
  * @param {{ root: Uint8Array, bytes: Uint8Array }[]} blobs  at most MAX_PACKED, one chunk group each; left alone meanwhile
+ * @param {boolean} isSync  is it to outlast a power cut?
  * @returns {Promise<Packed[]>} where they are, in their order
  */
-export async function writePack ({ packs, isSync }, id, blobs) {
+export async function writePack ({ packs }, id, blobs, isSync) {
   if (packs === undefined) throw new Error('there are no packs here')
   const head = new Uint8Array(headLen(blobs.length))
   let at = setU64(head, 0, blobs.length)
@@ -58,7 +60,7 @@ export async function writePack ({ packs, isSync }, id, blobs) {
     const writer = await packs.writer(id)
     try {
       await writer.write([head, ...joined(blobs.map(({ bytes }) => bytes))], 0)
-      if (isSync) await Promise.all([writer.sync(), packs.sync()])
+      if (isSync) await allOf([writer.sync(), packs.sync()])
     } finally {
       await writer.close()
     }
@@ -81,37 +83,51 @@ function joined (pieces) {
   return runs
 }
 
+/** @typedef {{ isThere: boolean, isSound: boolean, blobs: Packed[] }} List  `isSound`: is the list as it was written? Else `blobs` is what may be in it */
+
 /**
  * What a pack says that it holds.
  *
- * @param {Databases} databases @param {number} id
- * @returns {Promise<{ isThere: boolean, blobs?: Packed[] }>} without `blobs` when that is damaged
+ * @param {Databases} databases @param {number} id @returns {Promise<List>}
  */
 export async function listPack ({ packs }, id) {
-  const file = packs?.reader(id)
-  if (file === undefined) return { isThere: false }
-  try {
+  const nothing = { isThere: false, isSound: false, blobs: [] }
+  return await opened(packs, id, async file => {
     const { size: len } = await (await file.handle).stat()
-    const count = len < COUNT_LEN ? Infinity : u64At(await file.read(0, COUNT_LEN), 0)
-    if (count === 0 || count > MAX_PACKED || headLen(count) > len) return { isThere: true }
-    const head = await file.read(0, headLen(count))
-    const isWhole = head.length === headLen(count) && equals(head.subarray(-CHECK_LEN), checkOfHead(id, head.subarray(0, -CHECK_LEN)))
-    return isWhole ? { isThere: true, blobs: entriesOf(head, count) } : { isThere: true }
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return { isThere: false }
-    throw error
-  } finally {
-    file.release()
-  }
+    return { isThere: true, ...listIn(await file.read(0, Math.min(len, headLen(MAX_PACKED))), id, len) }
+  }) ?? nothing
 }
 
-/** @param {Uint8Array} head @param {number} count @returns {Packed[] | undefined} undefined when no pack was ever written like that */
+/** @param {Uint8Array} start  of a pack @param {number} id @param {number} len  bytes of it @returns {{ isSound: boolean, blobs: Packed[] }} */
+function listIn (start, id, len) {
+  const claimed = start.length < COUNT_LEN ? 0 : u64At(start, 0)
+  const count = claimed > 0 && claimed <= MAX_PACKED && headLen(claimed) <= len ? claimed : countBy(start, len)
+  const head = start.subarray(0, headLen(count))
+  const blobs = entriesOf(head, count)
+  const isSound = count === claimed && blobs.length === count && equals(head.subarray(-CHECK_LEN), checkOfHead(id, head.subarray(0, -CHECK_LEN)))
+  return { isSound: isSound && count > 0, blobs }
+}
+
+/** How many there must be for the file to have its length, where the count cannot be. @param {Uint8Array} start  of a pack @param {number} len  bytes of it */
+function countBy (start, len) {
+  let end = headLen(0)
+  for (let count = 1; count <= MAX_PACKED && headLen(count) <= start.length; count++) {
+    end += ENTRY_LEN + sizeAt(start, count - 1)
+    if (end === len) return count
+  }
+  return 0
+}
+
+/** @param {Uint8Array} head @param {number} i */
+const sizeAt = (head, i) => u64At(head, COUNT_LEN + i * ENTRY_LEN + HASH_LEN)
+
+/** Up to where no pack was ever written like that. @param {Uint8Array} head @param {number} count @returns {Packed[]} */
 function entriesOf (head, count) {
   const blobs = []
-  let offset = head.length
-  for (let at = COUNT_LEN; blobs.length < count; at += ENTRY_LEN) {
-    const size = u64At(head, at + HASH_LEN)
-    if (size === 0 || size > MAX_PACKED_SIZE) return undefined
+  for (let i = 0, offset = headLen(count); i < count; i++) {
+    const size = sizeAt(head, i)
+    if (!(size > 0 && size <= MAX_PACKED_SIZE)) break
+    const at = COUNT_LEN + i * ENTRY_LEN
     blobs.push({ root: head.slice(at, at + HASH_LEN), offset, size })
     offset += size
   }
@@ -119,19 +135,46 @@ function entriesOf (head, count) {
 }
 
 /**
+ * One packed blob, as it is stored.
+ *
+ * @param {Databases} databases @param {BlobRecord} record
+ * @returns {Promise<Uint8Array | undefined>} undefined where the pack is gone, or ends before; what else fails is told
+ */
+export async function readBlob ({ packs }, { id, offset = 0, size }) {
+  const bytes = await opened(packs, id, file => file.read(offset, offset + size))
+  return bytes?.length === size ? bytes : undefined
+}
+
+/** @template T @param {BlobFolder | undefined} packs @param {number} id @param {(file: BlobFile) => Promise<T>} use @returns {Promise<T | undefined>} undefined when there is no such pack */
+async function opened (packs, id, use) {
+  const file = packs?.reader(id)
+  if (file === undefined) return undefined
+  try {
+    return await use(file)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return undefined
+    throw error
+  } finally {
+    file.release()
+  }
+}
+
+/**
  * The bytes of packed blobs, as they are stored. Those that are close to each other are read at once.
  *
  * @param {Databases} databases @param {BlobRecord[]} records  of packed blobs
- * @returns {Promise<(Uint8Array | undefined)[]>} in their order; undefined where they cannot be read
+ * @returns {Promise<(Uint8Array | undefined)[]>} in their order; undefined where they cannot be read: who reads each by itself is told why
  */
 export async function readPacked ({ packs }, records) {
   const found = /** @type {(Uint8Array | undefined)[]} */ (records.map(() => undefined))
   if (packs === undefined) return found
-  const reads = runsOf(records).map(async ({ id, start, end, members }) => {
-    const bytes = await Promise.resolve(readSoon(packs, id, start, end)).catch(() => new Uint8Array(0)) // who reads each by itself is told why
-    for (const { i, from, to } of members) if (to - start <= bytes.length) found[i] = bytes.subarray(from - start, to - start)
-  })
-  await Promise.all(reads)
+  await Promise.allSettled(runsOf(records).map(async ({ id, start, end, members }) => {
+    const bytes = await readSoon(packs, id, start, end)
+    for (const { i, from, to } of members) {
+      // Each in memory of its own: the same blob may have been asked for twice.
+      if (to - start <= bytes.length) found[i] = members.length === 1 ? bytes : bytes.slice(from - start, to - start)
+    }
+  }))
   return found
 }
 

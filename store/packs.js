@@ -1,17 +1,22 @@
-// What becomes of packs when blobs in them are deleted. Their records go, and holes are noted; once half of a pack is holes, what is still wanted of it is
-// written anew and the pack is removed. Notes of holes are but a hint: what a pack holds says itself, and what of it is wanted the records say.
+// What becomes of packs when blobs in them are deleted. A blob that is deleted leaves a hole, which is noted in the batch that removes its record. Once half
+// of a pack is holes, what is still wanted of it is written anew, always to the disk: these are other people's bytes. Then one batch has the records that
+// say where it is now, and a note that the old pack is to go; and then it goes.
+//
+// Notes of holes are but a hint: what a pack holds it says itself, and what of that is wanted the records say.
 
 import { areEqual } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
-import { ENTRY_LEN, listPack, readPacked } from './pack.js'
+import { listPack, readPacked } from './pack.js'
 import { GivenIds, writeData } from './placing.js'
 import { VIEWS, allHoles, decodeHole, encodeHole, holeKey, holesOf } from './keys.js'
-import { eachReadable } from './faults.js'
+import { damagedPack, eachReadable } from './faults.js'
 import { nameOf } from './catalog.js'
+import { packedLen } from './holes.js'
 
 /** @import { Activity } from './activity.js' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
+/** @import { Counted, Holes } from './holes.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Packed } from './pack.js' */
@@ -23,13 +28,17 @@ export class Packs {
   #activity
   #catalog
   #databases
+  #holes
   #locks
+  /** Blobs that are wanted and damaged: what keeps a pack from being written anew. */
+  #damaged = /** @type {Map<number, Packed>} */ (new Map())
 
-  /** @param {{ activity: Activity, catalog: Catalog, databases: Databases, locks: Locks }} store */
-  constructor ({ activity, catalog, databases, locks }) {
+  /** @param {{ activity: Activity, catalog: Catalog, databases: Databases, holes: Holes, locks: Locks }} store */
+  constructor ({ activity, catalog, databases, holes, locks }) {
     this.#activity = activity
     this.#catalog = catalog
     this.#databases = databases
+    this.#holes = holes
     this.#locks = locks
   }
 
@@ -41,92 +50,110 @@ export class Packs {
    * collected: blobs can be deleted on a disk that is full. Not to be called under a blob's lock.
    */
   async tidy () {
-    if (this.#catalog.holed.size === 0) return
+    if (!this.#holes.areNew) return
     await this.alone(async () => {
-      for (const id of this.#catalog.holed) {
-        this.#catalog.holed.delete(id)
-        await this.#holesLen(id).then(len => this.#tidyOne(id, len)).catch(() => {})
-      }
+      for (const id of this.#holes.take()) await this.#tidyOne(id).catch(() => {})
     })
   }
 
   /**
    * Looks at all packs that have holes.
    *
-   * @param {{ isThorough?: boolean }} [options]  `isThorough`: one hole is enough, and what fails is told
+   * @param {{ isThorough?: boolean, signal?: AbortSignal }} [options]  `isThorough`: one hole is enough, and what fails is told in the end
+   * @throws {BaoError} STORE_CORRUPT when something in a pack is damaged, with its `cid` where that is known
    */
-  async tidyAll ({ isThorough = false } = {}) {
-    this.#catalog.holed.clear()
-    const holes = /** @type {Map<number, number>} */ (new Map())
-    for await (const { id, len } of this.#holes(allHoles)) holes.set(id, (holes.get(id) ?? 0) + len)
-    for (const [id, len] of holes) {
-      await this.alone(() => this.#tidyOne(id, len, isThorough)).catch(error => {
-        if (isThorough) throw error
-      })
+  async tidyAll ({ isThorough = false, signal } = {}) {
+    const failures = /** @type {unknown[]} */ ([])
+    for (const id of await this.#holed()) {
+      signal?.throwIfAborted()
+      await this.alone(() => this.#tidyOne(id, isThorough)).catch(error => failures.push(error))
     }
+    if (isThorough && failures.length > 0) throw failures[0]
   }
 
   /** Notes that a blob of a pack is not wanted: of one that has no record. @param {number} id @param {Packed} blob */
   async giveUp (id, { offset, size }) {
     await this.#databases.index.put(holeKey(id, offset), encodeHole(id, offset, size), VIEWS)
-    this.#catalog.holed.add(id)
+    this.#holes.add({ id, size })
   }
 
   /** Where the holes of a pack begin. @param {number} id @returns {Promise<Set<number>>} */
   async holesIn (id) {
     const offsets = new Set()
-    for await (const { offset } of this.#holes(holesOf(id))) offsets.add(offset)
+    for await (const { offset } of this.#eachHole(holesOf(id))) offsets.add(offset)
     return offsets
   }
 
   /**
-   * Writes anew what is still wanted of a pack, and removes it. Nothing happens when something of that is damaged: it is for `fsck` to say so. To be
-   * called alone.
+   * Writes anew what is still wanted of a pack, and removes it. To be called alone.
    *
    * @param {number} id @param {Packed[]} blobs  all that it holds
+   * @throws {BaoError} STORE_CORRUPT when something of that is damaged: then nothing has happened
    */
   async rewrite (id, blobs) {
     const wanted = await this.#wanted(id, blobs)
     await this.#activity.run(() => this.#locks.runAll(wanted.map(({ root }) => nameOf(root)), async () => {
       const still = await this.#wanted(id, wanted)
       const bytes = await readPacked(this.#databases, still.map(({ record }) => record))
-      if (!still.every(({ root }, i) => bytes[i] !== undefined && areEqual(hash(bytes[i]), 0, root))) return
-      const given = new GivenIds(this.#databases)
-      try {
-        const places = await writeData(this.#databases, still.map(({ root, size }, i) => ({ root, size, bytes: bytes[i] })), given)
-        const moved = still.map(({ root, record: { offset, ...record } }, i) => ({ root, record: { ...record, ...places[i] } }))
-        await this.#catalog.leavePack(moved, id)
-        given.settle()
-      } catch (error) {
-        this.#activity.leave() // it may have come to the disk, in whole or in part
-        throw error
+      const damaged = still.find(({ root }, i) => bytes[i] === undefined || !areEqual(hash(bytes[i]), 0, root))
+      if (damaged !== undefined) {
+        this.#damaged.set(id, damaged)
+        throw damagedPack(id, damaged.root)
       }
+      await this.#move(id, still.map((blob, i) => ({ ...blob, bytes: bytes[i] })))
     }))
+    this.#damaged.delete(id)
+    this.#holes.forget(id)
   }
 
-  /** @param {number} id @param {number} dead  bytes of holes @param {boolean} [isThorough] */
-  async #tidyOne (id, dead, isThorough = false) {
+  /** @param {number} id @param {(Packed & { record: BlobRecord, bytes?: Uint8Array })[]} blobs  whose locks are held */
+  async #move (id, blobs) {
+    const given = new GivenIds(this.#databases)
+    try {
+      const places = await writeData(this.#databases, blobs, given, { isSync: true })
+      await this.#catalog.leavePack(blobs.map(({ root, record: { offset, ...record } }, i) => ({ root, record: { ...record, ...places[i] } })), id)
+      given.settle()
+    } catch (error) {
+      this.#activity.leave() // it may have come to the disk, in whole or in part
+      throw error
+    }
+  }
+
+  /** @param {number} id @param {boolean} [isThorough]  is one hole enough? */
+  async #tidyOne (id, isThorough = false) {
     const { ids, index, packs } = this.#databases
     if (packs === undefined || ids.underWay.has(id)) return
-    const len = await packs.len(id)
-    if (len === undefined) return index.clear({ ...holesOf(id), ...VIEWS })
-    if (!isThorough && 2 * dead < len) return
-    const { blobs } = await listPack(this.#databases, id)
-    if (blobs !== undefined) await this.rewrite(id, blobs)
+    const counted = await this.#holes.of(id, () => this.#count(id))
+    if (counted === undefined) return index.clear({ ...holesOf(id), ...VIEWS }) // of a pack that is gone
+    if (!isThorough && 2 * counted.holes < counted.len) return
+    const damaged = this.#damaged.get(id)
+    if (damaged !== undefined && !isThorough && (await this.#wanted(id, [damaged])).length > 0) return
+    const { isSound, blobs } = await listPack(this.#databases, id)
+    if (!isSound) throw damagedPack(id)
+    await this.rewrite(id, blobs)
   }
 
-  /** @param {number} id */
-  async #holesLen (id) {
-    let sum = 0
-    for await (const { len } of this.#holes(holesOf(id))) sum += len
-    return sum
+  /** @param {number} id @returns {Promise<Counted | undefined>} undefined when there is no such pack */
+  async #count (id) {
+    const len = await this.#databases.packs?.len(id)
+    if (len === undefined) return undefined
+    let holes = 0
+    for await (const { size } of this.#eachHole(holesOf(id))) holes += packedLen(size)
+    return { len, holes }
   }
 
-  /** @param {object} range @returns {AsyncGenerator<{ id: number, offset: number, len: number }>} `len`: in the pack, with what stands in front of it */
-  async * #holes (range) {
+  /** Packs that have holes. */
+  async #holed () {
+    const ids = /** @type {Set<number>} */ (new Set())
+    for await (const { id } of this.#eachHole(allHoles)) ids.add(id)
+    return ids
+  }
+
+  /** @param {object} range @returns {AsyncGenerator<{ id: number, offset: number, size: number }>} */
+  async * #eachHole (range) {
     for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...range, ...VIEWS }))) {
       const hole = decodeHole(key, value)
-      if (hole !== undefined) yield { ...hole, len: hole.len + ENTRY_LEN }
+      if (hole !== undefined) yield hole
     }
   }
 

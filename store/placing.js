@@ -1,7 +1,8 @@
 // Where the data of many blobs goes, and how it gets there: small ones into a pack where there are files and enough of them, else into extents.
 
 import { PACK_FROM, writePack } from './pack.js'
-import { extentKey } from './keys.js'
+import { VIEWS, extentKey } from './keys.js'
+import { allOf } from './activity.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -37,13 +38,15 @@ export class GivenIds {
 }
 
 /**
- * Writes the data of blobs, to the disk if the store is so durable. Records may name it then.
+ * Writes the data of blobs. Records may name it then.
  *
  * @param {Databases} databases @param {Data[]} blobs  at most as many as a pack may hold @param {GivenIds} given
+ * @param {{ isSync?: boolean }} [options]  is it to outlast a power cut? What the store promises, unless told
  * @returns {Promise<Place[]>} where each is now
  */
-export async function writeData (databases, blobs, given) {
-  const { data, packs, room, syncOptions } = databases
+export async function writeData (databases, blobs, given, { isSync = databases.isSync } = {}) {
+  const { data, packs, room } = databases
+  const sync = { ...VIEWS, sync: isSync }
   const small = /** @type {{ root: Uint8Array, bytes: Uint8Array }[]} */ (blobs.filter(({ bytes }) => bytes !== undefined))
   const isPacked = packs !== undefined && small.reduce((len, { bytes }) => len + bytes.length, 0) >= PACK_FROM
   const first = small.length > 0 ? await given.take(isPacked ? 1 : small.length) : 0
@@ -53,16 +56,10 @@ export async function writeData (databases, blobs, given) {
     if (tree !== undefined) puts.push(...tree.puts)
     else if (!isPacked) puts.push({ type: 'put', key: extentKey(id++, 0, room), value: /** @type {Uint8Array} */ (bytes) })
   }
-  const [packed] = await bothOf(isPacked ? writePack(databases, first, small) : undefined, puts.length > 0 ? data.batch(puts, syncOptions) : undefined)
+  const [packed] = await allOf([isPacked ? writePack(databases, first, small, isSync) : undefined, puts.length > 0 ? data.batch(puts, sync) : undefined])
   let i = 0
   return blobs.map(({ tree }) => {
     if (tree !== undefined) return { id: tree.id, home: 'extents' }
     return packed === undefined ? { id: first + i++, home: 'extents' } : { id: first, home: 'pack', offset: packed[i++].offset }
   })
-}
-
-/** When one fails the other is waited for: then nothing is under way. @template T, U @param {T} one @param {U} other @returns {Promise<[Awaited<T>, Awaited<U>]>} */
-async function bothOf (one, other) {
-  await Promise.allSettled([one, other])
-  return [await one, await other]
 }

@@ -2,19 +2,23 @@
 // read. So a file may be gone, or be another one, while it is still read by who began before.
 
 import { constants } from 'node:fs'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
 import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
-import { syncFolder } from './folders.js'
+import { makeFolder, syncFolder } from './folders.js'
+import { MAX_ID } from '../keys.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
 const KEPT_OPEN = 128
 
-/** @param {string} path  of a directory, which is made when it is missing */
+/** @param {string} path  of a directory in one that is there: made when it is missing */
 export async function openFolder (path) {
-  await mkdir(path, { recursive: true })
+  await makeFolder(path)
   return new BlobFolder(path)
 }
+
+/** @param {string} name  of a file */
+const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
 
 export class BlobFolder {
   #path
@@ -22,6 +26,7 @@ export class BlobFolder {
   #kept = /** @type {Map<number, BlobFile>} */ (new Map())
   /** All that are not closed yet. */
   #open = /** @type {Set<BlobFile>} */ (new Set())
+  #isClosed = false
 
   /** @param {string} path */
   constructor (path) {
@@ -33,6 +38,7 @@ export class BlobFolder {
 
   /** The file of an id, for writing: made when it is missing. @param {number} id */
   async writer (id) {
+    this.#assertOpen()
     return new FileWriter(await open(this.pathOf(id), constants.O_RDWR | constants.O_CREAT))
   }
 
@@ -103,7 +109,8 @@ export class BlobFolder {
 
   /** The ids that have a file. */
   async ids () {
-    return (await readdir(this.#path)).filter(name => /^\d+$/.test(name)).map(Number)
+    const entries = await readdir(this.#path, { withFileTypes: true })
+    return entries.flatMap(entry => !entry.isDirectory() && isId(entry.name) ? [Number(entry.name)] : [])
   }
 
   /** Makes files that are new outlast a power cut. */
@@ -111,15 +118,22 @@ export class BlobFolder {
 
   /** Ends all reading. */
   async close () {
+    this.#isClosed = true
     this.#kept.clear()
     await Promise.all([...this.#open].map(file => file.close()))
   }
 
   /** @param {string} path */
   #opened (path) {
+    this.#assertOpen()
     const file = new BlobFile(open(path, 'r'), () => this.#open.delete(file))
     this.#open.add(file)
     return file
+  }
+
+  /** Nobody would close what is opened from then on. */
+  #assertOpen () {
+    if (this.#isClosed) throw new Error('the files of the store are closed')
   }
 
   /** @param {number} id */

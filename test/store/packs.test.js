@@ -328,12 +328,7 @@ describe('store: packs', () => {
     })
 
     it('and a collection of garbage sees to holes that were left', async () => {
-      const { catalog } = partsOf(store)
-      const { remove } = catalog
-      catalog.remove = async (...args) => { // as if the process had ended before anything was tidied
-        await remove.apply(catalog, args)
-        catalog.holed.clear()
-      }
+      partsOf(store).packs.tidy = async () => {} // as if the process had ended before
       for (const [i, bytes] of blobs.entries()) if (i > 0) await store.delete(hash(bytes))
       expect(await packsOf(place)).to.have.length(1)
       await reopen()
