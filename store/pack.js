@@ -101,21 +101,21 @@ export async function listPack ({ packs }, id) {
 /** @param {Uint8Array} start  of a pack @param {number} id @param {number} len  bytes of it @returns {{ isSound: boolean, blobs: Packed[] }} */
 function listIn (start, id, len) {
   const claimed = start.length < COUNT_LEN ? 0 : u64At(start, 0)
-  const count = claimed > 0 && claimed <= MAX_PACKED && headLen(claimed) <= len ? claimed : countBy(start, len)
+  // A pack that was cut short, or is longer, can still say how many there are.
+  const count = countBy(start, len) ?? (claimed <= MAX_PACKED && headLen(claimed) <= len ? claimed : 0)
   const head = start.subarray(0, headLen(count))
   const blobs = entriesOf(head, count)
   const isSound = count === claimed && blobs.length === count && equals(head.subarray(-CHECK_LEN), checkOfHead(id, head.subarray(0, -CHECK_LEN)))
   return { isSound: isSound && count > 0, blobs }
 }
 
-/** How many there must be for the file to have its length, where the count cannot be. @param {Uint8Array} start  of a pack @param {number} len  bytes of it */
+/** How many there must be for the file to have its length, if it can be so. @param {Uint8Array} start  of a pack @param {number} len  bytes of it */
 function countBy (start, len) {
   let end = headLen(0)
   for (let count = 1; count <= MAX_PACKED && headLen(count) <= start.length; count++) {
     end += ENTRY_LEN + sizeAt(start, count - 1)
     if (end === len) return count
   }
-  return 0
 }
 
 /** @param {Uint8Array} head @param {number} i */

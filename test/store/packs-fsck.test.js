@@ -9,6 +9,7 @@ import { partsOf } from '../../store/blobs.js'
 import { checkOf, encode } from '../../store/values.js'
 import { allHoles, blobKey, extentKey, holeKey } from '../../store/keys.js'
 import { concat, flipped, hex } from '../support/bytes.js'
+import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, sliceOf } from '../support/stores.js'
 import { GROUP, blobsOf, deleteAll, expectGone, expectHere, expectSound, newPlaces, packsOf, pathOf, putAll, recordOf } from './packing.js'
@@ -244,6 +245,43 @@ describe('store: fsck of packs', () => {
         await expectSettled(await place.open({ durability: 'process' }), everything)
       })
     }
+
+    for (const [what, at, lost] of [
+      ['how many there are', 7, []],
+      ['a hash', 8 + 40 * 7 + 5, [7]],
+      ['a size, so that all behind it are elsewhere', 8 + 40 * 7 + 39, [7, Infinity]],
+      ['a size that cannot be', 8 + 40 * 7 + 33, [7, Infinity]],
+      ['the check', HEAD_LEN - 3, []]
+    ]) {
+      it(`that are gone without a trace, though the list is damaged, too: ${what}`, async () => {
+        await rm(join(place.where, 'index'), { recursive: true })
+        await flip(at)
+        await BlobStore.repair(place.where)
+        const store = await place.open({ durability: 'process' })
+        const isLost = (_, i) => i >= (lost[0] ?? Infinity) && i <= (lost[1] ?? lost[0])
+        await expectHere(store, [...FIRST.filter((_, i) => !isLost(_, i)), ...SECOND])
+        await expectGone(store, FIRST.filter(isLost))
+        await expectSound(store)
+        await store.close()
+      })
+    }
+
+    it('that are damaged, and nothing is given up because it could not be read just now', async () => {
+      await damage(KEPT)
+      const store = await place.open({ durability: 'process' })
+      const { packs } = partsOf(store).databases
+      const { reader } = packs
+      const reason = Object.assign(new Error('the disk is busy'), { code: 'EIO' })
+      let reads = 0
+      packs.reader = id => {
+        if (++reads > 5) throw reason
+        return reader.call(packs, id)
+      }
+      expect(await errorOf(store.fsck({ repair: true }))).to.equal(reason)
+      packs.reader = reader
+      await store.fsck({ repair: true })
+      await expectSettled(store, everything)
+    })
 
     it('that are gone, when something else in the index was never written so', async () => {
       await lose(KEPT.slice(0, 4))

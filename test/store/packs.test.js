@@ -1,5 +1,5 @@
 // Small blobs that come together are written to one file, a pack. Nobody who reads, lists, tags or deletes them sees that; the disk does.
-import { open, readFile, stat } from 'node:fs/promises'
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Level } from 'level'
@@ -229,6 +229,54 @@ describe('store: packs', () => {
     })
   })
 
+  it('give each who asks memory of his own, also when a blob is asked for twice', async () => {
+    const blobs = blobsOf(ENOUGH + 1)
+    await putAll(store, blobs)
+    for (const many of [store.getMany(times(3, hash(blobs[1]))), asBlockstore(store).getMany(times(3, toCid(hash(blobs[1]))))]) {
+      const got = (await listed(many)).map(({ bytes }) => bytes)
+      const pieces = got[0] instanceof Uint8Array ? got : await Promise.all(got.map(collect))
+      expect(new Set(pieces.map(({ buffer }) => buffer)).size).to.equal(3)
+      pieces[0].fill(0)
+      expect(same(pieces[1], blobs[1])).to.equal(true)
+    }
+  })
+
+  it('that cannot be read are told blob by blob, and cost no other its turn', async () => {
+    const blobs = blobsOf(ENOUGH + 1)
+    await putAll(store, blobs)
+    const single = noise(100)
+    await store.put(single)
+    await expectHere(store, blobs.slice(0, 1)) // it is open now, and read on this thread
+    const { packs } = partsOf(store).databases
+    const { readNow } = packs
+    packs.readNow = () => { throw new Error('the disk says no') }
+    const got = await listed(store.getMany([...rootsOf(blobs.slice(0, 2)), hash(single)]))
+    expect(got.map(({ error }) => error)).to.deep.equal([undefined, undefined, undefined])
+    packs.readNow = readNow
+  })
+
+  it('are not opened any more once the store is closed', async () => {
+    const blobs = blobsOf(ENOUGH + 1)
+    await putAll(store, blobs)
+    const [id] = await packsOf(place)
+    const { packs } = partsOf(store).databases
+    await store.close()
+    expect(() => packs.reader(id)).to.throw('closed')
+    expect(await errorOf(packs.writer(id))).to.match(/closed/)
+  })
+
+  it('are no directories, and have no names that are no ids', async () => {
+    const blobs = blobsOf(ENOUGH + 1)
+    await putAll(store, blobs)
+    await mkdir(pathOf(place, 77))
+    for (const name of ['99999999999999999999', '1e3', '-1', '007', '.DS_Store']) await writeFile(pathOf(place, name), 'x')
+    await reopen()
+    const { cid } = await store.put(noise(100))
+    expect(await store.has(cid)).to.equal(true)
+    await expectSound(store)
+    await expectHere(store, blobs)
+  })
+
   describe('lose blobs', () => {
     const blobs = blobsOf(2 * ENOUGH + 6)
     const [few, most] = [blobs.slice(0, 3), blobs.slice(0, ENOUGH + 3)]
@@ -324,6 +372,44 @@ describe('store: packs', () => {
       expect(await store.gc()).to.include({ blobs: rest.length }) // and the sequence
       await expectHere(store, rest.slice(0, 1))
       expect(await packsOf(place)).to.deep.equal([])
+      await expectTidy()
+    })
+
+    it('and a collection that is called off while they are written anew ends there', async () => {
+      partsOf(store).packs.tidy = async () => {}
+      const others = blobsOf(2 * ENOUGH + 6, 9)
+      await putAll(store, others)
+      for (const all of [blobs, others]) await deleteAll(store, all.slice(1))
+      const { packs } = partsOf(store)
+      const { rewrite } = packs
+      const reason = new Error('enough')
+      const abort = new AbortController()
+      packs.rewrite = (...args) => {
+        abort.abort(reason)
+        return rewrite.apply(packs, args)
+      }
+      for (const all of [blobs, others]) await store.tags.set(hex(hash(all[0])), hash(all[0]))
+      expect(await errorOf(store.gc({ signal: abort.signal }))).to.equal(reason)
+      expect(await packsOf(place)).to.have.length(1)
+      expect(await errorOf(store.compact({ signal: abort.signal }))).to.equal(reason)
+      await store.compact()
+      expect(await packsOf(place)).to.have.length(0)
+      await expectHere(store, [blobs[0], others[0]])
+    })
+
+    it('and are not written anew while one is damaged that is wanted: who compacts is told, and so often as it is asked for only', async () => {
+      const record = await recordOf(store, blobs[20])
+      await spoil(place, record)
+      const cid = toCid(hash(blobs[20]))
+      await store.delete(hash(blobs[0]))
+      expect(await errorOf(store.compact())).to.include({ code: 'STORE_CORRUPT' }).and.to.have.property('cid').that.deep.equals(cid)
+      await deleteAll(store, most.slice(1))
+      expect(await packsOf(place)).to.deep.equal([record.id])
+      await expectHere(store, rest.filter(bytes => bytes !== blobs[20]))
+      await store.fsck({ repair: true })
+      expect(await packsOf(place)).to.have.length(1).and.to.not.include(record.id)
+      await store.receive(cid, sliceOf(blobs[20]))
+      await expectHere(store, rest)
       await expectTidy()
     })
 
