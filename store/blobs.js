@@ -25,7 +25,7 @@ import { TagIndex } from './tag-index.js'
 import { Tags } from './tags.js'
 import { exportFile, importFile } from './files.js'
 import { getMany, putMany } from './many.js'
-import { notFound, tagged } from './faults.js'
+import { notFound, tagged, toldAsFull } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './keys.js' */
@@ -479,9 +479,9 @@ export class BlobStore {
 
   async #close () {
     try {
-      await this.#catalog.flush()
-    } finally {
-      await this.#databases.close(this.#activity.isClean)
+      await this.#catalog.flush().finally(() => this.#databases.close(this.#activity.isClean))
+    } catch (error) {
+      throw toldAsFull(error)
     }
   }
 

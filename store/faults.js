@@ -74,6 +74,9 @@ export function isNoRoom (error) {
   return name === 'QuotaExceededError' || code === 'ENOSPC' || (code === 'LEVEL_IO_ERROR' && /no space left/i.test(message ?? ''))
 }
 
+/** What a failure is told as. @param {unknown} error */
+export const toldAsFull = error => isNoRoom(error) ? noRoom(error) : error
+
 /** Stored bytes did not verify, or were not there. @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause */
 export function corrupt (root, size, cause) {
   const { start, len } = bytesInDoubt(cause, size)

@@ -1,6 +1,6 @@
 // A store is open, and then closed for good. What fails after that failed because of that.
 
-import { closed, isNoRoom, noRoom } from './faults.js'
+import { closed, toldAsFull } from './faults.js'
 
 export class Lifetime {
   #isOver = false
@@ -16,8 +16,7 @@ export class Lifetime {
 
   /** What a failure means. @param {unknown} error */
   explain (error) {
-    if (this.#isOver) return closed(error)
-    return isNoRoom(error) ? noRoom(error) : error
+    return this.#isOver ? closed(error) : toldAsFull(error)
   }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */

@@ -34,7 +34,7 @@ describe('store: a full disk', () => {
 
   afterEach(() => isMounted && rm(join(disk, 'store'), { recursive: true }))
 
-  for (const [what, size] of [['small blobs, in the databases', 3000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
+  for (const [what, size, len = 100_000] of [['small blobs, in the databases', 3000], ['small blobs, in packs', 3000, 300_000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
     it(`of ${what}: what was acknowledged stays, and there is more when there is room`, async () => {
       const location = join(disk, 'store')
       const ballast = join(disk, 'ballast')
@@ -46,7 +46,7 @@ describe('store: a full disk', () => {
       }
       const error = await errorOf(async () => {
         for (let i = 0; ; i++) {
-          const blobs = Array.from({ length: Math.ceil(100_000 / size) }, (_, k) => noise(size, 1000 * i + k))
+          const blobs = Array.from({ length: Math.ceil(len / size) }, (_, k) => noise(size, 1000 * i + k))
           for await (const { isNew } of store.putMany(blobs)) if (isNew) kept.push(blobs.shift())
         }
       })

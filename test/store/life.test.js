@@ -1,6 +1,7 @@
 // What a store promises about its own life: what is there when it is opened again, what is left when it is closed, and what when a write fails.
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
 import { LAYOUT_VERSION, encodeState, stateKey, decodeState } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, listed, stream } from '../support/feeding.js'
@@ -419,6 +420,21 @@ describe('store: life', () => {
         }
       }
       expect(await made.store.put(large)).to.include({ isNew: true })
+    })
+
+    it('says so when it is closed without room for what is to be noted then, and is closed', async () => {
+      for (const method of ['batch', 'put']) {
+        const { store: first, place, index } = await newStore()
+        await first.put(small)
+        await first.close()
+        const store = await BlobStore.open(place.where)
+        await store.bytes(hash(small)) // so that there is a use to be noted
+        const reason = Object.assign(new Error('IO error: index/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
+        failOnce(index, method, 0, reason)
+        expect(await errorOf(() => store.close())).to.include({ code: 'STORE_FULL', cause: reason })
+        const again = await place.open()
+        expect(same(await again.bytes(hash(small)), small)).to.equal(true)
+      }
     })
 
     it('a delete that fails halfway is finished when the store is opened again', async () => {

@@ -1,6 +1,7 @@
 // Any sequence of calls leaves the store with what a plain Map would have.
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
 import { partsOf } from '../../store/blobs.js'
@@ -250,7 +251,7 @@ async function expectAll ({ store, model }) {
 }
 
 /** Where, and how many runs there are of each. Packs there are on a disk alone, and files. */
-const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, 'on a disk': { newPlace: onDisk, share: 0.3 } }
+const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, ...LEVEL === 'classic-level' && { 'on a disk': { newPlace: onDisk, share: 0.3 } } }
 
 for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
   describe(`store: model ${where}`, () => {
