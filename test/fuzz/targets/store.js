@@ -169,7 +169,7 @@ function packed (random) {
     expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a packed record that was never written was believed: ${Object.entries(never)}`)
   }
   const key = holeKey(id, offset)
-  expectOnly(random, 'hole', encodeHole(id, offset, size), bytes => decodeHole(key, bytes), { id, offset, len: size })
+  expectOnly(random, 'hole', encodeHole(id, offset, size), bytes => decodeHole(key, bytes), { id, offset, size })
   const hole = encodeHole(id, offset, size)
   for (const other of [holeKey(id + 1, offset), holeKey(id, offset + 1), oneFlipped(random, key), key.slice(0, random.below(17)), concat([key, random.bytes(1)])]) {
     expectThat(decodeHole(other, hole) === undefined, () => `a hole was believed under the key ${other}`)
@@ -200,9 +200,10 @@ async function lists (random) {
         release () { opened-- }
       }
     }
-    const { isThere, blobs } = await listPack({ packs: { reader } }, name)
+    const { isThere, isSound, blobs } = await listPack({ packs: { reader } }, name)
     expectThat(isThere && opened === 0, () => 'the file is not let go')
-    return blobs
+    expectThat(blobs.length <= MAX_PACKED && blobs.every(({ size }) => size > 0 && size <= GROUP), () => 'a list names what cannot be in a pack')
+    return isSound ? blobs : undefined
   }
   const got = await read(file)
   let offset = good.length
