@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
+import { BATCH, VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -245,7 +245,7 @@ export class Catalog {
    */
   async leavePack (moved, id) {
     const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
-    const sync = { ...VIEWS, sync: true }
+    const sync = { ...BATCH, sync: true }
     await this.#databases.index.batch([...records, note(id)], sync)
     await this.#databases.deletePack(id).catch(() => {})
   }
@@ -299,7 +299,7 @@ export class Catalog {
 
   /** @param {boolean} sync @param {Operation[]} operations */
   async #batch (sync, operations) {
-    await this.#databases.index.batch(operations, sync ? this.#databases.syncOptions : VIEWS)
+    await this.#databases.index.batch(operations, sync ? this.#databases.syncBatch : BATCH)
   }
 }
 

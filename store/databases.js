@@ -8,7 +8,7 @@ import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
+import { BATCH, VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
@@ -43,7 +43,7 @@ export class Databases {
     this.isSync = isSync
     this.#kind = kind
     this.#letGo = letGo
-    this.ids = new Ids(index, this.syncOptions)
+    this.ids = new Ids(index, { ...VIEWS, sync: isSync })
   }
 
   /**
@@ -58,8 +58,8 @@ export class Databases {
   /** Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for 64 KiB as for 256. */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
-  /** What makes a write reach the disk before it counts as done. */
-  get syncOptions () { return { ...VIEWS, sync: this.isSync } }
+  /** What makes a batch reach the disk before it counts as done. */
+  get syncBatch () { return { ...BATCH, sync: this.isSync } }
 
   /**
    * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB and IndexedDB give copies; of other
@@ -118,7 +118,7 @@ export class Databases {
   async deleteDoomed (ids, fileIds = ids) {
     for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
     await Promise.all(fileIds.map(id => this.files?.remove(id)))
-    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), VIEWS)
+    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), BATCH)
   }
 
   /** Deletes a pack of which nothing is wanted any more, what says which holes are in it, and the note of that. @param {number} id */

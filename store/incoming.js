@@ -7,7 +7,7 @@ import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
 import { ExtentCutter } from './extents.js'
 import { PageEditor } from './pages.js'
-import { VIEWS, offsetOfExtent } from './keys.js'
+import { BATCH, offsetOfExtent } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Home } from './keys.js' */
@@ -81,10 +81,10 @@ export class IncomingBlob {
   async finish () {
     await this.#writing
     this.isWritten = true
-    const { data, files, isSync, syncOptions } = this.#databases
+    const { data, files, isSync, syncBatch } = this.#databases
     await this.#file?.end()
     await Promise.all([
-      data.batch(this.takePuts(), syncOptions),
+      data.batch(this.takePuts(), syncBatch),
       ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
     ])
     await this.#closeFile()
@@ -129,7 +129,7 @@ export class IncomingBlob {
     this.#puts = this.#puts.slice(puts.length)
     this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
     this.isWritten = true
-    this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)), VIEWS)
+    this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)), BATCH)
     this.#writing.catch(() => {}) // whoever awaits it next is told
   }
 

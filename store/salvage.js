@@ -1,7 +1,7 @@
 // Makes of the damaged files of a LevelDB what can be made of them.
 
 import { exists, linkFolder, moveFolder, readText, removeFolder, syncFiles } from '#disk'
-import { VIEWS } from './keys.js'
+import { BATCH, VIEWS } from './keys.js'
 import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
 import { repairFiles } from './levels.js'
@@ -13,7 +13,7 @@ const ENTRIES_LEN = 1 << 22
 const ENTRY_COUNT = 1000
 
 /** Its batches are on the disk when they resolve. */
-const SYNC = { ...VIEWS, sync: true }
+const SYNC = { ...BATCH, sync: true }
 /** Entries are handed over one by one: with one that cannot be read all that come with it would be lost. */
 const ONE_BY_ONE = { ...VIEWS, fillCache: false, highWaterMarkBytes: 1 }
 

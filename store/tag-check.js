@@ -73,7 +73,7 @@ export class TagCheck {
     const isStale = named !== undefined
     this.#note(name, true)
     if (!this.#repairs) return
-    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#databases.syncOptions)
+    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
     else await this.#write(tag)
   }
 
@@ -85,14 +85,14 @@ export class TagCheck {
     if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
-    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#databases.syncOptions)
+    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
     else await this.#write(tag)
   }
 
   /** @param {Tag} tag */
   async #write (tag) {
     const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
-    await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncOptions))
+    await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncBatch))
   }
 
   /** The tag under a name. @param {string} name */

@@ -153,7 +153,7 @@ export class TagIndex {
   }
 
   /** @param {Operation[]} operations */
-  #write (operations) { return this.#index.batch(operations, this.#databases.syncOptions) }
+  #write (operations) { return this.#index.batch(operations, this.#databases.syncBatch) }
 
   /** One after the other by name. Two names are taken in order, so that nobody waits in a circle. @template T @param {string[]} names @param {() => Promise<T>} work @returns {Promise<T>} */
   #alone (names, work) {

@@ -14,7 +14,7 @@ import { assertFormat, assertName } from './tag-index.js'
 import { full, mismatch } from './faults.js'
 import { isKept, rangesLen } from './presence.js'
 import { nameOf } from './catalog.js'
-import { VIEWS } from './keys.js'
+import { BATCH } from './keys.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Activity } from './activity.js' */
@@ -241,7 +241,7 @@ export class BlobWriter {
    */
   async #keep (incoming, { isLast = false, isLate, hasFailed }) {
     const { root, received, verifier } = incoming
-    const { data, syncOptions } = this.#databases
+    const { data, syncBatch } = this.#databases
     const { record: before } = await this.#catalog.look(root)
     if (before?.complete || verifier.size === undefined || (before === undefined && received.len === 0)) {
       received.drop()
@@ -253,7 +253,7 @@ export class BlobWriter {
     if (record.home === 'file' && !(await incoming.spill(record.id, { isDue: isLast || isLate, hasFailed }))) return { len: 0, complete: false }
     const present = await this.#presence.of(root, record)
     const { puts, fresh, len, written } = await received.operations(this.#databases, record.id, present)
-    await data.batch(puts, isLast ? syncOptions : VIEWS)
+    await data.batch(puts, isLast ? syncBatch : BATCH)
     const now = present.union(fresh)
     const after = { ...record, ...believedSize(record, verifier, present, fresh) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
