@@ -376,7 +376,7 @@ export class BlobStore {
    * Gives back to the disk what deleted blobs have taken there, at once. (Otherwise that is done by and by.) Does nothing where that is unknown.
    *
    * @param {{ signal?: AbortSignal }} [options]
-   * @throws {BaoError} STORE_CORRUPT, when the rest is done, if what is still wanted of a pack is damaged: `fsck` says what
+   * @throws {BaoError} STORE_CORRUPT, when the rest is done, if what is still wanted of a pack is damaged, or cannot be told: `fsck` says what. STORE_FULL
    */
   compact ({ signal } = {}) {
     return this.#whileOpen(async () => {

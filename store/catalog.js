@@ -225,7 +225,8 @@ export class Catalog {
   }
 
   /**
-   * First the disk has to know that nothing refers to the data any more: a power cut must not bring back a record without its data.
+   * First the disk has to know that nothing refers to the data any more: a power cut must not bring back a record without its data. So the notes are written
+   * once more, and everything before them comes to the disk with them. (Those of holes of a pack that is gone by now go with the next collection.)
    *
    * @param {BlobRecord[]} records
    */
@@ -233,7 +234,7 @@ export class Catalog {
     if (records.length === 0) return
     await this.#batch(true, records.flatMap(doom))
     const alone = records.filter(({ home }) => home !== 'pack')
-    const inFiles = alone.filter(({ home }) => home === 'file')
+    const inFiles = alone.filter(({ home }) => home !== 'extents')
     await this.#databases.deleteDoomed(alone.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
   }
 
@@ -241,7 +242,7 @@ export class Catalog {
    * Notes that blobs are elsewhere now, and that nothing is wanted any more of the pack in which they were: then that goes. It must not before the disk knows,
    * whatever the store promises. Under their locks.
    *
-   * @param {{ root: Uint8Array, record: BlobRecord }[]} moved  durably @param {number} id  of the pack
+   * @param {{ root: Uint8Array, record: BlobRecord }[]} moved  the bytes are on the disk @param {number} id  of the pack
    */
   async leavePack (moved, id) {
     const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
@@ -250,7 +251,7 @@ export class Catalog {
     await this.#databases.deletePack(id).catch(() => {})
   }
 
-  /** What was to be done is done; that the data is not deleted yet is in the notes. @param {BlobRecord} [record] */
+  /** Does not fail: that the data is still to be deleted is in the notes. @param {BlobRecord} [record] */
   async #deleteData (record) {
     if (record === undefined || record.home === 'pack') return
     await this.#databases.deleteDoomed([record.id], record.home === 'extents' ? [] : [record.id]).catch(() => {})

@@ -1,5 +1,5 @@
 // The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data is kept under ids, in one
-// of three homes (extents in the data database, a file, a pack), so what is to go away under an id goes here.
+// of three places of our own (extents in the data database, a file, a pack), so what is to go away under an id goes here.
 
 import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
@@ -17,9 +17,9 @@ import { BATCH, VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './k
 export class Databases {
   index
   data
-  /** Where large blobs are kept; undefined where there are no files, or only two databases were given. */
+  /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
-  /** Where small blobs are that came together (pack.js); where the others are not. */
+  /** `packs`, where small blobs are that came together (pack.js); undefined where `files` is. */
   packs = /** @type {BlobFolder | undefined} */ (undefined)
   ids
   /** For messages, where no directory is known too. */

@@ -8,7 +8,8 @@ import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
-import { PackCheck, isPackedRight } from './pack-check.js'
+import { PackCheck } from './pack-check.js'
+import { isPackedRight } from './pack.js'
 import { rangesLen } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
@@ -46,8 +47,8 @@ import { TagCheck } from './tag-check.js'
  * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
  *   gone then: before that no garbage can be collected
- * @property {number} orphans  blobs' worth of data that no record speaks of
- * @property {number} strays  entries that were never written like that
+ * @property {number} orphans  blobs' worth of data that no record speaks of; of a pack each blob that it lists and that has neither a record nor a hole
+ * @property {number} strays  entries and files that were never written like that, lists of packs among them
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
  *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
@@ -72,10 +73,10 @@ export class Fsck {
   #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that records have; and those that two have, of which at most one is right. */
+  /** Ids that records have alone; and those that two have, of which at most one is right. */
   #recorded = new IdSet()
   #shared = /** @type {Set<number>} */ (new Set())
-  /** Packs that records speak of. */
+  /** Packs that records name, or that are there. */
   #packIds = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
   #isIndexWhole = true
@@ -113,11 +114,11 @@ export class Fsck {
     await this.#count()
     await this.#checkTags()
     await this.#checkBlobs()
-    const isOurs = (/** @type {number} */ id) => id < limit && !underWay.has(id)
-    await this.#checkPacks(isOurs)
-    await this.#checkOrphans(isOurs)
+    const wasSettled = (/** @type {number} */ id) => id < limit && !underWay.has(id)
+    await this.#checkPacks(wasSettled)
+    await this.#checkOrphans(wasSettled)
     await this.#dropRecords()
-    await this.#packs.tidy()
+    if (this.#repairs) await this.#packs.tidyAll() // what was in doubt may have kept one from being written anew
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
     report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
@@ -158,7 +159,7 @@ export class Fsck {
     }
   }
 
-  /** @param {number} id */
+  /** A pack has come up: it is to be opened anew. @param {number} id */
   #seePack (id) {
     if (this.#packIds.has(id)) return
     this.#packIds.add(id)
@@ -230,10 +231,11 @@ export class Fsck {
    *
    * @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<ChunkRanges>} none
    */
-  async #drop (root, { isNameless, created, size, ...place }) {
+  async #drop (root, record) {
+    const { isNameless, created, size } = record
     const { ids } = this.#databases
     const id = await ids.newId()
-    await this.#catalog.write(root, { id, size, sizeProven: false, complete: false, home: 'extents', created, isNameless }, { sync: true, replaces: { ...place, size, created } })
+    await this.#catalog.write(root, { id, size, sizeProven: false, complete: false, home: 'extents', created, isNameless }, { sync: true, replaces: record })
     ids.settle(id)
     this.#quota.add(-size)
     return ChunkRanges.none
@@ -251,8 +253,8 @@ export class Fsck {
   /** @param {number} done  bytes */
   #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
 
-  /** @param {(id: number) => boolean} isOurs  see below */
-  async #checkPacks (isOurs) {
+  /** @param {(id: number) => boolean} wasSettled  see below */
+  async #checkPacks (wasSettled) {
     const check = new PackCheck(this.#store, {
       adopts: this.#adopts,
       isElsewhere: id => this.#recorded.has(id),
@@ -264,23 +266,23 @@ export class Fsck {
     for (const id of await this.#databases.packs?.ids() ?? []) {
       this.#signal?.throwIfAborted()
       this.#seePack(id)
-      if (isOurs(id)) await this.#packs.alone(() => check.run(id))
+      if (wasSettled(id)) await this.#packs.alone(() => check.run(id))
     }
   }
 
-  /** @param {(id: number) => boolean} isOurs  had everything that is under the id a record, when the records were looked through? */
-  async #checkOrphans (isOurs) {
+  /** @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have one, when the records were looked through? */
+  async #checkOrphans (wasSettled) {
     const { data, files } = this.#databases
     const withFile = new Set(await files?.ids())
     for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
-      else if (this.#recorded.has(id) || !isOurs(id)) withFile.delete(id)
-      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS })) // not what is in files: that is the pack
+      else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
+      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS }))
       else await this.#takeOrphan(id, withFile.delete(id))
     }
     for (const id of withFile) {
-      if (this.#recorded.has(id) || !isOurs(id)) continue
+      if (this.#recorded.has(id) || !wasSettled(id)) continue
       if (this.#packIds.has(id)) await this.#stray(async () => files?.remove(id))
       else await this.#takeOrphan(id, true)
     }

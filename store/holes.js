@@ -12,21 +12,21 @@ export const packedLen = size => size + ENTRY_LEN
 export class Holes {
   #counted = /** @type {Map<number, Counted>} */ (new Map())
   /** Packs that have got holes and were not looked at since. */
-  #isNew = /** @type {Set<number>} */ (new Set())
+  #withNew = /** @type {Set<number>} */ (new Set())
 
-  get areNew () { return this.#isNew.size > 0 }
+  get hasNew () { return this.#withNew.size > 0 }
 
   /** A hole was noted. @param {Pick<BlobRecord, 'id' | 'size'>} record  of the blob that was there */
   add ({ id, size }) {
-    this.#isNew.add(id)
+    this.#withNew.add(id)
     const counted = this.#counted.get(id)
     if (counted !== undefined) counted.holes += packedLen(size)
   }
 
   /** Packs that have got holes since they were given by this. */
   * take () {
-    for (const id of this.#isNew) {
-      this.#isNew.delete(id)
+    for (const id of this.#withNew) {
+      this.#withNew.delete(id)
       yield id
     }
   }
@@ -38,7 +38,7 @@ export class Holes {
   async of (id, count) {
     const counted = this.#counted.get(id) ?? await count()
     // One that came while others were counted may be among them or not: then they are counted again.
-    if (counted !== undefined && !this.#isNew.has(id)) this.#counted.set(id, counted)
+    if (counted !== undefined && !this.#withNew.has(id)) this.#counted.set(id, counted)
     return counted
   }
 

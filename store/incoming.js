@@ -5,6 +5,7 @@ import { HASH_MODE } from '../lib/mode.js'
 import { eachPair } from '../lib/pairs.js'
 import { TreeBuilder } from '../lib/builder.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
+import { allOf } from './activity.js'
 import { ExtentCutter } from './extents.js'
 import { PageEditor } from './pages.js'
 import { BATCH, offsetOfExtent } from './keys.js'
@@ -83,7 +84,7 @@ export class IncomingBlob {
     this.isWritten = true
     const { data, files, isSync, syncBatch } = this.#databases
     await this.#file?.end()
-    await Promise.all([
+    await allOf([
       data.batch(this.takePuts(), syncBatch),
       ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
     ])

@@ -16,7 +16,7 @@
 // files   blobs/id                   the bytes of a large blob, instead of extents
 //         packs/id                   small blobs (pack.js), instead of extents
 
-import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
 import { areEqual } from '../lib/bytes.js'
@@ -50,7 +50,7 @@ export const MAX_ID = 2 ** 48 - 1
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
 /** What a pack may hold of one blob: one chunk group, so that no tree is needed. And a pack is small, too. */
-export const MAX_PACKED_SIZE = 1 << 14
+export const MAX_PACKED_SIZE = CHUNK_LEN << DEFAULT_GROUP_LOG
 const MAX_OFFSET = 2 ** 32
 
 /**
@@ -220,7 +220,7 @@ const HOMES = ['extents', 'file', 'reference', 'pack']
 const HOME_SHIFT = 3
 const RECORD_LEN = 25
 /** With the offset. */
-const PACKED_LEN = RECORD_LEN + 8
+const PACK_RECORD_LEN = RECORD_LEN + 8
 
 /**
  * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
@@ -229,7 +229,7 @@ const PACKED_LEN = RECORD_LEN + 8
  */
 export function encodeRecord (root, { id, size, sizeProven, complete, home, offset, created, isNameless }, room = freshRoom) {
   const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
-  const len = home === 'pack' ? PACKED_LEN : RECORD_LEN
+  const len = home === 'pack' ? PACK_RECORD_LEN : RECORD_LEN
   const bytes = room(len + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
@@ -243,7 +243,7 @@ export function encodeRecord (root, { id, size, sizeProven, complete, home, offs
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function decodeRecord (root, bytes) {
   const len = bytes.length - CHECK_LEN
-  if ((len !== RECORD_LEN && len !== PACKED_LEN) || !areEqual(bytes, len, lentCheckOf(root, bytes, len))) return undefined
+  if ((len !== RECORD_LEN && len !== PACK_RECORD_LEN) || !areEqual(bytes, len, lentCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
   // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
@@ -258,15 +258,15 @@ export function decodeRecord (root, bytes) {
     created,
     isNameless: (flags & NAMELESS) !== 0
   }
-  return (home === 'pack') === (len === PACKED_LEN) && isPossible(record) ? record : undefined
+  return (home === 'pack') === (len === PACK_RECORD_LEN) && isPossible(record) ? record : undefined
 }
 
 /** A packed blob is whole, and no longer than a chunk group. @param {BlobRecord} record */
 const isPossible = ({ size, sizeProven, complete, offset }) => offset === undefined || (offset <= MAX_OFFSET && size <= MAX_PACKED_SIZE && sizeProven && complete)
 
 /** What is hashed, with and without an offset, and what becomes of it. */
-const checkInput = new Uint8Array(HASH_LEN + PACKED_LEN)
-const checkInputOf = { [RECORD_LEN]: checkInput.subarray(0, HASH_LEN + RECORD_LEN), [PACKED_LEN]: checkInput }
+const checkInput = new Uint8Array(HASH_LEN + PACK_RECORD_LEN)
+const checkInputOf = { [RECORD_LEN]: checkInput.subarray(0, HASH_LEN + RECORD_LEN), [PACK_RECORD_LEN]: checkInput }
 const checkHash = new Uint8Array(HASH_LEN)
 const lentCheck = checkHash.subarray(0, CHECK_LEN)
 

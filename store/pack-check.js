@@ -1,10 +1,8 @@
 // Packs against the records: is there a record, or a hole, for everything that a pack says that it holds? The other way round, whether what a record names is
 // there and right, is looked at with the blobs.
 
-import { areEqual } from '../lib/bytes.js'
-import { hash } from '../lib/hasher.js'
 import { isAt } from './packs.js'
-import { listPack, readBlob } from './pack.js'
+import { isPackedRight, listPack } from './pack.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
@@ -22,15 +20,10 @@ import { listPack, readBlob } from './pack.js'
  * @property {(id: number) => boolean} isElsewhere  is this the id of a blob that is in no pack?
  * @property {() => AsyncIterable<{ root: Uint8Array, record?: BlobRecord }>} records
  * @property {() => boolean} isIndexWhole  could all of them be read?
- * @property {(found: Found | undefined, remove: () => Promise<void>) => Promise<void>} takeLost  gives a record back, or has removed what is nobody's
- * @property {(remove: () => Promise<void>) => Promise<void>} stray
+ * @property {(found: Found | undefined, remove: () => Promise<void>) => Promise<void>} takeLost  counts what has no record, and in a repair gives it one, or
+ *   removes it
+ * @property {(remove: () => Promise<void>) => Promise<void>} stray  counts what was never written so, and in a repair removes it
  */
-
-/** Throws what a disk says that cannot be read just now: nothing is to be given up for that. @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
-export async function isPackedRight (databases, root, record) {
-  const bytes = await readBlob(databases, record)
-  return bytes !== undefined && areEqual(hash(bytes), 0, root)
-}
 
 export class PackCheck {
   #audit

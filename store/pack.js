@@ -5,7 +5,9 @@
 //   count (8)    hash (32), size (8) of each    check (8)    the bytes of each
 
 import { HASH_LEN } from '../lib/constants.js'
+import { areEqual } from '../lib/bytes.js'
 import { equals } from 'uint8arrays/equals'
+import { hash } from '../lib/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './values.js'
 import { MAX_PACKED_SIZE } from './keys.js'
 import { allOf } from './activity.js'
@@ -24,8 +26,9 @@ export const MAX_PACKED = 1024
 const COUNT_LEN = 8
 /** What stands in front for each blob. */
 export const ENTRY_LEN = HASH_LEN + 8
-/** Bytes that nobody asked for are read with others if there are no more of them between two; and so many are read at once. */
+/** Blobs that have no more bytes between them are read at once, with these. */
 const MAX_GAP = 1 << 15
+/** Bytes that are read at once, at most. */
 const MAX_RUN_LEN = 1 << 20
 
 /** @typedef {{ root: Uint8Array, offset: number, size: number }} Packed  a blob, and where it begins in its pack, in bytes */
@@ -143,6 +146,12 @@ function entriesOf (head, count) {
 export async function readBlob ({ packs }, { id, offset = 0, size }) {
   const bytes = await opened(packs, id, file => file.read(offset, offset + size))
   return bytes?.length === size ? bytes : undefined
+}
+
+/** Throws what a disk says that cannot be read just now: nothing is to be given up for that. @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
+export async function isPackedRight (databases, root, record) {
+  const bytes = await readBlob(databases, record)
+  return bytes !== undefined && areEqual(hash(bytes), 0, root)
 }
 
 /** @template T @param {BlobFolder | undefined} packs @param {number} id @param {(file: BlobFile) => Promise<T>} use @returns {Promise<T | undefined>} undefined when there is no such pack */

@@ -2,11 +2,15 @@
 // of a pack is holes, what is still wanted of it is written anew, always to the disk: these are other people's bytes. Then one batch has the records that
 // say where it is now, and a note that the old pack is to go; and then it goes.
 //
-// Notes of holes are but a hint: what a pack holds it says itself, and what of that is wanted the records say.
+// What a pack holds it says itself. Of a blob that it lists
+//
+//   the record says that it is here                    it is wanted
+//   a hole is noted, or the record is elsewhere        it is not
+//   neither is so, or the record is damaged or a part  that is for fsck to judge (pack-check.js), and until then the pack stays as it is
 
 import { areEqual } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
-import { listPack, readPacked } from './pack.js'
+import { isPackedRight, listPack, readBlob, readPacked } from './pack.js'
 import { GivenIds, writeData } from './placing.js'
 import { VIEWS, allHoles, decodeHole, encodeHole, holeKey, holesOf } from './keys.js'
 import { damagedPack, eachReadable } from './faults.js'
@@ -30,7 +34,7 @@ export class Packs {
   #databases
   #holes
   #locks
-  /** Blobs that are wanted and damaged: what keeps a pack from being written anew. */
+  /** Blobs that are damaged, or whose records are: what keeps a pack from being written anew. */
   #damaged = /** @type {Map<number, Packed>} */ (new Map())
 
   /** @param {{ activity: Activity, catalog: Catalog, databases: Databases, holes: Holes, locks: Locks }} store */
@@ -50,7 +54,7 @@ export class Packs {
    * collected: blobs can be deleted on a disk that is full. Not to be called under a blob's lock.
    */
   async tidy () {
-    if (!this.#holes.areNew) return
+    if (!this.#holes.hasNew) return
     await this.alone(async () => {
       for (const id of this.#holes.take()) await this.#tidyOne(id).catch(() => {})
     })
@@ -60,7 +64,7 @@ export class Packs {
    * Looks at all packs that have holes.
    *
    * @param {{ isThorough?: boolean, signal?: AbortSignal }} [options]  `isThorough`: one hole is enough, and what fails is told in the end
-   * @throws {BaoError} STORE_CORRUPT when something in a pack is damaged, with its `cid` where that is known
+   * @throws {BaoError} STORE_CORRUPT when something in a pack is damaged, with its `cid` where that is known; and what else has failed
    */
   async tidyAll ({ isThorough = false, signal } = {}) {
     const failures = /** @type {unknown[]} */ ([])
@@ -88,17 +92,17 @@ export class Packs {
    * Writes anew what is still wanted of a pack, and removes it. To be called alone.
    *
    * @param {number} id @param {Packed[]} blobs  all that it holds
-   * @throws {BaoError} STORE_CORRUPT when something of that is damaged: then nothing has happened
+   * @throws {BaoError} STORE_CORRUPT when something of that is damaged, or cannot be told: then nothing has happened
    */
   async rewrite (id, blobs) {
     const wanted = await this.#wanted(id, blobs)
     await this.#activity.run(() => this.#locks.runAll(wanted.map(({ root }) => nameOf(root)), async () => {
+      // Under the locks this holds: nothing comes to be wanted in a pack that is there, but by fsck, which would be alone.
       const still = await this.#wanted(id, wanted)
       const bytes = await readPacked(this.#databases, still.map(({ record }) => record))
-      const damaged = still.find(({ root }, i) => bytes[i] === undefined || !areEqual(hash(bytes[i]), 0, root))
-      if (damaged !== undefined) {
-        this.#damaged.set(id, damaged)
-        throw damagedPack(id, damaged.root)
+      for (const [i, { root, record }] of still.entries()) {
+        bytes[i] ??= await readBlob(this.#databases, record) // which tells what is no damage
+        if (bytes[i] === undefined || !areEqual(hash(bytes[i]), 0, root)) throw this.#stuck(id, still[i])
       }
       await this.#move(id, still.map((blob, i) => ({ ...blob, bytes: bytes[i] })))
     }))
@@ -126,8 +130,7 @@ export class Packs {
     const counted = await this.#holes.of(id, () => this.#count(id))
     if (counted === undefined) return index.clear({ ...holesOf(id), ...VIEWS }) // of a pack that is gone
     if (!isThorough && 2 * counted.holes < counted.len) return
-    const damaged = this.#damaged.get(id)
-    if (damaged !== undefined && !isThorough && (await this.#wanted(id, [damaged])).length > 0) return
+    if (!isThorough && await this.#isStuck(id)) return
     const { isSound, blobs } = await listPack(this.#databases, id)
     if (!isSound) throw damagedPack(id)
     await this.rewrite(id, blobs)
@@ -160,10 +163,37 @@ export class Packs {
   /**
    * Those that records say are here.
    *
-   * @template {Packed} T @param {number} id @param {T[]} blobs @returns {Promise<(T & { record: BlobRecord })[]>}
+   * @param {number} id @param {Packed[]} blobs @returns {Promise<(Packed & { record: BlobRecord })[]>}
+   * @throws {BaoError} STORE_CORRUPT when of one that cannot be told
    */
   async #wanted (id, blobs) {
+    // In this order: who deletes a blob meanwhile has noted its hole by the time at which the record is gone.
     const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
-    return blobs.flatMap((blob, i) => isAt(looks[i].record, id, blob) ? [{ ...blob, record: /** @type {BlobRecord} */ (looks[i].record) }] : [])
+    const holes = await this.holesIn(id)
+    const wanted = []
+    for (const [i, blob] of blobs.entries()) {
+      const { record } = looks[i]
+      if (record !== undefined && isAt(record, id, blob)) wanted.push({ ...blob, record })
+      else if (!holes.has(blob.offset) && !record?.complete) throw this.#stuck(id, blob)
+    }
+    return wanted
+  }
+
+  /** @param {number} id @param {Packed} blob  that keeps the pack from being written anew */
+  #stuck (id, blob) {
+    this.#damaged.set(id, blob)
+    return damagedPack(id, blob.root)
+  }
+
+  /** Is there still what kept it from being written anew? @param {number} id */
+  async #isStuck (id) {
+    const blob = this.#damaged.get(id)
+    if (blob === undefined) return false
+    try {
+      const [wanted] = await this.#wanted(id, [blob])
+      return wanted !== undefined && !await isPackedRight(this.#databases, wanted.root, wanted.record)
+    } catch {
+      return true
+    }
   }
 }

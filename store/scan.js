@@ -47,7 +47,7 @@ export class BlobScan {
     this.#id = id
     this.size = size
     if (home !== 'extents') this.#file = new FileReader(databases, root, record)
-    // A pack has its id from no blob: what were there would be nobody's.
+    // The id is that of the pack: what stands under it is no blob's.
     const range = home === 'pack' ? { limit: 0 } : allOfId(id)
     this.#iterator = databases.data.iterator({ ...range, ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
   }

@@ -35,7 +35,7 @@ function setU32 (bytes, at, value) {
   bytes[at + 3] = value
 }
 
-/** Beyond 2^53 about: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
+/** Above 2^53 only approximate: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
 export function u64At (bytes, at) {
   let value = 0
   for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]

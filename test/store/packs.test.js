@@ -9,12 +9,14 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { hash, toCid } from '../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../store/index.js'
 import { partsOf } from '../../store/blobs.js'
-import { concat, hex, same } from '../support/bytes.js'
+import { blobKey } from '../../store/keys.js'
+import { concat, flipped, hex, same } from '../support/bytes.js'
 import { collect, errorOf, listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, inMemory, sliceOf } from '../support/stores.js'
 import { ENOUGH, GROUP, blobsOf, deleteAll, expectGone, expectHere, expectSound, holesOfStore, homesOf, newPlaces, packsOf, pathOf, putAll, recordOf } from './packing.js'
 
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const rootsOf = blobs => blobs.map(bytes => hash(bytes))
 const times = (count, what) => Array(count).fill(what)
 const groupsOf = count => Array.from({ length: count }, (_, i) => noise(GROUP, 10 + i))
@@ -410,6 +412,44 @@ describe('store: packs', () => {
       expect(await packsOf(place)).to.have.length(1).and.to.not.include(record.id)
       await store.receive(cid, sliceOf(blobs[20]))
       await expectHere(store, rest)
+      await expectTidy()
+    })
+
+    for (const [what, spoilRecord] of Object.entries({
+      'whose record is damaged': async (index, key) => index.put(key, flipped(await index.get(key, VIEWS), 25), VIEWS),
+      'whose record is lost': (index, key) => index.del(key, VIEWS)
+    })) {
+      it(`and are not written anew without one ${what}: fsck is to judge that first`, async () => {
+        const { index } = partsOf(store).databases
+        const { id } = await recordOf(store, blobs[20])
+        await spoilRecord(index, blobKey(hash(blobs[20])))
+        await deleteAll(store, most)
+        await store.gc({ dryRun: true })
+        expect(await errorOf(store.compact())).to.include({ code: 'STORE_CORRUPT' })
+        await store.fsck()
+        expect(await packsOf(place)).to.deep.equal([id])
+        await index.put(Uint8Array.of(1, 2, 3), Uint8Array.of(4), VIEWS) // so that records may have been lost
+        await store.fsck({ repair: true })
+        expect(await packsOf(place)).to.have.length(1).and.to.not.include(id)
+        await expectHere(store, rest)
+        await expectGone(store, most)
+        await expectTidy()
+      })
+    }
+
+    it('and are written anew another time when they could not be read', async () => {
+      const { packs } = partsOf(store).databases
+      const { reader } = packs
+      const reason = Object.assign(new Error('the disk is busy'), { code: 'EIO' })
+      const [id] = await packsOf(place)
+      packs.reader = () => { throw reason }
+      await deleteAll(store, most)
+      expect(await errorOf(store.compact())).to.equal(reason)
+      packs.reader = reader
+      expect(await packsOf(place)).to.deep.equal([id])
+      await store.delete(hash(rest[0]))
+      expect(await packsOf(place)).to.not.include(id)
+      await expectHere(store, rest.slice(1))
       await expectTidy()
     })
 
