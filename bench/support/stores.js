@@ -1,6 +1,7 @@
 // Stores side by side: ours, and those that others use for the same. Each is opened in a folder of its own and closed again, and what that
 // cost beside time is taken down: bytes that went to the disk, and memory.
 
+import { spawnSync } from 'node:child_process'
 import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -206,6 +207,7 @@ export async function measureStores (contestants, rounds, job, prepare) {
       await inFolder(async folder => {
         const store = await contestants[name](join(folder, 'store'))
         await prepare?.(store, name)
+        settleDisk()
         const before = bytesWritten()
         const peak = peakMemory()
         const start = performance.now()
@@ -218,6 +220,11 @@ export async function measureStores (contestants, rounds, job, prepare) {
     }
   }
   return costs
+}
+
+/** What one has left to the system to write is not to be waited for by the next. */
+function settleDisk () {
+  if (hasProc) spawnSync('sync')
 }
 
 /** @param {(folder: string) => Promise<void>} work  on a folder that is removed afterwards */
