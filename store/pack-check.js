@@ -48,7 +48,10 @@ export class PackCheck {
     else await this.#audit.stray(() => this.#listAgain(id, blobs))
   }
 
-  /** @param {number} id @param {Packed[]} blobs  that it lists @param {{ isSound: boolean }} list  of one that is not only those count that prove themselves */
+  /**
+   * @param {number} id @param {Packed[]} blobs  that it lists
+   * @param {{ isSound: boolean }} list  of a damaged one nothing is given up: only what hashes to its name gets a record
+   */
   async #compare (id, blobs, { isSound }) {
     // In this order: who deletes a blob meanwhile has noted its hole by the time at which the record is gone.
     const looks = await this.#catalog.lookMany(blobs.map(({ root }) => root))
@@ -85,7 +88,7 @@ export class PackCheck {
     }
     if (!this.#audit.isIndexWhole()) return // there may be more
     await this.#packs.rewrite(id, wanted).catch(error => {
-      if (error.code !== 'STORE_CORRUPT') throw error
+      if (error.code !== 'STORE_CORRUPT') throw error // damaged since the blobs were looked at: it stays as it is, and the next fsck says so
     })
   }
 }
