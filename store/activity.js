@@ -33,3 +33,33 @@ export async function allOf (underWay) {
   await Promise.allSettled(underWay)
   return Promise.all(underWay)
 }
+
+/** What goes on behind who began it, one thing at a time. */
+export class Background {
+  #onFailure
+  #last = /** @type {Promise<unknown>} */ (Promise.resolve())
+  /** Does anything go on? */
+  isBusy = false
+
+  /** @param {(error: unknown) => void} onFailure  called at once, whoever waits or not */
+  constructor (onFailure) {
+    this.#onFailure = onFailure
+  }
+
+  /** Begins when what was begun before has ended. @param {() => Promise<unknown>} work @throws what that has failed with */
+  async begin (work) {
+    await this.#last
+    this.isBusy = true
+    this.#last = work().finally(() => { this.isBusy = false })
+    this.#last.catch(this.#onFailure)
+  }
+
+  /** Waits until nothing goes on any more. @returns {Promise<unknown>} @throws what has failed */
+  end () { return this.#last }
+
+  /** The same, and forgets what has failed. */
+  async settle () {
+    await this.#last.catch(() => {})
+    this.#last = Promise.resolve()
+  }
+}

@@ -6,6 +6,7 @@ import { parseRoot, toCid } from '../lib/cid.js'
 import { toRanges } from '../lib/ranges.js'
 import { Activity } from './activity.js'
 import { BlobReader } from './reader.js'
+import { BlobReceiver } from './receiver.js'
 import { BlobWriter } from './writer.js'
 import { Catalog, nameOf } from './catalog.js'
 import { Collector } from './collector.js'
@@ -107,6 +108,7 @@ export class BlobStore {
   #presence
   #reader
   #writer
+  #receiver
   #tagIndex
   #protection = new Protection()
   #quota
@@ -134,6 +136,7 @@ export class BlobStore {
     const collector = this.#collector = new Collector({ ...this.#parts, reader })
     const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
     this.#writer = new BlobWriter({ ...this.#parts, evictor })
+    this.#receiver = new BlobReceiver({ ...this.#parts, evictor })
     this.tags = new Tags(tags, this.#life)
   }
 
@@ -411,7 +414,7 @@ export class BlobStore {
    * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
   receive (cid, source, ranges, options) {
-    return this.#whileOpen(() => this.#writer.receive(cid, source, ranges, options))
+    return this.#whileOpen(() => this.#receiver.receive(cid, source, ranges, options))
   }
 
   /**

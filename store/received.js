@@ -1,39 +1,102 @@
-// What a slice has proven, until it is written: groups, and the pairs that lead to them.
+// What a slice has proven, until it is recorded: groups, and the pairs that lead to them.
 
-import { GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from './pages.js'
+import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from './pages.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
-import { ChunkRanges } from '../lib/ranges.js'
 import { ExtentCutter } from './extents.js'
+import { RunList } from './runs.js'
 import { levelOf } from '../lib/tree.js'
 import { u8 } from '../lib/arena.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { FileWriter } from './disk/file-writer.js' */
 /** @import { Operation } from './catalog.js' */
-/** @import { SliceVerifier } from '../verifier/slice.js' */
+/** @import { Room } from './quota.js' */
+/** @import { ChunkRanges } from '../lib/ranges.js' */
 
-/** Bytes in a file that may be waiting for the disk before the pages say that they are here. */
-const CHECKPOINT_LEN = 1 << 25
+/** Bytes that are gathered before they are written. */
+const BATCH_LEN = 1 << 22
+/** Bytes of the memory that groups are gathered in, once there are many. */
+const MEMORY_LEN = 1 << 20
+
+const NOTHING = new Uint8Array(0)
 
 /** The chunk behind everything below a parent. @param {number} node */
 const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
-/** @typedef {{ start: number, len: number, bytes?: Uint8Array, file?: number }} Group  without bytes when these are in a file already: of that id */
+/** @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and where their bytes are if these are still held */
+/** @typedef {{ node: number, bytes: Uint8Array }} Pair */
+
+/** @param {Run} run */
+const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
+
+/** What has been proven in one go. It is taken as a whole, brought to a file if the blob is in one, and recorded. */
+export class Batch {
+  runs = /** @type {Run[]} */ ([])
+  /** Pairs that lead to the groups. */
+  pairs = /** @type {Pair[]} */ ([])
+  /** Bytes of the groups. */
+  len = 0
+  /** The chunk behind the last leaf. */
+  position = 0
+  /** The id of the file that has the bytes: they are not held in memory any more then. */
+  file = /** @type {number | undefined} */ (undefined)
+  /** What the quota promised. */
+  room = /** @type {Room | undefined} */ (undefined)
+
+  /** Is anything in memory alone? */
+  get isHeld () { return this.file === undefined && this.len > 0 }
+
+  /** Each group, in increasing order. */
+  * groups () {
+    for (const { start, len, memory, at } of this.runs) {
+      for (let done = 0; done < len; done += GROUP_LEN) {
+        yield { start: start + done, len: Math.min(GROUP_LEN, len - done), memory, at: at + done }
+      }
+    }
+  }
+
+  /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
+  lenBeyond (present) {
+    let sum = 0
+    for (const { start, len } of this.groups()) if (!present.has(start / CHUNK_LEN)) sum += len
+    return sum
+  }
+
+  /** Gives up groups, but for those of the first runs. @param {number} [runs] */
+  cut (runs = 0) {
+    this.runs = this.runs.slice(0, runs)
+    this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
+  }
+}
 
 /** Takes what a verifier believes, in the order of the walk. */
 export class Received {
-  #groups = /** @type {Group[]} */ ([])
-  #pairs = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
-  /** Pairs that have a believed leaf below them. */
+  #batch = new Batch()
+  /** The memory that the next groups go to, and how much of it has some. */
+  #memory = /** @type {Uint8Array} */ (NOTHING)
+  #filled = 0
+  /** Memory whose groups are in a file. */
+  #free = /** @type {Uint8Array[]} */ ([])
+  /** Pairs that nobody has taken, and how many of them have a believed leaf below: the first ones. */
+  #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
-  /** Pairs given away already that stand above what comes next, and the id under which they were kept. */
-  #path = /** @type {{ node: number, bytes: Uint8Array }[]} */ ([])
+  /** Pairs recorded already that stand above what comes next, and the id under which they are. */
+  #path = /** @type {Pair[]} */ ([])
   #id = -1
-  /** The chunk behind the last leaf. */
-  #position = 0
-  /** Bytes of the groups: of all, and of those that are in memory. */
-  len = 0
-  heldLen = 0
+  /** Taken, and not recorded yet. */
+  batches = /** @type {Batch[]} */ ([])
+  /** Bytes that were taken, and that nobody has begun to record. */
+  waiting = 0
+  #since = 0
+
+  /** Bytes that have not been taken. */
+  get gathered () { return this.#batch.len }
+
+  /** Is there enough to be written, of groups or of pairs that lead to none? */
+  get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
+
+  /** Since when there have been bytes that nobody has begun to record: as `performance.now`, Infinity when there are none. */
+  get since () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
   /** @param {number} node @param {number} at */
   pair (node, at) {
@@ -44,145 +107,146 @@ export class Received {
    * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it ends where the blob
    * does, and a leaf that ends a blob of the claimed size has proven that size.
    *
-   * @param {number} start @param {Uint8Array} memory @param {number} at @param {number} len @param {number} size  the claim
+   * @param {number} start @param {Uint8Array} memory  copied from @param {number} at @param {number} len @param {number} size  the claim
    */
   leaf (start, memory, at, len, size) {
     // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that checked out too.
     this.#provenPairs = this.#pairs.length
-    this.#position = Math.ceil((start + len) / CHUNK_LEN)
+    this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
-    this.#groups.push({ start, len, bytes: memory.slice(at, at + len) })
-    this.len += len
-    this.heldLen += len
+    if (this.#filled + len > this.#memory.length) {
+      // At first as much as there is already: who receives little takes little.
+      this.#memory = this.#free.pop() ?? new Uint8Array(Math.max(GROUP_LEN, Math.min(this.gathered, MEMORY_LEN)))
+      this.#filled = 0
+    }
+    this.#memory.set(memory.subarray(at, at + len), this.#filled)
+    const last = this.#batch.runs.at(-1)
+    if (last?.memory === this.#memory && last.start + last.len === start) last.len += len
+    else this.#batch.runs.push({ start, len, memory: this.#memory, at: this.#filled })
+    this.#filled += len
+    if (this.since === Infinity) this.#since = performance.now()
+    this.#batch.len += len
+  }
+
+  /** Closes the batch: what comes next goes to another. */
+  take () {
+    this.#batch.pairs = this.#pairs.splice(0, this.#provenPairs)
+    this.#provenPairs = 0
+    this.waiting += this.#batch.len
+    if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.batches.push(this.#batch)
+    this.#batch = new Batch()
+    this.#memory = NOTHING // nobody writes to what may be on its way to a file
+    this.#filled = 0
+  }
+
+  /** What is to be recorded now: everything that was taken. */
+  due () {
+    this.waiting = 0
+    this.#since = performance.now()
+    return [...this.batches]
   }
 
   /**
-   * Writes the bytes of the groups to where they belong in a file. They count once the `operations` are written.
+   * Writes the bytes of a batch to where they belong in a file. They count once it is recorded.
    *
-   * @param {FileWriter} file
-   * @param {number} id  of the file
+   * @param {Batch} batch @param {FileWriter} file @param {number} id  of the file
+   * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
    */
-  async spill (file, id) {
-    const held = this.#groups.filter(({ bytes }) => bytes !== undefined)
-    for (let i = 0; i < held.length;) {
-      const { start } = held[i]
-      const run = []
-      for (let end = start; held[i]?.start === end; end += held[i++].len) run.push(held[i])
-      await file.write(run.map(({ bytes }) => /** @type {Uint8Array} */ (bytes)), start)
-      for (const group of run) {
-        group.bytes = undefined
-        group.file = id
-        this.heldLen -= group.len
+  async spill (batch, file, id, { hasFailed = false }) {
+    const { runs } = batch
+    for (let i = 0; i < runs.length;) {
+      const first = i
+      const pieces = []
+      for (let end = runs[i].start; runs[i]?.start === end; end += runs[i++].len) pieces.push(bytesOf(runs[i]))
+      try {
+        await file.write(pieces, runs[first].start)
+      } catch (error) {
+        if (!hasFailed) throw error
+        batch.cut(first)
+        break
       }
     }
+    this.#recycle(runs)
+    batch.runs = batch.runs.map(({ start, len }) => ({ start, len, memory: NOTHING, at: 0 }))
+    batch.file = id
   }
 
-  /** Gives up the groups that are in memory alone. */
-  dropHeld () {
-    this.#groups = this.#groups.filter(({ bytes }) => bytes === undefined)
-    this.len -= this.heldLen
-    this.heldLen = 0
-  }
-
-  /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
-  lenBeyond (present) {
-    return this.#groups.reduce((sum, { start, len }) => present.has(start / CHUNK_LEN) ? sum : sum + len, 0)
-  }
-
-  /** Gives up what has been proven, and remembers the path from the root to what comes next. */
-  drop () {
-    this.#path = [...this.#path, ...this.#pairs.splice(0, this.#provenPairs)].filter(({ node }) => endChunkOf(node) > this.#position)
-    this.#groups = []
-    this.#provenPairs = this.len = this.heldLen = 0
+  /** Gives up what is in files: nobody knows whether the disk has it. */
+  cutFiled () {
+    for (const batch of this.batches) if (batch.file !== undefined) batch.cut()
   }
 
   /**
-   * Batch operations that keep what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
+   * Forgets batches, recorded or not, and remembers the path from the root to what comes next.
    *
+   * @param {Batch[]} [batches]
+   */
+  forget (batches = this.batches) {
+    for (const { pairs, position, room } of batches) {
+      this.#path = [...this.#path, ...pairs].filter(({ node }) => endChunkOf(node) > position)
+      room?.release()
+    }
+    this.batches = this.batches.filter(batch => !batches.includes(batch))
+  }
+
+  /**
+   * Batch operations that record what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
+   *
+   * @param {Batch[]} batches
    * @param {Databases} databases
    * @param {number} id
    * @param {ChunkRanges} present  what is there
-   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, len: number, written: () => void }>} `written`: to be told when they are
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<Batch, number> }>} `fresh`: chunks that were not there; `reach`: the chunk behind the
+   *   last group, there or not; `lens`: how many fresh bytes each batch has. There is an operation whenever anything is there: an empty batch would bring nothing to the disk
    */
-  async operations ({ data, extentLen }, id, present) {
+  async operations (batches, { data, extentLen }, id, present) {
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
-    const pairs = [...this.#pairs.slice(0, this.#provenPairs), ...id === this.#id ? [] : this.#path]
-    const groups = this.#groups.filter(({ bytes, file }) => bytes !== undefined || file === id)
+    const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
+    const there = batches.filter(({ file }) => file === undefined || file === id)
 
     const pages = new PageEditor(id)
     await pages.load(data, [
-      ...groups.map(({ start }) => pageOfGroup(start / GROUP_LEN)),
+      ...present.boundaries.slice(0, 1).map(chunk => pageOfGroup(chunk / GROUP_CHUNKS)),
+      ...there.flatMap(batch => [...batch.groups()].map(({ start }) => pageOfGroup(start / GROUP_LEN))),
       ...pairs.map(({ node }) => placeInPages(node).page)
     ])
     const extents = []
     let cutter = new ExtentCutter(id, extentLen)
-    let fresh = ChunkRanges.none
-    let len = 0
-    for (const { start, len: groupLen, bytes } of groups) {
-      if (present.has(start / CHUNK_LEN)) continue
-      pages.addGroup(start / GROUP_LEN)
-      fresh = fresh.union(ChunkRanges.fromBytes(start, start + groupLen))
-      len += groupLen
-      if (bytes === undefined) continue
-      if (start !== cutter.position) {
-        extents.push(...cutter.end())
-        cutter = new ExtentCutter(id, extentLen, start)
+    const fresh = new RunList()
+    const lens = new Map()
+    let reach = 0
+    for (const batch of there) {
+      let batchLen = 0
+      for (const group of batch.groups()) {
+        const { start, len } = group
+        reach = Math.ceil((start + len) / CHUNK_LEN)
+        if (present.has(start / CHUNK_LEN)) continue
+        pages.addGroup(start / GROUP_LEN)
+        fresh.add(start / CHUNK_LEN, reach)
+        batchLen += len
+        if (!batch.isHeld) continue
+        if (start !== cutter.position) {
+          extents.push(...cutter.end())
+          cutter = new ExtentCutter(id, extentLen, start)
+        }
+        extents.push(...cutter.add(bytesOf(group)))
       }
-      extents.push(...cutter.add(bytes))
+      lens.set(batch, batchLen)
     }
     extents.push(...cutter.end())
     for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)
-    const written = () => {
-      this.drop()
-      this.#id = id
-    }
-    return { puts: [...extents, ...pages.take()], fresh, len, written }
-  }
-}
-
-/** A slice on its way in, and the file that its bytes go to, if they do. */
-export class IncomingSlice {
-  #databases
-  root
-  received
-  verifier
-  #file = /** @type {{ id: number, writer: FileWriter } | undefined} */ (undefined)
-
-  /** @param {Databases} databases @param {Uint8Array} root @param {Received} received @param {SliceVerifier} verifier */
-  constructor (databases, root, received, verifier) {
-    this.#databases = databases
-    this.root = root
-    this.received = received
-    this.verifier = verifier
+    return { puts: [...extents, ...pages.take()], fresh: fresh.ranges, reach, lens }
   }
 
-  /**
-   * Writes the bytes that are in memory.
-   *
-   * @param {number} id  of the file
-   * @param {{ isDue?: boolean, hasFailed?: boolean }} options  `isDue`: the disk is waited for, however little there is. `hasFailed`: what cannot be written is given up
-   * @returns {Promise<boolean>} may the pages say that all bytes so far are here? Not before they would outlast a power cut
-   */
-  async spill (id, { isDue = false, hasFailed = false }) {
-    const { files, isSync } = this.#databases
-    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
-    if (this.#file?.id !== id) {
-      await this.close()
-      this.#file = { id, writer: await files.writer(id) }
-      if (isSync) await files.sync()
-    }
-    await this.received.spill(this.#file.writer, id).catch(error => {
-      if (!hasFailed) throw error
-      this.received.dropHeld()
-    })
-    if (isSync && !isDue && this.received.len < CHECKPOINT_LEN) return false
-    if (isSync) await this.#file.writer.sync()
-    return true
+  /** What the operations for these batches say is recorded. @param {Batch[]} batches @param {number} id  under which */
+  recorded (batches, id) {
+    for (const { file, runs } of batches) if (file === undefined) this.#recycle(runs)
+    this.forget(batches)
+    this.#id = id
   }
 
-  async close () {
-    const file = this.#file
-    this.#file = undefined
-    await file?.writer.close()
+  /** Nobody needs the memory of these groups any more. @param {Run[]} runs */
+  #recycle (runs) {
+    for (const memory of new Set(runs.map(({ memory }) => memory))) if (memory.length === MEMORY_LEN) this.#free.push(memory)
   }
 }

@@ -44,6 +44,7 @@ export class FileWriter {
   #filled = 0
   #position = 0
   #writing = Promise.resolve()
+  #syncing = Promise.resolve()
 
   /** @param {FileHandle} handle */
   constructor (handle) {
@@ -76,10 +77,13 @@ export class FileWriter {
   }
 
   /** Waits until everything that was written is on the disk. @returns {Promise<void>} */
-  sync () { return new Promise((resolve, reject) => fdatasync(this.#handle.fd, error => error ? reject(error) : resolve())) }
+  sync () {
+    this.#syncing = new Promise((resolve, reject) => fdatasync(this.#handle.fd, error => error ? reject(error) : resolve()))
+    return this.#syncing
+  }
 
   async close () {
-    await this.#writing.catch(() => {})
+    await Promise.allSettled([this.#writing, this.#syncing])
     await this.#handle.close()
   }
 

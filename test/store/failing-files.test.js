@@ -2,11 +2,11 @@
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { partsOf } from '../../store/blobs.js'
-import { BlobFolder } from '../../store/disk/blob-folder.js'
 import { same } from '../support/bytes.js'
 import { errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../support/stores.js'
+import { meddle } from '../support/writers.js'
 
 const MIB = 1 << 20
 
@@ -21,18 +21,12 @@ describe('store: a blob that is received into a file while a write fails', () =>
 
   /** Files take so many bytes, all together. */
   function room (bytes) {
-    const { writer } = BlobFolder.prototype
-    restore = () => { BlobFolder.prototype.writer = writer }
-    BlobFolder.prototype.writer = async function (id) {
-      const file = await writer.call(this, id)
-      const { write } = file
-      file.write = function (pieces, position) {
+    restore = meddle({
+      write (go, pieces) {
         bytes -= pieces.reduce((len, { length }) => len + length, 0)
-        if (bytes < 0) return Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))
-        return write.call(this, pieces, position)
+        return bytes < 0 ? Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })) : go()
       }
-      return file
-    }
+    })
   }
 
   for (const durability of ['sync', 'process']) {
