@@ -28,11 +28,17 @@ describe('store: a blob that is received into a file', () => {
   let place
   let store
   let restore
+  /** Milliseconds that have passed: a slow machine is not late. */
+  let passed
+  const { now } = performance
   beforeEach(async () => {
+    passed = 0
+    performance.now = () => passed
     place = await onDisk()
     store = await place.open()
   })
   afterEach(async () => {
+    performance.now = now
     restore?.()
     restore = undefined
     await place.remove()
@@ -104,21 +110,14 @@ describe('store: a blob that is received into a file', () => {
   })
 
   it('is written on while the disk takes long, however late that is', async () => {
-    const { now } = performance
-    let passed = 0
     const disk = busyDisk()
-    performance.now = () => now.call(performance) + passed
-    try {
-      const source = counted()
-      const receiving = store.receive(ROOT, source.pieces)
-      await disk.isBusy
-      passed += 100_000
-      await source.reaches(36 * MIB)
-      disk.end()
-      expect(await receiving).to.include({ complete: true })
-    } finally {
-      performance.now = now
-    }
+    const source = counted()
+    const receiving = store.receive(ROOT, source.pieces)
+    await disk.isBusy
+    passed += 100_000
+    await source.reaches(36 * MIB)
+    disk.end()
+    expect(await receiving).to.include({ complete: true })
   })
 
   it('is verified on while it is written, and no further than memory allows', async () => {
@@ -256,35 +255,28 @@ describe('store: a blob that is received into a file', () => {
 
   it('is on the disk, pages and record, when it is said to be complete, whichever piece was the last', async () => {
     const { databases: { data, index } } = partsOf(store)
-    const { now } = performance
-    let passed = 0
-    performance.now = () => now.call(performance) + passed
-    try {
-      for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
-        const bytes = noise(len, 22)
-        const slice = sliceOf(bytes, range)
-        const last = new Map()
-        for (const database of [data, index]) {
-          database.batch = function (operations, options) {
-            last.set(database, { count: operations.length, sync: options.sync })
-            return Object.getPrototypeOf(this).batch.call(this, operations, options)
-          }
+    for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
+      const bytes = noise(len, 22)
+      const slice = sliceOf(bytes, range)
+      const last = new Map()
+      for (const database of [data, index]) {
+        database.batch = function (operations, options) {
+          last.set(database, { count: operations.length, sync: options.sync })
+          return Object.getPrototypeOf(this).batch.call(this, operations, options)
         }
-        const source = (async function * () {
-          yield slice.subarray(0, -40_000)
-          passed += 2000
-          yield slice.subarray(-40_000)
-        })()
-        await store.receive(hash(bytes), source, range)
-        for (const database of [data, index]) {
-          delete database.batch
-          expect(last.get(database).sync, 'an empty batch brings nothing to the disk').to.equal(last.get(database).count > 0)
-          expect(last.get(database).sync).to.equal(true)
-        }
-        await store.delete(hash(bytes))
       }
-    } finally {
-      performance.now = now
+      const source = (async function * () {
+        yield slice.subarray(0, -40_000)
+        passed += 2000
+        yield slice.subarray(-40_000)
+      })()
+      await store.receive(hash(bytes), source, range)
+      for (const database of [data, index]) {
+        delete database.batch
+        expect(last.get(database).sync, 'an empty batch brings nothing to the disk').to.equal(last.get(database).count > 0)
+        expect(last.get(database).sync).to.equal(true)
+      }
+      await store.delete(hash(bytes))
     }
   })
 
@@ -338,6 +330,7 @@ describe('store: a blob that is received into a file', () => {
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
     await disk.isBusy
+    await source.reaches(36 * MIB)
     await source.stops()
     await store.delete(ROOT)
     disk.end()
@@ -373,6 +366,7 @@ describe('store: a blob that is received into a file', () => {
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces, undefined, { signal: control.signal })
     await disk.isBusy
+    await source.reaches(36 * MIB)
     await source.stops()
     const reason = new Error('enough')
     control.abort(reason)
