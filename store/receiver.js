@@ -202,7 +202,7 @@ export class BlobReceiver {
     const { record } = await this.#catalog.look(root)
     slice.complete = record?.complete ?? false
     if (record?.complete || verifier.size === undefined || (record === undefined && batches.every(({ len }) => len === 0))) {
-      received.due()
+      received.due() // nothing waits any more
       received.forget(batches)
       if (record?.complete) await this.#catalog.addName(root, record)
       return undefined
