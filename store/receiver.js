@@ -20,7 +20,7 @@ import { BATCH } from './keys.js'
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Protection } from './protection.js' */
-/** @import { Room } from './quota.js' */
+/** @import { Quota, Room } from './quota.js' */
 /** @import { BlobRecord, Home } from './keys.js' */
 /** @import { SliceVerifier } from '../verifier/slice.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
@@ -39,6 +39,16 @@ const RECORD_MS = 1000
  * @property {boolean} [hasFailed]  what cannot be written is given up, so that the rest can be recorded
  */
 
+/**
+ * A blob of which nothing is recorded yet: its id counts as under way.
+ *
+ * @typedef {object} Unseen
+ * @property {BlobRecord} record  that it is to have
+ * @property {Set<IncomingSlice>} slices  that may bring it
+ * @property {number} len  bytes of which pages say that they are here: they count under a quota
+ * @property {boolean} mayBeRecorded  has somebody begun to write the record, and not been told that it is there?
+ */
+
 export class BlobReceiver {
   #activity
   #databases
@@ -47,13 +57,15 @@ export class BlobReceiver {
   #presence
   #protection
   #evictor
-  /** Records of blobs of which nothing is kept yet, by id, and the slices that may bring it. */
-  #empty = /** @type {Map<number, Set<IncomingSlice>>} */ (new Map())
+  #quota
+  /** Blobs of which nothing is recorded yet, by name. */
+  #unseen = /** @type {Map<string, Unseen>} */ (new Map())
 
   /**
-   * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor }} store
+   * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor,
+   *   quota: Quota }} store
    */
-  constructor ({ activity, databases, catalog, locks, presence, protection, evictor }) {
+  constructor ({ activity, databases, catalog, locks, presence, protection, evictor, quota }) {
     this.#activity = activity
     this.#databases = databases
     this.#catalog = catalog
@@ -61,6 +73,7 @@ export class BlobReceiver {
     this.#presence = presence
     this.#protection = protection
     this.#evictor = evictor
+    this.#quota = quota
   }
 
   /**
@@ -89,7 +102,7 @@ export class BlobReceiver {
           await slice.close()
         } finally {
           received.forget()
-          if (this.#empty.size > 0) await this.#locks.run(nameOf(root), () => this.#forgetEmpty(slice)).catch(() => {}) // it does no harm
+          if (this.#unseen.size > 0) await this.#locks.run(nameOf(root), () => this.#forgetUnseen(slice))
           release()
         }
       }
@@ -161,19 +174,28 @@ export class BlobReceiver {
     const present = await this.#presence.of(root, before)
     const { puts, fresh, reach, lens } = await received.operations(batches, this.#databases, before.id, present)
     const now = present.union(fresh)
+    if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     // Others are told that it is complete, and may rely on that.
     const sync = isLast || after.complete
     await data.batch(puts, sync ? syncBatch : BATCH)
+    const name = nameOf(root)
+    const unseen = this.#unseen.get(name)
+    const isNew = unseen?.record.id === before.id
     for (const [{ room }, len] of lens) {
       room?.fill(len)
       slice.len += len
+      if (isNew) unseen.len += len
     }
     this.#presence.remember(root, now)
+    if (isNew) unseen.mayBeRecorded = true
     await this.#catalog.write(root, after, { sync })
+    if (isNew) {
+      this.#unseen.delete(name)
+      this.#databases.ids.settle(before.id)
+    }
     received.recorded(batches, before.id)
-    if (!now.isEmpty) this.#empty.delete(before.id)
     this.#protection.arrived(root)
     this.#catalog.touch(root)
     if (after.complete) this.#presence.forget(root)
@@ -207,31 +229,38 @@ export class BlobReceiver {
       if (record?.complete) await this.#catalog.addName(root, record)
       return undefined
     }
-    if (record === undefined) return this.#newRecord(slice, verifier.size)
-    this.#empty.get(record.id)?.add(slice)
-    return record
+    return record ?? this.#unseenRecord(slice, verifier.size)
   }
 
-  /** The record of a blob of which nothing was here. @param {IncomingSlice} slice @param {number} size  a claim @returns {Promise<BlobRecord>} */
-  async #newRecord (slice, size) {
+  /** What the record of a blob is to be of which nothing is recorded yet. Under the blob's lock. @param {IncomingSlice} slice @param {number} size  a claim */
+  async #unseenRecord (slice, size) {
+    const name = nameOf(slice.root)
+    const unseen = this.#unseen.get(name) ?? await this.#newUnseen(size)
+    this.#unseen.set(name, unseen)
+    unseen.slices.add(slice)
+    return unseen.record
+  }
+
+  /** @param {number} size  a claim @returns {Promise<Unseen>} */
+  async #newUnseen (size) {
     /** @type {Home} */
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
-    const record = { id: await this.#databases.ids.newId(), size, sizeProven: false, complete: false, home, created: Date.now() }
-    this.#empty.set(record.id, new Set([slice]))
-    // Data without a record would be swept away after a crash.
-    await this.#catalog.write(slice.root, record, { sync: false }).finally(() => this.#databases.ids.settle(record.id))
-    return record
+    const id = await this.#databases.ids.newId()
+    return { record: { id, size, sizeProven: false, complete: false, home, created: Date.now() }, slices: new Set(), len: 0, mayBeRecorded: false }
   }
 
-  /** Leaves no record of which nothing has come, unless another slice may still bring it. Under the blob's lock. @param {IncomingSlice} slice */
-  async #forgetEmpty (slice) {
-    const { root } = slice
-    for (const [id, slices] of this.#empty) {
-      if (!slices.delete(slice) || slices.size > 0) continue
-      this.#empty.delete(id)
-      const { record } = await this.#catalog.look(root)
-      if (record?.id === id && !record.complete && (await this.#presence.of(root, record)).isEmpty) await this.#catalog.remove(root, record)
-    }
+  /** Leaves nothing of a blob of which nothing has been recorded, unless another slice may still bring it. Under the blob's lock. @param {IncomingSlice} slice */
+  async #forgetUnseen (slice) {
+    const name = nameOf(slice.root)
+    const unseen = this.#unseen.get(name)
+    if (!unseen?.slices.delete(slice) || unseen.slices.size > 0) return
+    this.#unseen.delete(name)
+    this.#presence.forget(slice.root)
+    this.#quota.add(-unseen.len)
+    if (unseen.mayBeRecorded) return this.#activity.leave()
+    const { id } = unseen.record
+    await this.#databases.deleteData(id).catch(() => this.#activity.leave())
+    this.#databases.ids.settle(id)
   }
 }
 

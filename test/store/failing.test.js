@@ -92,16 +92,12 @@ describe('store: writes that fail', () => {
     return restore
   }
 
-  for (const [database, method, skipped] of [['data', 'getMany', 0], ['data', 'batch', 0], ['index', 'batch', 0], ['index', 'batch', 1]]) {
-    it(`a receive keeps what it has proven when ${database}.${method} fails once, at call ${skipped + 1}`, async () => {
+  for (const [database, method] of [['data', 'getMany'], ['data', 'batch'], ['index', 'batch']]) {
+    it(`a receive keeps what it has proven when ${database}.${method} fails once`, async () => {
       const { store, place, ...databases } = await newStore()
       const bytes = noise(3 * MIB, 12)
-      const level = databases[database]
-      const real = level[method]
-      let calls = 0
-      level[method] = (...args) => calls++ === skipped ? Promise.reject(reason) : real.apply(level, args)
+      fail(databases[database], method)
       expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
-      expect(calls, 'it has failed').to.be.above(skipped)
       expect(await store.stat(hash(bytes))).to.include({ complete: true })
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
       await store.close()

@@ -9,47 +9,11 @@ import { allHoles } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
+import { DONE, FAULTS, reason, tapped } from '../support/failing.js'
 import { expectNoOrphans } from '../support/stores.js'
 import { ENOUGH, blobsOf, deleteAll, expectGone, expectHere, expectSound, holesOfStore, homesOf, newPlaces, packsOf, pathOf, putAll } from './packing.js'
 
-const WRITES = ['put', 'batch', 'del', 'clear']
-const reason = new Error('enough')
 const FAST = { durability: 'process' }
-
-/**
- * Has something happen at every write to the databases and packs of a store.
- *
- * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
- */
-function tapped (store, happens) {
-  const { index, data, packs } = partsOf(store).databases
-  const restores = []
-  const tap = (on, method) => {
-    const original = on[method]
-    on[method] = (...args) => happens(() => original.apply(on, args))
-    restores.push(() => { on[method] = original })
-  }
-  for (const level of [index, data]) for (const method of WRITES) tap(level, method)
-  for (const method of ['sync', 'remove']) tap(packs, method)
-  const { writer } = packs
-  packs.writer = async id => {
-    await happens(async () => {}) // a file that is open is not left behind
-    const file = await writer.call(packs, id)
-    for (const method of ['write', 'sync']) tap(file, method)
-    return file
-  }
-  restores.push(() => { packs.writer = writer })
-  return () => { for (const restore of restores) restore() }
-}
-
-const DONE = 'is done, and said to have failed'
-
-/** What may go wrong at a call: what becomes of it, and of those behind it. */
-const FAULTS = {
-  'fails once': { at: () => Promise.reject(reason), behind: write => write() },
-  [DONE]: { at: async write => { await write(); throw reason }, behind: write => write() },
-  'ends the process': { at: () => Promise.reject(reason), behind: () => Promise.reject(reason), isDeath: true }
-}
 
 const [MANY, FEW] = [blobsOf(18, 1), blobsOf(ENOUGH + 1, 2)]
 const COMING = blobsOf(ENOUGH + 1, 3)
@@ -127,7 +91,7 @@ describe('store: packs when something fails', () => {
             await cp(before.where, place.where, { recursive: true })
             const store = await BlobStore.open(place.where, FAST)
             let calls = 0
-            const untap = tapped(store, write => {
+            const untap = tapped(store, 'packs', write => {
               const call = calls++
               return call < moment ? write() : call === moment ? at(write) : behind(write)
             })

@@ -74,6 +74,7 @@ describe('store: parts of blobs in files', () => {
       for (const durability of ['process', 'sync']) {
         await store.close()
         store = await place.open({ durability })
+        await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
         const gate = gated([slice.subarray(0, 6 * MIB)], [slice.subarray(6 * MIB)])
         const receiving = store.receive(root, gate.source)
         await gate.reached

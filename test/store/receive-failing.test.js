@@ -1,0 +1,111 @@
+// Receiving when something fails at any call to databases and files, or the process ends there. What is said to be here is, a blob of which nothing is here
+// is not spoken of, and nothing lies about once the store has been opened again.
+import { expect } from 'chai'
+import { hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { partsOf } from '../../store/blobs.js'
+import { same } from '../support/bytes.js'
+import { errorOf, listed } from '../support/feeding.js'
+import { DONE, FAULTS, reason, tapped } from '../support/failing.js'
+import { noise } from '../support/inputs.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../support/stores.js'
+
+const IN_EXTENTS = noise(300_000, 31)
+const IN_FILE = noise(1_300_000, 32)
+const FRONT = { start: 0, end: 40 * 16384 }
+const REST = { start: 40 * 16384 }
+
+const QUOTA = 100 << 20
+const FOR_A_WHILE = 'and all behind it fail for a while'
+const fails = () => Promise.reject(reason)
+
+const receive = (store, bytes, range) => store.receive(hash(bytes), sliceOf(bytes, range), range)
+
+/** `before`: what is here then. @type {Record<string, { bytes: Uint8Array, before?: { start: number, end?: number }, run: (store: any) => Promise<unknown> }>} */
+const JOBS = {
+  'of a small blob': { bytes: IN_EXTENTS, run: store => receive(store, IN_EXTENTS) },
+  'of a blob in a file': { bytes: IN_FILE, run: store => receive(store, IN_FILE) },
+  'of the rest of a blob in a file': { bytes: IN_FILE, before: FRONT, run: store => receive(store, IN_FILE, REST) },
+  'of two parts at once': {
+    bytes: IN_FILE,
+    async run (store) {
+      const parts = await Promise.allSettled([FRONT, REST].map(range => receive(store, IN_FILE, range)))
+      for (const { reason } of parts) if (reason) throw reason
+    }
+  },
+  'of what is put meanwhile': {
+    bytes: IN_FILE,
+    async run (store) {
+      const jobs = await Promise.allSettled([receive(store, IN_FILE), store.put(IN_FILE)])
+      for (const { reason } of jobs) if (reason) throw reason
+    }
+  }
+}
+
+/** What is said to be here can be read, and is right; a blob of which nothing is here is not spoken of. @returns {Promise<number>} bytes of it */
+async function expectRight (store, bytes) {
+  const stats = await Promise.all((await listed(store.list())).map(({ cid }) => store.stat(cid)))
+  expect(stats.length).to.be.at.most(1)
+  let len = 0
+  for (const { present } of stats) {
+    expect(present.isEmpty).to.equal(false)
+    for (const [start, end] of present.toBytes(bytes.length)) {
+      expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+      len += end - start
+    }
+  }
+  return len
+}
+
+describe('store: receiving when something fails', () => {
+  const places = []
+  afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
+  let leftovers = 0
+
+  for (const [what, { bytes, before, run }] of Object.entries(JOBS)) {
+    for (const [how, { at, behind, isDeath }] of Object.entries({ ...FAULTS, [FOR_A_WHILE]: { at: fails, behind: fails } })) {
+      it(`${what}: any call ${how}`, async () => {
+        let moment = 0
+        for (let isOver = false; !isOver; moment++) {
+          expect(moment).to.be.lessThan(60)
+          const place = await onDisk()
+          places.push(place)
+          const store = await BlobStore.open(place.where, { quota: QUOTA })
+          if (before) await receive(store, bytes, before)
+          const lenBefore = await expectRight(store, bytes)
+          let calls = 0
+          const untap = tapped(store, 'files', write => {
+            const call = calls++
+            return call < moment ? write() : call === moment ? at(write) : behind(write)
+          })
+          const error = await errorOf(run(store))
+          isOver = calls <= moment
+          if (!isDeath) untap()
+          if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
+          else if (how === DONE || isOver) expect(await store.has(hash(bytes))).to.equal(true)
+          const len = await expectRight(store, bytes)
+          expect(len).to.be.at.least(lenBefore)
+          if (!isDeath && how !== DONE) expect(partsOf(store).quota.excess(QUOTA), 'counted under the quota').to.equal(len)
+          if (how === FOR_A_WHILE) {
+            await run(store)
+            expect(await expectRight(store, bytes)).to.equal(bytes.length)
+          }
+          const closing = await errorOf(store.close())
+          if (!isDeath) expect(closing).to.equal(undefined)
+          untap()
+          leftovers += await place.look(({ files }) => files.length) > (len > 0 ? 1 : 0) ? 1 : 0
+          const again = await place.open()
+          expect(await expectRight(again, bytes)).to.be.at.least(len)
+          expect(await again.fsck()).to.include({ isSound: true })
+          await run(again)
+          expect(same(await again.bytes(hash(bytes)), bytes)).to.equal(true)
+          await again.close()
+          await expectNoOrphans(place)
+        }
+        expect(moment, 'there was something to interrupt').to.be.above(1)
+      })
+    }
+  }
+
+  after(() => expect(leftovers, 'files were left, and swept away when the store was opened').to.be.above(0))
+})
