@@ -1,19 +1,36 @@
 // What is under way, and what may lie about: whether the next opening has to look for leftovers.
 
 export class Activity {
-  #count = 0
   #hasLeftovers = false
+  /** What is under way, and how to tell it to end, where that may take long. */
+  #underWay = /** @type {Map<Promise<unknown>, ((reason: unknown) => void) | undefined>} */ (new Map())
 
   /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
-  get isClean () { return this.#count === 0 && !this.#hasLeftovers }
+  get isClean () { return this.#underWay.size === 0 && !this.#hasLeftovers }
 
-  /** For what must not be taken for leftovers. @template T @param {() => Promise<T>} work @returns {Promise<T>} */
-  async run (work) {
-    this.#count++
+  /**
+   * For what must not be taken for leftovers.
+   *
+   * @template T @param {() => Promise<T>} work
+   * @param {(reason: unknown) => void} [end]  has it fail soon: for what waits for a source
+   * @returns {Promise<T>}
+   */
+  async run (work, end) {
+    const working = work()
+    this.#underWay.set(working, end)
     try {
-      return await work()
+      return await working
     } finally {
-      this.#count--
+      this.#underWay.delete(working)
+    }
+  }
+
+  /** Waits until nothing is under way, when nothing new is begun. @param {unknown} reason  what fails because of that fails with it */
+  async end (reason) {
+    while (this.#underWay.size > 0) {
+      const ending = [...this.#underWay]
+      for (const [, end] of ending) end?.(reason)
+      await Promise.allSettled(ending.map(([working]) => working))
     }
   }
 

@@ -26,7 +26,7 @@ import { TagIndex } from './tag-index.js'
 import { Tags } from './tags.js'
 import { exportFile, importFile } from './files.js'
 import { getMany, putMany } from './many.js'
-import { notFound, tagged, toldAsFull } from './faults.js'
+import { closed, notFound, tagged, toldAsFull } from './faults.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './keys.js' */
@@ -472,7 +472,10 @@ export class BlobStore {
     return this.#reader.outboard(cid, options)
   }
 
-  /** Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. */
+  /**
+   * Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. So does what is being put or received; what has been
+   * received is kept.
+   */
   close () {
     this.#life.end()
     this.#observers.end()
@@ -482,6 +485,7 @@ export class BlobStore {
 
   async #close () {
     try {
+      await this.#activity.end(closed())
       await this.#catalog.flush().finally(() => this.#databases.close(this.#activity.isClean))
     } catch (error) {
       throw toldAsFull(error)

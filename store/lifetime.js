@@ -1,5 +1,6 @@
 // A store is open, and then closed for good. What fails after that failed because of that.
 
+import { BaoError } from '../lib/errors.js'
 import { closed, toldAsFull } from './faults.js'
 
 export class Lifetime {
@@ -16,7 +17,8 @@ export class Lifetime {
 
   /** What a failure means. @param {unknown} error */
   explain (error) {
-    return this.#isOver ? closed(error) : toldAsFull(error)
+    if (!this.#isOver) return toldAsFull(error)
+    return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
   }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */

@@ -202,7 +202,8 @@ const NONE = []
  * @returns {Promise<PutResult[]>}
  */
 export async function keepMany (store, batch, aliases = []) {
-  const { activity, databases, locks, protection } = store
+  const { activity, databases, life, locks, protection } = store
+  life.assertOpen()
   return activity.run(async () => {
     const given = new GivenIds(databases)
     const blobs = /** @type {NewBlob[]} */ ([])

@@ -6,8 +6,8 @@ import { chunkCount } from '../lib/tree.js'
 import { parseRoot } from '../lib/cid.js'
 import { toPieces } from '../lib/source.js'
 import { toRanges } from '../lib/ranges.js'
-import { FILE_FROM } from './incoming.js'
 import { IncomingSlice } from './incoming-slice.js'
+import { Unseen } from './unseen.js'
 import { nameOf } from './catalog.js'
 import { BATCH } from './keys.js'
 
@@ -21,7 +21,7 @@ import { BATCH } from './keys.js'
 /** @import { Presence } from './presence.js' */
 /** @import { Protection } from './protection.js' */
 /** @import { Quota, Room } from './quota.js' */
-/** @import { BlobRecord, Home } from './keys.js' */
+/** @import { BlobRecord } from './keys.js' */
 /** @import { SliceVerifier } from '../verifier/slice.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
@@ -39,16 +39,6 @@ const RECORD_MS = 1000
  * @property {boolean} [hasFailed]  what cannot be written is given up, so that the rest can be recorded
  */
 
-/**
- * A blob of which nothing is recorded yet: its id counts as under way.
- *
- * @typedef {object} Unseen
- * @property {BlobRecord} record  that it is to have
- * @property {Set<IncomingSlice>} slices  that may bring it
- * @property {number} len  bytes of which pages say that they are here: they count under a quota
- * @property {boolean} mayBeRecorded  has somebody begun to write the record, and not been told that it is there?
- */
-
 export class BlobReceiver {
   #activity
   #databases
@@ -57,9 +47,7 @@ export class BlobReceiver {
   #presence
   #protection
   #evictor
-  #quota
-  /** Blobs of which nothing is recorded yet, by name. */
-  #unseen = /** @type {Map<string, Unseen>} */ (new Map())
+  #unseen
 
   /**
    * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor,
@@ -73,7 +61,7 @@ export class BlobReceiver {
     this.#presence = presence
     this.#protection = protection
     this.#evictor = evictor
-    this.#quota = quota
+    this.#unseen = new Unseen({ activity, catalog, databases, presence, quota })
   }
 
   /**
@@ -81,11 +69,11 @@ export class BlobReceiver {
    * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
    */
   receive (cid, source, ranges, { size, signal, onProgress } = {}) {
+    const failing = new AbortController()
     return this.#activity.run(async () => {
       const root = parseRoot(cid, 'cid')
       const slice = new IncomingSlice(this.#databases, { root, ranges: toRanges(ranges), size })
       const { verifier, received } = slice
-      const failing = new AbortController()
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
       const isLate = () => !recording.isBusy && performance.now() - received.since >= RECORD_MS
@@ -102,7 +90,7 @@ export class BlobReceiver {
           await slice.close()
         } finally {
           received.forget()
-          if (this.#unseen.size > 0) await this.#locks.run(nameOf(root), () => this.#forgetUnseen(slice))
+          if (this.#unseen.has(slice)) await this.#locks.run(nameOf(root), () => this.#unseen.leave(slice))
           release()
         }
       }
@@ -129,7 +117,7 @@ export class BlobReceiver {
       }
       await end()
       return { received: slice.len, complete: slice.complete }
-    })
+    }, reason => failing.abort(reason))
   }
 
   /**
@@ -179,22 +167,16 @@ export class BlobReceiver {
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     // Others are told that it is complete, and may rely on that.
     const sync = isLast || after.complete
-    await data.batch(puts, sync ? syncBatch : BATCH)
-    const name = nameOf(root)
-    const unseen = this.#unseen.get(name)
-    const isNew = unseen?.record.id === before.id
+    const isFirst = this.#unseen.isUnder(root, before.id) // a power cut must not bring a record of which nothing is here
+    await data.batch(puts, sync || isFirst ? syncBatch : BATCH)
+    let sum = 0
     for (const [{ room }, len] of lens) {
       room?.fill(len)
-      slice.len += len
-      if (isNew) unseen.len += len
+      sum += len
     }
+    slice.len += sum
     this.#presence.remember(root, now)
-    if (isNew) unseen.mayBeRecorded = true
-    await this.#catalog.write(root, after, { sync })
-    if (isNew) {
-      this.#unseen.delete(name)
-      this.#databases.ids.settle(before.id)
-    }
+    await this.#unseen.write(root, after, { sync, len: sum })
     received.recorded(batches, before.id)
     this.#protection.arrived(root)
     this.#catalog.touch(root)
@@ -214,7 +196,7 @@ export class BlobReceiver {
   }
 
   /**
-   * The record for what is to be kept, a new one if the blob has none. Under the blob's lock.
+   * The record for what is to be kept: what it is to be, if the blob has none. Under the blob's lock.
    *
    * @param {IncomingSlice} slice @param {Batch[]} batches
    * @returns {Promise<BlobRecord | undefined>} undefined when nothing of them is to be kept: they are forgotten
@@ -229,38 +211,7 @@ export class BlobReceiver {
       if (record?.complete) await this.#catalog.addName(root, record)
       return undefined
     }
-    return record ?? this.#unseenRecord(slice, verifier.size)
-  }
-
-  /** What the record of a blob is to be of which nothing is recorded yet. Under the blob's lock. @param {IncomingSlice} slice @param {number} size  a claim */
-  async #unseenRecord (slice, size) {
-    const name = nameOf(slice.root)
-    const unseen = this.#unseen.get(name) ?? await this.#newUnseen(size)
-    this.#unseen.set(name, unseen)
-    unseen.slices.add(slice)
-    return unseen.record
-  }
-
-  /** @param {number} size  a claim @returns {Promise<Unseen>} */
-  async #newUnseen (size) {
-    /** @type {Home} */
-    const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
-    const id = await this.#databases.ids.newId()
-    return { record: { id, size, sizeProven: false, complete: false, home, created: Date.now() }, slices: new Set(), len: 0, mayBeRecorded: false }
-  }
-
-  /** Leaves nothing of a blob of which nothing has been recorded, unless another slice may still bring it. Under the blob's lock. @param {IncomingSlice} slice */
-  async #forgetUnseen (slice) {
-    const name = nameOf(slice.root)
-    const unseen = this.#unseen.get(name)
-    if (!unseen?.slices.delete(slice) || unseen.slices.size > 0) return
-    this.#unseen.delete(name)
-    this.#presence.forget(slice.root)
-    this.#quota.add(-unseen.len)
-    if (unseen.mayBeRecorded) return this.#activity.leave()
-    const { id } = unseen.record
-    await this.#databases.deleteData(id).catch(() => this.#activity.leave())
-    this.#databases.ids.settle(id)
+    return record ?? this.#unseen.recordFor(slice, verifier.size)
   }
 }
 

@@ -57,6 +57,7 @@ export class BlobWriter {
    *   another function, which was. `path`: of a file that has the bytes and will keep them
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
+    const closing = new AbortController()
     return this.#activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
@@ -65,7 +66,7 @@ export class BlobWriter {
       const blob = new IncomingBlob(this.#databases, id, { isElsewhere: path !== undefined })
       let release = () => {}
       try {
-        for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) {
+        for await (const piece of toPieces(source, { signal: signal ? AbortSignal.any([signal, closing.signal]) : closing.signal, onProgress, type: 'baobox:put' })) {
           await blob.write(piece)
           if (path === undefined && blob.size > this.#quota.limit) throw full(blob.size, this.#quota.limit)
         }
@@ -87,7 +88,7 @@ export class BlobWriter {
         release()
         if (!blob.mayBeRecorded) this.#databases.ids.settle(id)
       }
-    })
+    }, reason => closing.abort(reason))
   }
 
   /**

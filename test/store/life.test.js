@@ -4,7 +4,7 @@ import { BaoError, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { LAYOUT_VERSION, encodeState, stateKey, decodeState } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
-import { collect, errorOf, listed, stream } from '../support/feeding.js'
+import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
 import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
@@ -263,10 +263,42 @@ describe('store: life', () => {
       const again = await place.open()
       expect(await again.has(hash(large))).to.equal(false)
       const { present } = await again.stat(hash(large))
-      expect(present.contains(0, 4096), 'a batch was acknowledged by being kept').to.equal(true)
-      expect(same(await again.bytes(hash(large), { end: 4 * MIB }), large.subarray(0, 4 * MIB))).to.equal(true)
+      expect(present.contains(0, 5 * 1024), 'what came before is kept').to.equal(true)
+      expect(same(await again.bytes(hash(large), { end: 5 * MIB }), large.subarray(0, 5 * MIB))).to.equal(true)
+      expect((await again.fsck()).isSound).to.equal(true)
       await again.close()
       await expectNoOrphans(place)
+    })
+
+    it('has nothing written any more, also where the databases are opened again at once', async () => {
+      const large = noise(2 * MIB, 7)
+      const jobs = {
+        receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
+        put: store => store.put(stream(ragged(large, 4))),
+        putMany: store => listed(store.putMany(stream([large.subarray(0, 1000), large])))
+      }
+      for (const [what, job] of Object.entries(jobs)) {
+        for (let turns = 0; turns < 20; turns++) {
+          const { store, place, data } = await newStore()
+          const working = errorOf(job(store))
+          for (let i = 0; i < turns; i++) await new Promise(resolve => setTimeout(resolve))
+          await store.close()
+          const again = await place.open()
+          let isLate = false
+          const { batch } = data
+          data.batch = function (...args) {
+            isLate = true
+            return batch.apply(this, args)
+          }
+          const error = await working
+          if (error) expect(error).to.include({ code: 'STORE_CLOSED' })
+          expect(isLate, `${what}, after ${turns} turns`).to.equal(false)
+          expect(await again.fsck(), `${what}, after ${turns} turns`).to.include({ isSound: true })
+          delete data.batch
+          await again.close()
+          await expectNoOrphans(place)
+        }
+      }
     })
 
     it('in the middle of a delete leaves nothing behind, at the latest when it is opened again', async () => {

@@ -4,20 +4,25 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { partsOf } from '../../store/blobs.js'
+import { blobKey } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { DONE, FAULTS, reason, tapped } from '../support/failing.js'
 import { noise } from '../support/inputs.js'
-import { expectNoOrphans, onDisk, sliceOf } from '../support/stores.js'
+import { expectNoOrphans, gated, onDisk, sliceOf } from '../support/stores.js'
 
 const IN_EXTENTS = noise(300_000, 31)
 const IN_FILE = noise(1_300_000, 32)
 const FRONT = { start: 0, end: 40 * 16384 }
 const REST = { start: 40 * 16384 }
 
-const QUOTA = 100 << 20
+const MIB = 1 << 20
+const QUOTA = 100 * MIB
 const FOR_A_WHILE = 'and all behind it fail for a while'
 const fails = () => Promise.reject(reason)
+
+/** The first byte of a record's key. */
+const [RECORD] = blobKey(new Uint8Array(32))
 
 const receive = (store, bytes, range) => store.receive(hash(bytes), sliceOf(bytes, range), range)
 
@@ -106,6 +111,91 @@ describe('store: receiving when something fails', () => {
       })
     }
   }
+
+  describe('the record of a blob', () => {
+    let store, index
+    beforeEach(async () => {
+      const place = await onDisk()
+      places.push(place)
+      store = await place.open({ quota: QUOTA })
+      index = partsOf(store).databases.index
+    })
+
+    /** Has something happen when a record is written. @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it */
+    function atRecord (happens) {
+      const { batch } = index
+      index.batch = (operations, options) => {
+        const write = () => batch.call(index, operations, options)
+        return operations.some(({ type, key }) => type === 'put' && key[0] === RECORD) ? happens(write) : write()
+      }
+      return () => { index.batch = batch }
+    }
+
+    it('that is there, though its write is said to have failed, can be deleted at once', async () => {
+      let deleting
+      const untap = atRecord(async write => {
+        await write()
+        untap()
+        deleting = store.delete(hash(IN_FILE)) // waits for the lock
+        throw reason
+      })
+      expect(await errorOf(receive(store, IN_FILE))).to.equal(reason)
+      expect(await deleting).to.equal(true)
+      expect(await expectRight(store, IN_FILE)).to.equal(0)
+      expect(partsOf(store).quota.excess(QUOTA)).to.equal(0)
+      expect(await store.fsck()).to.include({ isSound: true })
+    })
+
+    it('that is there, though its write is said to have failed, counts under the quota', async () => {
+      const untap = atRecord(async write => {
+        untap()
+        await write()
+        throw reason
+      })
+      expect(await errorOf(receive(store, IN_FILE))).to.equal(reason)
+      expect(await expectRight(store, IN_FILE)).to.equal(IN_FILE.length)
+      expect(partsOf(store).quota.excess(QUOTA)).to.equal(IN_FILE.length)
+      await store.delete(hash(IN_FILE))
+      expect(partsOf(store).quota.excess(QUOTA)).to.equal(0)
+    })
+
+    it('that cannot be written has the size that its pages were made for, whatever the other sender says', async () => {
+      const long = noise(10 * MIB + 5000, 33)
+      const root = hash(long)
+      const [front, back] = [{ start: 0, end: 5 * MIB }, { start: 9 * MIB }]
+      for (const claim of [8 * MIB + 1, 16 * MIB]) {
+        const lie = new Uint8Array(sliceOf(long, front))
+        new DataView(lie.buffer).setBigUint64(0, BigInt(claim), true)
+        const gate = gated([lie.subarray(0, 4.5 * MIB)], [lie.subarray(4.5 * MIB)])
+        const lying = store.receive(root, gate.source, front)
+        while ((await partsOf(store).databases.files.ids()).length === 0) await new Promise(resolve => setTimeout(resolve)) // the liar is the first
+        const untap = atRecord(fails)
+        expect(await errorOf(store.receive(root, sliceOf(long, back), back))).to.equal(reason)
+        untap()
+        gate.open()
+        await lying
+        expect(await store.stat(root)).to.include({ size: long.length, sizeProven: true })
+        expect(await expectRight(store, long)).to.equal(5 * MIB + long.length - 9 * MIB)
+        await store.delete(root)
+        expect(partsOf(store).quota.excess(QUOTA)).to.equal(0)
+      }
+    })
+
+    it('comes to the disk behind the first pages, whatever else does', async () => {
+      const { data } = partsOf(store).databases
+      const { batch } = data
+      const syncs = []
+      data.batch = (operations, options) => {
+        syncs.push(options.sync)
+        return batch.call(data, operations, options)
+      }
+      const bytes = noise(40 * MIB, 34)
+      await receive(store, bytes)
+      data.batch = batch
+      expect(syncs[0]).to.equal(true)
+      expect(syncs[1], 'later ones do not wait').to.not.equal(true)
+    })
+  })
 
   after(() => expect(leftovers, 'files were left, and swept away when the store was opened').to.be.above(0))
 })
