@@ -57,7 +57,8 @@ export class BlobWriter {
    *   another function, which was. `path`: of a file that has the bytes and will keep them
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
-    const closing = new AbortController()
+    // What is in memory does not keep anybody waiting.
+    const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#protection)
@@ -66,7 +67,7 @@ export class BlobWriter {
       const blob = new IncomingBlob(this.#databases, id, { isElsewhere: path !== undefined })
       let release = () => {}
       try {
-        for await (const piece of toPieces(source, { signal: signal ? AbortSignal.any([signal, closing.signal]) : closing.signal, onProgress, type: 'baobox:put' })) {
+        for await (const piece of toPieces(source, { signal: eitherOf(signal, closing?.signal), onProgress, type: 'baobox:put' })) {
           await blob.write(piece)
           if (path === undefined && blob.size > this.#quota.limit) throw full(blob.size, this.#quota.limit)
         }
@@ -88,7 +89,7 @@ export class BlobWriter {
         release()
         if (!blob.mayBeRecorded) this.#databases.ids.settle(id)
       }
-    }, reason => closing.abort(reason))
+    }, closing && (reason => closing.abort(reason)))
   }
 
   /**
@@ -146,3 +147,6 @@ export class BlobWriter {
     }
   }
 }
+
+/** @param {AbortSignal} [a] @param {AbortSignal} [b] */
+const eitherOf = (a, b) => a && b ? AbortSignal.any([a, b]) : a ?? b
