@@ -8,7 +8,7 @@ import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { BATCH, VIEWS, allOfId, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
+import { BATCH, VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
@@ -119,6 +119,18 @@ export class Databases {
     for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
     await Promise.all(fileIds.map(id => this.files?.remove(id)))
     await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), BATCH)
+  }
+
+  /**
+   * Is what is under an id, which no record names, on its way out or gone by now? Who deletes notes it, takes the data away, and then the note.
+   *
+   * @param {number} id
+   */
+  async isGoing (id) {
+    const note = await readable(this.index.get(doomedKey(id), VIEWS))
+    if (note !== undefined && decodeDoomed(doomedKey(id), note) !== undefined) return true
+    const keys = await readable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
+    return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 
   /** Deletes a pack of which nothing is wanted any more, what says which holes are in it, and the note of that. @param {number} id */

@@ -290,6 +290,7 @@ export class Fsck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
+    if (await this.#databases.isGoing(id)) return
     const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
     await this.#takeLost(found, () => this.#databases.deleteDoomed([id]))
   }

@@ -65,7 +65,7 @@ export class Unseen {
     try {
       await this.#catalog.write(root, record, { sync })
     } catch (error) {
-      const { record: stored } = await this.#catalog.look(root)
+      const stored = await this.#catalog.record(root).catch(() => undefined)
       if (stored?.id === record.id) this.#settle(root, blob) // it is there all the same
       throw error
     }
@@ -82,7 +82,7 @@ export class Unseen {
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
     this.#presence.forget(root)
     this.#quota.add(-blob.len)
-    if (blob.mayBeRecorded) {
+    if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
       this.#blobs.delete(nameOf(root))
       return this.#activity.leave()
     }

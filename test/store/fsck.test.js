@@ -391,6 +391,41 @@ describe('store: fsck', () => {
       expect((await entriesOf(data)).some(({ key }) => key[7] === 0), 'the first id is free').to.equal(false)
     })
 
+    it('says nothing of what is being deleted', async () => {
+      for (const repair of [false, true]) {
+        for (const isOver of [false, true]) {
+          const { store, index, data } = await newStore()
+          await store.put(BYTES)
+          const { length } = await entriesOf(data)
+          const deleting = {}
+          deleting.goesOn = new Promise(resolve => { deleting.goOn = resolve })
+          deleting.isHere = new Promise(resolve => { deleting.arrive = resolve })
+          const { clear } = data
+          data.clear = async (...args) => {
+            deleting.arrive()
+            await deleting.goesOn
+            return clear.apply(data, args)
+          }
+          const deleted = store.delete(ROOT)
+          await deleting.isHere
+          const { get } = index
+          index.get = async (...args) => {
+            if (isOver && same(args[0], doomedKey(0))) {
+              deleting.goOn()
+              await deleted
+            }
+            return get.apply(index, args)
+          }
+          expect(await store.fsck({ repair }), `repair: ${repair}, over: ${isOver}`).to.include({ isSound: true })
+          expect(await entriesOf(data)).to.have.length(isOver ? 0 : length)
+          deleting.goOn()
+          expect(await deleted).to.equal(true)
+          await expectSound(store)
+          expect(await entriesOf(data)).to.deep.equal([])
+        }
+      }
+    })
+
     it('takes away what has no meaning, and leaves what it does not know', async () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)
