@@ -80,3 +80,6 @@ export class Background {
     this.#last = Promise.resolve()
   }
 }
+
+/** A signal that is aborted when one of these is. @param {AbortSignal} [given]  by the caller @param {AbortSignal} [own] */
+export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own

@@ -1,7 +1,7 @@
 // How slices get into the store. Three things go on at a time: a piece is verified; what was verified before is written to where it belongs;
 // and what was written before that is recorded, once the disk has it.
 
-import { Background } from './activity.js'
+import { Background, eitherOf } from './activity.js'
 import { chunkCount } from '../lib/tree.js'
 import { parseRoot } from '../lib/cid.js'
 import { toPieces } from '../lib/source.js'
@@ -95,7 +95,7 @@ export class BlobReceiver {
         }
       }
       try {
-        for await (const piece of toPieces(source, { signal: signal ? AbortSignal.any([signal, failing.signal]) : failing.signal })) {
+        for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
           if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
           onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })

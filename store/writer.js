@@ -1,6 +1,7 @@
 // How whole blobs get into the store. They are written under a fresh id before their hash is known, and then adopted.
 
 import { equals } from 'uint8arrays/equals'
+import { eitherOf } from './activity.js'
 import { toCid } from '../lib/cid.js'
 import { toPieces } from '../lib/source.js'
 import { IncomingBlob } from './incoming.js'
@@ -147,6 +148,3 @@ export class BlobWriter {
     }
   }
 }
-
-/** @param {AbortSignal} [a] @param {AbortSignal} [b] */
-const eitherOf = (a, b) => a && b ? AbortSignal.any([a, b]) : a ?? b
