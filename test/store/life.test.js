@@ -270,6 +270,24 @@ describe('store: life', () => {
       await expectNoOrphans(place)
     })
 
+    it('waits for no source, not even for one that waits for it', async () => {
+      const large = noise(3 * MIB, 7)
+      for (const job of [
+        (store, source) => store.put(source(large)),
+        (store, source) => store.receive(hash(large), source(sliceOf(large))),
+        (store, source) => listed(store.putMany(source(large)))
+      ]) {
+        const { store } = await newStore()
+        const source = async function * (bytes) {
+          yield bytes.subarray(0, MIB)
+          await store.close()
+          yield bytes.subarray(MIB)
+        }
+        expect(await errorOf(job(store, source))).to.include({ code: 'STORE_CLOSED' })
+        await store.close()
+      }
+    })
+
     it('has nothing written any more, also where the databases are opened again at once', async () => {
       const large = noise(2 * MIB, 7)
       const jobs = {

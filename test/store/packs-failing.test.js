@@ -9,7 +9,7 @@ import { allHoles } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { DONE, FAULTS, reason, tapped } from '../support/failing.js'
+import { DONE, FAULTS, failAt, reason } from '../support/failing.js'
 import { expectNoOrphans } from '../support/stores.js'
 import { ENOUGH, blobsOf, deleteAll, expectGone, expectHere, expectSound, holesOfStore, homesOf, newPlaces, packsOf, pathOf, putAll } from './packing.js'
 
@@ -81,7 +81,7 @@ describe('store: packs when something fails', () => {
         }
       }
 
-      for (const [how, { at, behind, isDeath }] of Object.entries(FAULTS)) {
+      for (const [how, fault] of Object.entries(FAULTS)) {
         if (how === DONE && !isRecord) continue
         it(`any call ${how}`, async () => {
           let moment = 0
@@ -90,18 +90,14 @@ describe('store: packs when something fails', () => {
             const place = await newPlace()
             await cp(before.where, place.where, { recursive: true })
             const store = await BlobStore.open(place.where, FAST)
-            let calls = 0
-            const untap = tapped(store, 'packs', write => {
-              const call = calls++
-              return call < moment ? write() : call === moment ? at(write) : behind(write)
-            })
+            const { isReached, untap } = failAt(store, 'packs', moment, fault)
             const error = await errorOf(run(store))
-            isOver = calls <= moment
-            if (!isDeath) untap()
+            isOver = !isReached()
+            if (!fault.isDeath) untap()
             if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
             await expectKept(store)
             const closing = await errorOf(store.close())
-            if (!isDeath) expect(closing).to.equal(undefined)
+            if (!fault.isDeath) expect(closing).to.equal(undefined)
             untap()
             leftovers += await place.look(({ packs }) => packs.length) > 2 ? 1 : 0
             const again = await place.open(FAST)

@@ -7,7 +7,7 @@ import { partsOf } from '../../store/blobs.js'
 import { blobKey } from '../../store/keys.js'
 import { same } from '../support/bytes.js'
 import { errorOf, listed } from '../support/feeding.js'
-import { DONE, FAULTS, reason, tapped } from '../support/failing.js'
+import { DONE, FAULTS, failAt, reason } from '../support/failing.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../support/stores.js'
 
@@ -68,7 +68,7 @@ describe('store: receiving when something fails', () => {
   let leftovers = 0
 
   for (const [what, { bytes, before, run }] of Object.entries(JOBS)) {
-    for (const [how, { at, behind, isDeath }] of Object.entries({ ...FAULTS, [FOR_A_WHILE]: { at: fails, behind: fails } })) {
+    for (const [how, fault] of Object.entries({ ...FAULTS, [FOR_A_WHILE]: { at: fails, behind: fails } })) {
       it(`${what}: any call ${how}`, async () => {
         let moment = 0
         for (let isOver = false; !isOver; moment++) {
@@ -78,25 +78,21 @@ describe('store: receiving when something fails', () => {
           const store = await BlobStore.open(place.where, { quota: QUOTA })
           if (before) await receive(store, bytes, before)
           const lenBefore = await expectRight(store, bytes)
-          let calls = 0
-          const untap = tapped(store, 'files', write => {
-            const call = calls++
-            return call < moment ? write() : call === moment ? at(write) : behind(write)
-          })
+          const { isReached, untap } = failAt(store, 'files', moment, fault)
           const error = await errorOf(run(store))
-          isOver = calls <= moment
-          if (!isDeath) untap()
+          isOver = !isReached()
+          if (!fault.isDeath) untap()
           if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
           else if (how === DONE || isOver) expect(await store.has(hash(bytes))).to.equal(true)
           const len = await expectRight(store, bytes)
           expect(len).to.be.at.least(lenBefore)
-          if (!isDeath && how !== DONE) expect(partsOf(store).quota.excess(QUOTA), 'counted under the quota').to.equal(len)
+          if (!fault.isDeath && how !== DONE) expect(partsOf(store).quota.excess(QUOTA), 'counted under the quota').to.equal(len)
           if (how === FOR_A_WHILE) {
             await run(store)
             expect(await expectRight(store, bytes)).to.equal(bytes.length)
           }
           const closing = await errorOf(store.close())
-          if (!isDeath) expect(closing).to.equal(undefined)
+          if (!fault.isDeath) expect(closing).to.equal(undefined)
           untap()
           leftovers += await place.look(({ files }) => files.length) > (len > 0 ? 1 : 0) ? 1 : 0
           const again = await place.open()

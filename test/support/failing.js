@@ -20,7 +20,7 @@ export const FAULTS = {
  * @param {'files' | 'packs'} folder
  * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
  */
-export function tapped (store, folder, happens) {
+function tapped (store, folder, happens) {
   const { index, data, [folder]: files } = partsOf(store).databases
   const restores = []
   const tap = (on, method) => {
@@ -39,4 +39,20 @@ export function tapped (store, folder, happens) {
   }
   restores.push(() => { files.writer = writer })
   return () => { for (const restore of restores) restore() }
+}
+
+/**
+ * Has a write of a store go wrong.
+ *
+ * @param {'files' | 'packs'} folder  as above
+ * @param {number} moment  which write @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, behind: (write: () => Promise<unknown>) => Promise<unknown> }} fault
+ * @returns {{ isReached: () => boolean, untap: () => void }}
+ */
+export function failAt (store, folder, moment, { at, behind }) {
+  let calls = 0
+  const untap = tapped(store, folder, write => {
+    const call = calls++
+    return call < moment ? write() : call === moment ? at(write) : behind(write)
+  })
+  return { isReached: () => calls > moment, untap }
 }
