@@ -7,7 +7,7 @@ import { Beside } from './beside.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
 import { VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 /** @import { Operation } from './catalog.js' */
 
 export class Aliases {

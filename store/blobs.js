@@ -34,7 +34,8 @@ import { closed, notFound, tagged, toldAsFull } from './faults.js'
 /** @import { GetResult } from './many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Databases } from './databases.js' */
-/** @import { Database, DatabasePair } from './levels.js' */
+/** @import { Database } from './database.js' */
+/** @import { DatabasePair } from './levels.js' */
 /** @import { GcOptions } from './collector.js' */
 /** @import { FsckReport } from './fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/types.js' */
@@ -114,7 +115,7 @@ export class BlobStore {
   #quota
   #evictor
   #collector
-  #life = new Lifetime()
+  #life
   #packs
   #observers = new Observers()
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
@@ -124,6 +125,7 @@ export class BlobStore {
   /** @param {Databases} databases @param {{ verify: boolean, quota?: number }} options */
   constructor (databases, { verify, quota }) {
     this.#databases = databases
+    this.#life = new Lifetime(() => databases.ready)
     this.#quota = new Quota(quota)
     this.#presence = new Presence(databases.data)
     const holes = new Holes()

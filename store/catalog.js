@@ -6,7 +6,7 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { BATCH, VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
+import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -246,8 +246,7 @@ export class Catalog {
    */
   async leavePack (moved, id) {
     const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
-    const sync = { ...BATCH, sync: true }
-    await this.#databases.index.batch([...records, note(id)], sync)
+    await this.#databases.index.batch([...records, note(id)], { sync: true })
     await this.#databases.deletePack(id).catch(() => {})
   }
 
@@ -299,9 +298,7 @@ export class Catalog {
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
-  async #batch (sync, operations) {
-    await this.#databases.index.batch(operations, sync ? this.#databases.syncBatch : BATCH)
-  }
+  #batch (sync, operations) { return this.#databases.index.batch(operations, { sync: sync && this.#databases.isSync }) }
 }
 
 /** Says that data is to be deleted: all that is under an id, or one blob of a pack. @param {BlobRecord} [record] @returns {Operation[]} */

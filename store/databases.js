@@ -4,11 +4,11 @@
 import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
+import { Database } from './database.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
-import { compact } from './levels.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { BATCH, VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
+import { VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
@@ -37,14 +37,19 @@ export class Databases {
    * @param {{ location: string, isSync: boolean, kind: Kind, letGo: () => Promise<void> }} about  `letGo` is called when they are closed again
    */
   constructor ({ index, data }, { location, isSync, kind, letGo }) {
-    this.index = index
-    this.data = data
+    const isTransactional = kind === 'IndexedDB'
+    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
+    this.index = new Database(index, { location, path: pathOf('index'), isTransactional })
+    this.data = new Database(data, { location, path: pathOf('data'), isTransactional })
     this.location = location
     this.isSync = isSync
     this.#kind = kind
     this.#letGo = letGo
-    this.ids = new Ids(index, { ...VIEWS, sync: isSync })
+    this.ids = new Ids(this.index, { sync: isSync })
   }
+
+  /** What a call has to wait for before it begins: a database may just be opened again. @returns {Promise<unknown> | undefined} */
+  get ready () { return this.index.ready ?? this.data.ready }
 
   /**
    * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
@@ -59,7 +64,7 @@ export class Databases {
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
   /** What makes a batch reach the disk before it counts as done. */
-  get syncBatch () { return { ...BATCH, sync: this.isSync } }
+  get syncBatch () { return { sync: this.isSync } }
 
   /**
    * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB and IndexedDB give copies; of other
@@ -105,7 +110,7 @@ export class Databases {
 
   /** Deletes what is kept under an id, which is not that of a pack. @param {number} id */
   async deleteData (id) {
-    await this.data.clear({ ...allOfId(id), ...VIEWS })
+    await this.data.clear(allOfId(id))
     await this.files?.remove(id)
   }
 
@@ -116,9 +121,9 @@ export class Databases {
    * @param {number[]} [fileIds]  those of them that may have a file
    */
   async deleteDoomed (ids, fileIds = ids) {
-    for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
+    for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
     await Promise.all(fileIds.map(id => this.files?.remove(id)))
-    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), BATCH)
+    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]))
   }
 
   /**
@@ -135,14 +140,14 @@ export class Databases {
 
   /** Deletes a pack of which nothing is wanted any more, what says which holes are in it, and the note of that. @param {number} id */
   async deletePack (id) {
-    await this.index.clear({ ...holesOf(id), ...VIEWS })
+    await this.index.clear({ ...holesOf(id) })
     await this.packs?.remove(id)
-    await this.index.del(doomedKey(id), VIEWS)
+    await this.index.del(doomedKey(id))
   }
 
   /** Has everything rewritten without what was deleted. */
   async compact () {
-    for (const database of [this.index, this.data]) await compact(database)
+    for (const database of [this.index, this.data]) await database.compact()
   }
 
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */

@@ -50,3 +50,15 @@ export async function writeFileAtomically (path, _pieces, _sync) {
 export function absolute (path) {
   throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
 }
+
+/** @param {string} _path */
+export const identityOf = async _path => ''
+
+/** @param {string} _path */
+export const logsLen = async _path => 0
+
+/** @param {string} _path @param {number} _len */
+export const assertRoomFor = async (_path, _len) => {}
+
+/** @param {string} _path */
+export const syncOlderLogs = async _path => {}

@@ -70,9 +70,42 @@ export const noRoom = cause => new BaoError('STORE_FULL', 'there is no room left
 
 /** Did a write fail because there is no room? A browser has a name for that, the system a code, and LevelDB words. @param {unknown} error */
 export function isNoRoom (error) {
-  const { name, code, message } = /** @type {{ name?: string, code?: string, message?: string }} */ (error ?? {})
-  return name === 'QuotaExceededError' || code === 'ENOSPC' || (code === 'LEVEL_IO_ERROR' && /no space left/i.test(message ?? ''))
+  const { name, code = '', message = '' } = /** @type {{ name?: string, code?: string, message?: string }} */ (error ?? {})
+  const isSaid = code === 'LEVEL_IO_ERROR' && /no space left|disk quota exceeded/i.test(message)
+  return isSaid || name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT'
 }
+
+/**
+ * What a failed write to a database, or to open it again, is told as.
+ *
+ * @param {unknown} error  of a level, or of the disk
+ */
+export function toldAsWriteFailed (error) {
+  if (error instanceof BaoError || isNoRoom(error)) return toldAsFull(error)
+  const { code = '', message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
+  if (!code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
+  return new BaoError('STORE_WRITE_FAILED', `the store could not be written to: ${message}`, { cause: error })
+}
+
+/** @param {string} location @param {unknown} cause */
+export const notReopened = (location, cause) => new BaoError('STORE_WRITE_FAILED',
+  `a write failed, and a database of the store at ${location} could not be opened again: ${/** @type {Error} */ (cause).message}`, { location, cause })
+
+/** @param {string} location @param {unknown} cause  the write that failed first */
+export const acknowledgedLost = (location, cause) => new BaoError('STORE_WRITE_FAILED',
+  `after a failed write the store at ${location} lacks what it had acknowledged: close it, open it again and run fsck`, { location, cause })
+
+/** @param {string} location */
+export const moved = location =>
+  new BaoError('STORE_MOVED', `the directory of the store was removed, moved or replaced while it was open: ${location}`, { location })
+
+/** @param {unknown} cause */
+export const reopened = cause =>
+  new BaoError('STORE_REOPENED', 'a database of the store was opened again after a failed write, which ended this read: read again', { cause })
+
+/** Does this say that a level, or what reads it, has been closed? @param {unknown} error */
+export const isNotOpen = error =>
+  ['LEVEL_DATABASE_NOT_OPEN', 'LEVEL_ITERATOR_NOT_OPEN', 'LEVEL_SNAPSHOT_NOT_OPEN'].includes(/** @type {{ code?: string }} */ (error)?.code ?? '')
 
 /** What a failure is told as. @param {unknown} error */
 export const toldAsFull = error => isNoRoom(error) ? noRoom(error) : error

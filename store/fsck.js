@@ -145,7 +145,7 @@ export class Fsck {
       this.#signal?.throwIfAborted()
       const isSound = isSoundNote(key, value)
       if (!isKnownKind(key) || (!isSound && !isHole(key))) this.#adopts = true // what a hole was can be told from its pack
-      if (!isSound) await this.#stray(() => index.del(key, VIEWS))
+      if (!isSound) await this.#stray(() => index.del(key))
     }
     for await (const { root, record } of this.#records()) {
       if (record === undefined) {
@@ -276,9 +276,9 @@ export class Fsck {
     const withFile = new Set(await files?.ids())
     for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
-      if (id === undefined) await this.#stray(() => data.del(key, VIEWS))
+      if (id === undefined) await this.#stray(() => data.del(key))
       else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
-      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id), ...VIEWS }))
+      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id) }))
       else await this.#takeOrphan(id, withFile.delete(id))
     }
     for (const id of withFile) {

@@ -4,7 +4,7 @@
 import { DAMAGED, readable } from './faults.js'
 import { LAYOUT_VERSION, VIEWS, decodeState, encodeState, stateKey } from './keys.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 /** @import { State } from './keys.js' */
 
 /** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */

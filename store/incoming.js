@@ -8,7 +8,7 @@ import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../lib/arena.js'
 import { allOf } from './activity.js'
 import { ExtentCutter } from './extents.js'
 import { PageEditor } from './pages.js'
-import { BATCH, offsetOfExtent } from './keys.js'
+import { offsetOfExtent } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Home } from './keys.js' */
@@ -130,7 +130,7 @@ export class IncomingBlob {
     this.#puts = this.#puts.slice(puts.length)
     this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
     this.isWritten = true
-    this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)), BATCH)
+    this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
     this.#writing.catch(() => {}) // whoever awaits it next is told
   }
 

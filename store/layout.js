@@ -7,7 +7,7 @@
 import { BaoError } from '../lib/errors.js'
 import { LAYOUT_VERSION, VIEWS, allDoomed, encodeDoomed, idOfDoomed } from './keys.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** From each layout to the next. What was interrupted is done once more: a step counts when the state says so, which is written behind the last. */
 const STEPS = [checkNotes, async () => {}]
@@ -29,6 +29,6 @@ export async function upgrade (index, version, location) {
 async function checkNotes (index) {
   for await (const [key, value] of index.iterator({ ...allDoomed, ...VIEWS })) {
     const id = idOfDoomed(key)
-    if (id !== undefined && value.length === 0) await index.put(new Uint8Array(key), encodeDoomed(id), VIEWS)
+    if (id !== undefined && value.length === 0) await index.put(new Uint8Array(key), encodeDoomed(id))
   }
 }

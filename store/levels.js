@@ -6,8 +6,8 @@
 import { Level } from 'level'
 import { VIEWS } from './keys.js'
 
-/** @typedef {import('abstract-level').AbstractLevel<any, any, any>} Database  any level: keys and values are bytes */
-/** @typedef {{ index: Database, data: Database }} DatabasePair */
+/** @typedef {import('abstract-level').AbstractLevel<any, any, any>} AnyLevel  keys and values are bytes */
+/** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**
  * Bytes of small blobs that LevelDB gathers before it makes a table of them. With its own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each,
@@ -34,7 +34,7 @@ const LEVEL_OPTIONS = {
 }
 
 /** One of the kind that has this name, not opened yet. @param {'index' | 'data'} name @param {string} path */
-export const newLevel = (name, path) => /** @type {Database} */ (new Level(path, LEVEL_OPTIONS[name]))
+export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path, LEVEL_OPTIONS[name]))
 
 /** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
 export const levelsAt = location => ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
@@ -48,9 +48,3 @@ export async function isOpen (path) {
 
 /** @param {unknown} error  of LevelDB, or its cause */
 export const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
-
-/** Has everything rewritten without what was deleted, where a database can do that (LevelDB). @param {Database} database */
-export async function compact (database) {
-  const { compactRange } = /** @type {any} */ (database)
-  if (typeof compactRange === 'function') await compactRange.call(database, new Uint8Array(0), new Uint8Array(17).fill(0xff), VIEWS)
-}

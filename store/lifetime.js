@@ -1,10 +1,16 @@
 // A store is open, and then closed for good. What fails after that failed because of that.
 
 import { BaoError } from '../lib/errors.js'
-import { closed, toldAsFull } from './faults.js'
+import { closed, isNotOpen, reopened, toldAsFull } from './faults.js'
 
 export class Lifetime {
   #isOver = false
+  #ready
+
+  /** @param {() => Promise<unknown> | undefined} ready  what a call has to wait for before it begins, if anything */
+  constructor (ready) {
+    this.#ready = ready
+  }
 
   get isOver () { return this.#isOver }
 
@@ -17,7 +23,7 @@ export class Lifetime {
 
   /** What a failure means. @param {unknown} error */
   explain (error) {
-    if (!this.#isOver) return toldAsFull(error)
+    if (!this.#isOver) return isNotOpen(error) ? reopened(error) : toldAsFull(error)
     return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
   }
 
@@ -25,6 +31,8 @@ export class Lifetime {
   async run (work) {
     this.assertOpen()
     try {
+      const ready = this.#ready()
+      if (ready !== undefined) await ready
       return await work()
     } catch (error) {
       throw this.explain(error)
@@ -35,6 +43,7 @@ export class Lifetime {
   async * each (work) {
     this.assertOpen()
     try {
+      await this.#ready()
       yield * work()
     } catch (error) {
       throw this.explain(error)

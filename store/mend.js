@@ -7,14 +7,14 @@ import { BlobScan, isShapely, storedChunks } from './scan.js'
 import { FileReader } from './files.js'
 import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
 import { allChunks } from './examine.js'
-import { BATCH, VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
+import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
 import { eachReadable, readable } from './faults.js'
 import { rederive } from './rederive.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
 /** @import { Databases } from './databases.js' */
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 
@@ -227,7 +227,7 @@ class Changes {
   /** @param {boolean} isLast */
   async write (isLast) {
     const { data, syncBatch } = this.#databases
-    await data.batch(this.#operations, isLast ? syncBatch : BATCH)
+    await data.batch(this.#operations, isLast ? syncBatch : {})
     this.#operations = []
     this.#len = 0
   }

@@ -5,7 +5,8 @@ import { concat } from '../lib/bytes.js'
 import { isCorruption } from './faults.js'
 import { VIEWS } from './keys.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { AnyLevel } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** Keys that are looked up together: each may lead to as many bytes as a cell has. */
 const LOOKUP_KEYS = 64
@@ -15,7 +16,7 @@ const LOOKUP_KEYS = 64
  *
  * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards, from who goes backwards only one.
  *
- * @param {Database} database  one without snapshots cannot be looked at while it is used, and is not LevelDB:
+ * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not LevelDB:
  *   it counts as in order
  * @param {AbortSignal} [signal]
  */
@@ -41,14 +42,14 @@ export async function isInOrder (database, signal) {
   }
 }
 
-/** @param {Database} database @param {Uint8Array[]} keys @param {object} options */
+/** @param {Database | AnyLevel} database @param {Uint8Array[]} keys @param {object} options */
 async function areFound (database, keys, options) {
   const isSeen = await database.hasMany(keys, options)
   const values = await database.getMany(keys, options)
   return !isSeen.includes(false) && !values.includes(undefined)
 }
 
-/** Is who searches behind this key told that there is nothing? @param {Database} database @param {Uint8Array} key @param {object} options */
+/** Is who searches behind this key told that there is nothing? @param {Database | AnyLevel} database @param {Uint8Array} key @param {object} options */
 async function isLast (database, key, options) {
   const keys = database.keys(options)
   try {

@@ -13,7 +13,7 @@ import { readable } from './faults.js'
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
 /** @import { Databases } from './databases.js' */
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** Of a root over 2^53 - 1 bytes. */
 const MAX_LEVEL = 42

@@ -5,7 +5,7 @@
 import { TURN_MS, turn } from '../lib/reading.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** Milliseconds that going through a thread costs. */
 const THREAD_MS = 0.02
@@ -64,7 +64,7 @@ export const getSmall = async (database, key, options) => getSoon(database, key,
  */
 export function getSoon (database, key, options) {
   const later = () => database.get(key, options)
-  if (!(/** @type {any} */ (database.supports).getSync)) return later()
+  if (!database.canReadNow) return later()
   return paceOf(database).read(() => database.getSync(key, options), later)
 }
 

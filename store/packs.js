@@ -77,7 +77,7 @@ export class Packs {
 
   /** Notes that a blob of a pack is not wanted: of one that has no record. @param {number} id @param {Packed} blob */
   async giveUp (id, { offset, size }) {
-    await this.#databases.index.put(holeKey(id, offset), encodeHole(id, offset, size), VIEWS)
+    await this.#databases.index.put(holeKey(id, offset), encodeHole(id, offset, size))
     this.#holes.add({ id, size })
   }
 
@@ -128,7 +128,7 @@ export class Packs {
     const { ids, index, packs } = this.#databases
     if (packs === undefined || ids.underWay.has(id)) return
     const counted = await this.#holes.of(id, () => this.#count(id))
-    if (counted === undefined) return index.clear({ ...holesOf(id), ...VIEWS }) // of a pack that is gone
+    if (counted === undefined) return index.clear({ ...holesOf(id) }) // of a pack that is gone
     if (!isThorough && 2 * counted.holes < counted.len) return
     if (!isThorough && await this.#isStuck(id)) return
     const { isSound, blobs } = await listPack(this.#databases, id)

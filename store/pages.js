@@ -12,7 +12,7 @@ import { RunList } from './runs.js'
 import { readable } from './faults.js'
 import { getSmall } from './pace.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 /** @import { Step } from '../lib/types.js' */
 
 export const GROUP_CHUNKS = 2 ** GROUP_LOG

@@ -1,7 +1,7 @@
 // Where the data of many blobs goes, and how it gets there: small ones into a pack where there are files and enough of them, else into extents.
 
 import { PACK_FROM, writePack } from './pack.js'
-import { BATCH, extentKey } from './keys.js'
+import { extentKey } from './keys.js'
 import { allOf } from './activity.js'
 
 /** @import { BlobRecord } from './keys.js' */
@@ -46,7 +46,7 @@ export class GivenIds {
  */
 export async function writeData (databases, blobs, given, { isSync = databases.isSync } = {}) {
   const { data, packs, room } = databases
-  const sync = { ...BATCH, sync: isSync }
+  const sync = { sync: isSync }
   const small = /** @type {{ root: Uint8Array, bytes: Uint8Array }[]} */ (blobs.filter(({ bytes }) => bytes !== undefined))
   const isPacked = packs !== undefined && small.reduce((len, { bytes }) => len + bytes.length, 0) >= PACK_FROM
   const first = small.length > 0 ? await given.take(isPacked ? 1 : small.length) : 0

@@ -6,7 +6,7 @@ import { nameOf } from './catalog.js'
 import { presentChunks } from './pages.js'
 
 /** @import { BlobRecord } from './keys.js' */
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /** Blobs whose presence is kept in memory: more than are received at a time. */
 const KEPT_BLOBS = 256

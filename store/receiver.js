@@ -9,7 +9,6 @@ import { toRanges } from '../lib/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { Unseen } from './unseen.js'
 import { nameOf } from './catalog.js'
-import { BATCH } from './keys.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Activity } from './activity.js' */
@@ -168,7 +167,7 @@ export class BlobReceiver {
     // Others are told that it is complete, and may rely on that.
     const sync = isLast || after.complete
     const isFirst = this.#unseen.isUnder(root, before.id) // a power cut must not bring a record of which nothing is here
-    await data.batch(puts, sync || isFirst ? syncBatch : BATCH)
+    await data.batch(puts, sync || isFirst ? syncBatch : {})
     let sum = 0
     for (const [{ room }, len] of lens) {
       room?.fill(len)

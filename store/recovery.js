@@ -7,7 +7,7 @@ import { upgrade } from './layout.js'
 import { VIEWS, allBlobs, allDoomed, allOfIndex, decodeDoomed, decodeRecord, hashOfKey, idOfKey, isKnownKind, isSoundNote } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 
 /**
  * Reads the state, sees to leftovers, and begins to give away ids.

@@ -8,7 +8,7 @@ import { parentCv, rootHash, subtreeCv } from '../lib/subtree.js'
 import { validOutboardRanges } from '../verifier/valid.js'
 import { sourceOf } from './view.js'
 import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from './pages.js'
-import { BATCH, VIEWS } from './keys.js'
+import { VIEWS } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { ChunkRanges } from '../lib/ranges.js' */
@@ -109,7 +109,7 @@ class Rederiver {
     const editor = new PageEditor(record.id)
     await editor.load(data, [placeInPages(node).page])
     editor.setPair(node, pair, 0)
-    await data.batch(editor.take(), BATCH)
+    await data.batch(editor.take())
     this.#outboard = this.#newOutboard()
   }
 

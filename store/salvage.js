@@ -6,7 +6,7 @@ import { eachReadable } from './faults.js'
 import { isInOrder } from './order.js'
 import { repairFiles } from './levels.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { AnyLevel } from './levels.js' */
 
 /** Bytes of entries that are copied in one batch, and how many. */
 const ENTRIES_LEN = 1 << 22
@@ -34,7 +34,7 @@ export const isHalfSalvaged = path => exists(whole(path))
  * LevelDB makes its files readable. What is out of order in them it keeps as it is: then all entries that can be seen go into a new database, for which there
  * must be room. The old one stays as it is until another takes its place: LevelDB moves its logs away before the tables that it makes of them count.
  *
- * @param {string} path @param {(path: string) => Database} make  a level of the kind that stands there
+ * @param {string} path @param {(path: string) => AnyLevel} make  a level of the kind that stands there
  * @returns {Promise<string>} where the new one is: `takePlace` is to follow
  */
 export async function salvage (path, make) {
@@ -78,7 +78,7 @@ function assertNothingGivenUp (log) {
   }
 }
 
-/** @param {string} path @param {(path: string) => Database} make @param {string} to @returns {Promise<boolean>} false when it is in order as it is */
+/** @param {string} path @param {(path: string) => AnyLevel} make @param {string} to @returns {Promise<boolean>} false when it is in order as it is */
 async function rewrite (path, make, to) {
   const old = make(path)
   try {
@@ -99,7 +99,7 @@ async function rewrite (path, make, to) {
   }
 }
 
-/** Entries that are not there yet. @param {Database} old @param {Database} fresh @param {boolean} reverse  from the last to the first? */
+/** Entries that are not there yet. @param {AnyLevel} old @param {AnyLevel} fresh @param {boolean} reverse  from the last to the first? */
 async function copy (old, fresh, reverse) {
   let puts = /** @type {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} */ ([])
   let len = 0

@@ -60,7 +60,7 @@ export class TagCheck {
   /** @param {Uint8Array} key  of an entry beside a blob that means nothing: the one under the name tells what it was */
   async #strayBeside (key) {
     this.strays++
-    if (this.#repairs) await this.#index.del(key, VIEWS)
+    if (this.#repairs) await this.#index.del(key)
   }
 
   /** An entry beside a blob, once more: it may have been changed meanwhile. @param {Uint8Array} key @param {string} name */

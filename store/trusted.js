@@ -9,7 +9,7 @@ import { kernel } from '../lib/kernel/index.js'
 import { parentMismatch, truncated } from '../lib/errors.js'
 import { GROUP_LEN, Pages, placeInPages } from './pages.js'
 
-/** @import { Database } from './levels.js' */
+/** @import { Database } from './database.js' */
 /** @import { Page, PageName } from './pages.js' */
 
 /** @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above  a parent, where its pair stands, and on which side of it one is */

@@ -3,10 +3,12 @@
 
 import { constants } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { makeFolder, syncFolder } from './folders.js'
 import { MAX_ID } from '../keys.js'
+import { moved } from '../faults.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
 const KEPT_OPEN = 128
@@ -39,7 +41,11 @@ export class BlobFolder {
   /** The file of an id, for writing: made when it is missing. @param {number} id */
   async writer (id) {
     this.#assertOpen()
-    return new FileWriter(await open(this.pathOf(id), constants.O_RDWR | constants.O_CREAT))
+    try {
+      return new FileWriter(await open(this.pathOf(id), constants.O_RDWR | constants.O_CREAT))
+    } catch (error) {
+      throw /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT' ? moved(dirname(this.#path)) : error
+    }
   }
 
   /**

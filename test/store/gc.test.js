@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
+import { partsOf } from '../../store/blobs.js'
 import { nameOf } from '../../store/catalog.js'
 import { Marks } from '../../store/marks.js'
 import { blobKey } from '../../store/keys.js'
@@ -189,7 +190,8 @@ describe('store: garbage collection', () => {
      * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile @returns the store, afterwards
      */
     async function collectBeside (prepare, meanwhile) {
-      const { store, index } = await newStore()
+      const { store } = await newStore()
+      const { index } = partsOf(store).databases
       await store.put(swept.bytes)
       await prepare(store, index)
       const { batch } = index

@@ -473,14 +473,14 @@ describe('store: life', () => {
     })
 
     it('says so when it is closed without room for what is to be noted then, and is closed', async () => {
-      for (const method of ['batch', 'put']) {
+      for (const write of [0, 1]) {
         const { store: first, place, index } = await newStore()
         await first.put(small)
         await first.close()
         const store = await BlobStore.open(place.where)
         await store.bytes(hash(small)) // so that there is a use to be noted
         const reason = Object.assign(new Error('IO error: index/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
-        failOnce(index, method, 0, reason)
+        failOnce(index, 'batch', write, reason)
         expect(await errorOf(() => store.close())).to.include({ code: 'STORE_FULL', cause: reason })
         const again = await place.open()
         expect(same(await again.bytes(hash(small)), small)).to.equal(true)

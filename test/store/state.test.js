@@ -97,9 +97,9 @@ describe('store: its state', () => {
   it('that could not be written once is written the next time', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)
-    const { put } = pair.index
-    pair.index.put = async (...args) => {
-      pair.index.put = put
+    const { batch } = pair.index
+    pair.index.batch = async () => {
+      pair.index.batch = batch
       throw new Error('the disk is full')
     }
     expect((await errorOf(store.put(first))).message).to.equal('the disk is full')

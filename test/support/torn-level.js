@@ -1,0 +1,43 @@
+// A level in memory that does what LevelDB does when a write to its log fails half way: later writes are taken and can be read, and are gone when the level
+// is opened next.
+import { MemoryLevel } from 'memory-level'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+
+export const noRoom = () => Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
+
+export class TornLevel extends MemoryLevel {
+  /** How many batches fail from now on, and how many attempts to open the level. */
+  failures = 0
+  openFailures = 0
+  opened = 0
+  /** What is there when it is opened next, if the log is torn. */
+  image = undefined
+
+  constructor () {
+    super(VIEWS)
+  }
+
+  async batch (operations, options) {
+    if (this.failures === 0) return super.batch(operations, options)
+    this.failures--
+    this.image ??= await this.entries()
+    throw noRoom()
+  }
+
+  async open (options) {
+    if (this.openFailures > 0) {
+      this.openFailures--
+      throw noRoom()
+    }
+    await super.open(options)
+    this.opened++
+    if (this.image === undefined) return
+    const puts = this.image.map(([key, value]) => ({ type: 'put', key, value }))
+    this.image = undefined
+    await this.clear()
+    if (puts.length > 0) await super.batch(puts, VIEWS)
+  }
+
+  async entries () { return (await this.iterator(VIEWS).all()).map(([key, value]) => [key.slice(), value.slice()]) }
+}
