@@ -14,11 +14,9 @@ import { openDatabases } from './opening.js'
 import { repairDatabases } from './repair.js'
 import { Evictor } from './evictor.js'
 import { Fsck } from './fsck.js'
-import { Holes } from './holes.js'
 import { Lifetime } from './lifetime.js'
 import { Locks } from './locks.js'
 import { Observers, observe } from './observers.js'
-import { Packs } from './packs.js'
 import { Presence } from './presence.js'
 import { Protection, TempTag } from './protection.js'
 import { Quota } from './quota.js'
@@ -86,7 +84,6 @@ import { closed, notFound, tagged, toldAsFull } from './faults.js'
  * @property {Presence} presence
  * @property {Lifetime} life
  * @property {Observers} observers
- * @property {Packs} packs
  * @property {Protection} protection
  * @property {TagIndex} tags
  * @property {Quota} quota
@@ -116,7 +113,6 @@ export class BlobStore {
   #evictor
   #collector
   #life
-  #packs
   #observers = new Observers()
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
@@ -128,12 +124,10 @@ export class BlobStore {
     this.#life = new Lifetime(() => databases.ready)
     this.#quota = new Quota(quota)
     this.#presence = new Presence(databases.data)
-    const holes = new Holes()
-    this.#catalog = new Catalog({ databases, holes, presence: this.#presence, quota: this.#quota, observers: this.#observers })
+    this.#catalog = new Catalog({ databases, presence: this.#presence, quota: this.#quota, observers: this.#observers })
     const protection = this.#protection
-    const packs = this.#packs = new Packs({ activity: this.#activity, catalog: this.#catalog, databases, holes, locks: this.#locks })
     const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
-    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, packs, protection, tags, quota: this.#quota, verifies: verify }
+    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
     const reader = this.#reader = new BlobReader(this.#parts)
     const collector = this.#collector = new Collector({ ...this.#parts, reader })
     const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
@@ -337,19 +331,15 @@ export class BlobStore {
    */
   async delete (cid, { force = false } = {}) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(async () => {
-      const wasHere = await this.#locks.run(nameOf(root), async () => {
-        const { isThere, record } = await this.#catalog.look(root)
-        if (!isThere || record?.size === 0) return false
-        const { isTagged, name } = await this.#tagIndex.tagOf(root)
-        if (isTagged && !force) throw tagged(root, name)
-        this.#presence.forget(root)
-        await this.#catalog.remove(root, record)
-        return true
-      })
-      await this.#packs.tidy()
-      return wasHere
-    })
+    return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
+      const { isThere, record } = await this.#catalog.look(root)
+      if (!isThere || record?.size === 0) return false
+      const { isTagged, name } = await this.#tagIndex.tagOf(root)
+      if (isTagged && !force) throw tagged(root, name)
+      this.#presence.forget(root)
+      await this.#catalog.remove(root, record)
+      return true
+    }))
   }
 
   /**
@@ -380,14 +370,11 @@ export class BlobStore {
   /**
    * Gives back to the disk what deleted blobs have taken there, at once. (Otherwise that is done by and by.) Does nothing where that is unknown.
    *
-   * @param {{ signal?: AbortSignal }} [options]
-   * @throws {BaoError} STORE_CORRUPT, when the rest is done, if what is still wanted of a pack is damaged, or cannot be told: `fsck` says what. STORE_FULL
+   * @returns {Promise<void>}
+   * @throws {BaoError} STORE_FULL
    */
-  compact ({ signal } = {}) {
-    return this.#whileOpen(async () => {
-      signal?.throwIfAborted()
-      await this.#packs.tidyAll({ isThorough: true, signal }).finally(() => signal?.aborted || this.#databases.compact())
-    })
+  compact () {
+    return this.#whileOpen(() => this.#databases.compact())
   }
 
   /**

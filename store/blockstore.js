@@ -182,7 +182,7 @@ class Blockstore {
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, locks, packs, presence, life, tags } = this.#parts
+    const { catalog, locks, presence, life, tags } = this.#parts
     if (name.isContent) return
     await life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
@@ -192,7 +192,6 @@ class Blockstore {
         const tag = await tags.tagOf(root)
         await (name.isOwn ? catalog.removeOwnName(root, tag) : catalog.removeAlias(root, name.multihash, tag))
       })
-      await packs.tidy()
     })
   }
 

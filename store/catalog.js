@@ -6,11 +6,10 @@ import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { Beside } from './beside.js'
 import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodeHole, encodePath, encodeRecord, encodeTime, hashOfKey, holeKey, pathKey, usedKey } from './keys.js'
+import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeTime, hashOfKey, pathKey, usedKey } from './keys.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
-/** @import { Holes } from './holes.js' */
 /** @import { Observers } from './observers.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota } from './quota.js' */
@@ -31,11 +30,10 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }} RecordToWrite  `aliases`: that are to lead there */
-/** @typedef {{ root: Uint8Array, record?: BlobRecord, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
+/** @typedef {{ root: Uint8Array, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
   #databases
-  #holes
   #presence
   #quota
   #observers
@@ -44,10 +42,9 @@ export class Catalog {
   #used = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
 
-  /** @param {{ databases: Databases, holes: Holes, presence: Presence, quota: Quota, observers: Observers }} store */
-  constructor ({ databases, holes, presence, quota, observers }) {
+  /** @param {{ databases: Databases, presence: Presence, quota: Quota, observers: Observers }} store */
+  constructor ({ databases, presence, quota, observers }) {
     this.#databases = databases
-    this.#holes = holes
     this.#presence = presence
     this.#quota = quota
     this.#observers = observers
@@ -131,7 +128,6 @@ export class Catalog {
     /** @type {Operation[]} */
     const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
-    this.#noteHole(replaces)
     this.#observers.changed(root)
     await this.#deleteData(replaces)
   }
@@ -147,10 +143,7 @@ export class Catalog {
     }
     await this.#batch(true, operations)
     for (const { root } of blobs) this.#observers.changed(root)
-    for (const { replaces } of blobs) {
-      this.#noteHole(replaces)
-      if (replaces !== undefined) await this.#deleteData(replaces)
-    }
+    for (const { replaces } of blobs) if (replaces !== undefined) await this.#deleteData(replaces)
   }
 
   /**
@@ -211,53 +204,36 @@ export class Catalog {
   async removal (root, record, { hasAliases = true } = {}) {
     const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
     const operations = [{ type: /** @type {const} */ ('del'), key: blobKey(root) }, { type: /** @type {const} */ ('del'), key: usedKey(root) }, ...aliases, ...doom(record)]
-    return { root, record, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
+    return { root, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
   }
 
   /** Forgets a blob as `remove` does, but leaves its data to `deleteForgotten`. Under the blob's lock. @param {Removal} removal @param {{ sync: boolean }} options */
-  async forget ({ root, record, operations, bytes }, { sync }) {
+  async forget ({ root, operations, bytes }, { sync }) {
     this.#used.delete(nameOf(root))
     this.#presence.forget(root)
     await this.#batch(sync, operations)
-    this.#noteHole(record)
     this.#observers.changed(root)
     this.#quota.add(-bytes)
   }
 
   /**
    * First the disk has to know that nothing refers to the data any more: a power cut must not bring back a record without its data. So the notes are written
-   * once more, and everything before them comes to the disk with them. (Those of holes of a pack that is gone by now go with the next collection.)
+   * once more, and everything before them comes to the disk with them.
    *
    * @param {BlobRecord[]} records
    */
   async deleteForgotten (records) {
     if (records.length === 0) return
     await this.#batch(true, records.flatMap(doom))
-    const alone = records.filter(({ home }) => home !== 'pack')
-    const inFiles = alone.filter(({ home }) => home !== 'extents')
-    await this.#databases.deleteDoomed(alone.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
-  }
-
-  /**
-   * Notes that blobs are elsewhere now, and that nothing is wanted any more of the pack in which they were: then that goes. It must not before the disk knows,
-   * whatever the store promises. Under their locks.
-   *
-   * @param {{ root: Uint8Array, record: BlobRecord }[]} moved  the bytes are on the disk @param {number} id  of the pack
-   */
-  async leavePack (moved, id) {
-    const records = moved.map(({ root, record }) => ({ type: /** @type {const} */ ('put'), key: blobKey(root), value: encodeRecord(root, record) }))
-    await this.#databases.index.batch([...records, note(id)], { sync: true })
-    await this.#databases.deletePack(id).catch(() => {})
+    const inFiles = records.filter(({ home }) => home !== 'extents')
+    await this.#databases.deleteDoomed(records.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
   }
 
   /** Does not fail: that the data is still to be deleted is in the notes. @param {BlobRecord} [record] */
   async #deleteData (record) {
-    if (record === undefined || record.home === 'pack') return
+    if (record === undefined) return
     await this.#databases.deleteDoomed([record.id], record.home === 'extents' ? [] : [record.id]).catch(() => {})
   }
-
-  /** @param {BlobRecord} [record]  that is not there any more */
-  #noteHole (record) { if (record?.home === 'pack') this.#holes.add(record) }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
   touch (root) {
@@ -301,15 +277,8 @@ export class Catalog {
   #batch (sync, operations) { return this.#databases.index.batch(operations, { sync: sync && this.#databases.isSync }) }
 }
 
-/** Says that data is to be deleted: all that is under an id, or one blob of a pack. @param {BlobRecord} [record] @returns {Operation[]} */
-function doom (record) {
-  if (record?.home !== 'pack') return record === undefined ? [] : [note(record.id)]
-  const { id, offset = 0, size } = record
-  return [{ type: 'put', key: holeKey(id, offset), value: encodeHole(id, offset, size) }]
-}
-
-/** @param {number} id @returns {Operation} */
-const note = id => ({ type: 'put', key: doomedKey(id), value: encodeDoomed(id) })
+/** Says that data is to be deleted. @param {BlobRecord} [record] @returns {Operation[]} */
+const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: encodeDoomed(record.id) }]
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
 function found (root, stored) {

@@ -13,7 +13,6 @@ import { nameOf } from './catalog.js'
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
 /** @import { Locks } from './locks.js' */
-/** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Protection } from './protection.js' */
 /** @import { TagIndex } from './tag-index.js' */
@@ -34,7 +33,7 @@ const PROGRESS_STEP = 1000
 export class Collector {
   #store
 
-  /** @param {{ catalog: Catalog, locks: Locks, packs: Packs, presence: Presence, protection: Protection, reader: BlobReader, tags: TagIndex }} store */
+  /** @param {{ catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, reader: BlobReader, tags: TagIndex }} store */
   constructor (store) {
     this.#store = store
   }
@@ -62,7 +61,6 @@ export class Collector {
         end()
         await sweep.end()
       }
-      if (!dryRun) await this.#store.packs.tidyAll({ signal })
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
     })

@@ -1,5 +1,6 @@
-// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data is kept under ids, in one
-// of three places of our own (extents in the data database, a file, a pack), so what is to go away under an id goes here.
+// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data
+// is kept under ids, in either of two places of our own (extents in the data database, or a file), so what is to go away
+// under an id goes here.
 
 import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
@@ -8,19 +9,17 @@ import { Database } from './database.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
+import { VIEWS, allOfId, decodeDoomed, doomedKey, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
-/** @import { BlobRecord, Home } from './keys.js' */
+/** @import { Home } from './keys.js' */
 
 export class Databases {
   index
   data
   /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
-  /** `packs`, where small blobs are that came together (pack.js); undefined where `files` is. */
-  packs = /** @type {BlobFolder | undefined} */ (undefined)
   ids
   /** For messages, where no directory is known too. */
   location
@@ -74,18 +73,8 @@ export class Databases {
    * @returns {Uint8Array<ArrayBuffer>}
    */
   owned (bytes, home = 'extents') {
-    const isOurs = home === 'file' || home === 'pack' || this.#kind !== 'given'
+    const isOurs = home === 'file' || this.#kind !== 'given'
     return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
-  }
-
-  /**
-   * Where the bytes of a blob are in files of the store, if they are.
-   *
-   * @param {BlobRecord} record
-   * @returns {{ files?: BlobFolder, offset: number }} the file has the number of the record, and the blob begins there
-   */
-  fileOf ({ home, offset = 0 }) {
-    return { files: home === 'file' ? this.files : home === 'pack' ? this.packs : undefined, offset }
   }
 
   /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
@@ -108,7 +97,7 @@ export class Databases {
     }
   }
 
-  /** Deletes what is kept under an id, which is not that of a pack. @param {number} id */
+  /** Deletes what is kept under an id. @param {number} id */
   async deleteData (id) {
     await this.data.clear(allOfId(id))
     await this.files?.remove(id)
@@ -138,13 +127,6 @@ export class Databases {
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 
-  /** Deletes a pack of which nothing is wanted any more, what says which holes are in it, and the note of that. @param {number} id */
-  async deletePack (id) {
-    await this.index.clear({ ...holesOf(id) })
-    await this.packs?.remove(id)
-    await this.index.del(doomedKey(id))
-  }
-
   /** Has everything rewritten without what was deleted. */
   async compact () {
     for (const database of [this.index, this.data]) await database.compact()
@@ -155,7 +137,7 @@ export class Databases {
     try {
       if (isClean) await this.ids.end()
     } finally {
-      await Promise.all([this.index.close(), this.data.close(), this.files?.close(), this.packs?.close()]).finally(this.#letGo)
+      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#letGo)
     }
   }
 }

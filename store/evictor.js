@@ -10,11 +10,10 @@ import { decodeTime } from './keys.js'
 /** @import { Collector, Sweep } from './collector.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Marks } from './marks.js' */
-/** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota, Room } from './quota.js' */
 
-/** @typedef {{ root: Uint8Array, created: number, bytes: number, used: number }} Candidate  times in milliseconds since 1970 */
+/** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
 
 /** Candidates that are kept from one survey of the store to the next, and names that marks may gather until then. */
 const KEPT_CANDIDATES = 1000
@@ -24,7 +23,6 @@ export class Evictor {
   #catalog
   #collector
   #locks
-  #packs
   #presence
   #quota
   /** What was used the longest time ago comes first. What is put or used later comes behind all of these anyway. */
@@ -33,12 +31,11 @@ export class Evictor {
   #sweep = /** @type {Sweep | undefined} */ (undefined)
   #endMarks = () => {}
 
-  /** @param {{ catalog: Catalog, collector: Collector, locks: Locks, packs: Packs, presence: Presence, quota: Quota }} store */
-  constructor ({ catalog, collector, locks, packs, presence, quota }) {
+  /** @param {{ catalog: Catalog, collector: Collector, locks: Locks, presence: Presence, quota: Quota }} store */
+  constructor ({ catalog, collector, locks, presence, quota }) {
     this.#catalog = catalog
     this.#collector = collector
     this.#locks = locks
-    this.#packs = packs
     this.#presence = presence
     this.#quota = quota
   }
@@ -62,7 +59,7 @@ export class Evictor {
    */
   async reserve (root, lenBeyond) {
     if (!this.#quota.isLimited) return this.#quota.promise(0)
-    const room = await this.#locks.run('quota', async () => {
+    return this.#locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#catalog.look(root)
       const isHere = record !== undefined && record.home !== 'reference'
@@ -71,8 +68,6 @@ export class Evictor {
       if (len > 0) await this.#makeRoom(len)
       return this.#quota.promise(len)
     })
-    await this.#packs.tidy()
-    return room
   }
 
   /** @param {number} len  bytes */
@@ -112,8 +107,8 @@ export class Evictor {
   }
 
   /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
-  async #isStill ({ root, created, used }, record) {
-    return record.created === created && await this.#catalog.lastUsed(root, record) === used
+  async #isStill ({ root, id, used }, record) {
+    return record.id === id && await this.#catalog.lastUsed(root, record) === used
   }
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
@@ -133,7 +128,7 @@ export class Evictor {
         const bytes = await this.#presence.len(root, record)
         if (bytes === 0) continue // somebody else's file: its going would give nothing
         total += bytes
-        found.push({ root, created: record.created, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
+        found.push({ root, id: record.id, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
         if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {

@@ -31,8 +31,8 @@ export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
  * @returns {Promise<Findings>}
  */
 export async function examine (databases, root, record, { signal, onProgress } = {}) {
-  const { data } = databases
-  databases.fileOf(record).files?.forget(record.id)
+  const { data, files } = databases
+  files?.forget(record.id)
   const snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
   const options = snapshot === undefined ? VIEWS : { ...VIEWS, snapshot }
   const scan = new BlobScan(databases, root, record, options)

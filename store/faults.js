@@ -14,6 +14,10 @@ export const absent = location => new BaoError('STORE_ABSENT', `there is no stor
 /** @param {string} location @param {unknown} [cause] */
 export const locked = (location, cause) => new BaoError('STORE_LOCKED', `another process or store has ${location} open`, { location, cause })
 
+/** @param {string} location @param {number} version  of its layout */
+export const unknownLayout = (location, version) =>
+  new BaoError('STORE_VERSION', `this release does not know layout ${version} of the store at ${location}`, { location })
+
 /** @param {unknown} [cause] */
 export const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
 
@@ -43,11 +47,6 @@ export const changed = (root, cause) => new BaoError('STORE_CHANGED', `${toCid(r
 export const damagedRecord = root => root === undefined
   ? new BaoError('STORE_CORRUPT', 'the index of the store is damaged')
   : new BaoError('STORE_CORRUPT', `the record of ${toCid(root)} is damaged`, { cid: toCid(root) })
-
-/** @param {number} id @param {Uint8Array} [root]  of the blob that is damaged in it, if it is one */
-export const damagedPack = (id, root) => root === undefined
-  ? new BaoError('STORE_CORRUPT', `pack ${id} of the store is damaged`)
-  : new BaoError('STORE_CORRUPT', `${toCid(root)} is damaged, in pack ${id} of the store`, { cid: toCid(root) })
 
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged`, { tag })

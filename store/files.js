@@ -21,8 +21,6 @@ export class FileReader {
   #root
   #record
   #file = /** @type {Promise<import('./disk/blob-file.js').BlobFile> | undefined} */ (undefined)
-  /** Where the blob begins in the file. */
-  #offset
   size
 
   /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
@@ -30,7 +28,6 @@ export class FileReader {
     this.#databases = databases
     this.#root = root
     this.#record = record
-    this.#offset = databases.fileOf(record).offset
     this.size = record.size
   }
 
@@ -38,10 +35,10 @@ export class FileReader {
    * @param {number} start @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
-  async read (start, end) { return (await this.#opened(start, end)).read(this.#offset + start, this.#offset + end) }
+  async read (start, end) { return (await this.#opened(start, end)).read(start, end) }
 
   /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
-  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, this.#offset + start) }
+  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, start) }
 
   /** The file, which bytes are wanted of. @param {number} start @param {number} end */
   async #opened (start, end) {
@@ -57,19 +54,14 @@ export class FileReader {
     }
   }
 
-  /** Is the file there? Then it stays, for this reader, whatever happens to its name. */
-  async isThere () { return await this.#fileLen() !== undefined }
-
-  /** Bytes from where the blob begins to where the file ends: 0 where there is none. */
-  async len () { return Math.max(0, (await this.#fileLen() ?? 0) - this.#offset) }
-
-  async #fileLen () {
+  /** Bytes of the file: 0 where there is none. */
+  async len () {
     try {
       this.#file ??= this.#open()
       const handle = await (await this.#file).handle
       return (await handle.stat()).size
     } catch (error) {
-      if (isNoFile(error)) return undefined
+      if (isNoFile(error)) return 0
       throw error
     }
   }
@@ -80,12 +72,13 @@ export class FileReader {
 
   async #open () {
     const { id, home } = this.#record
-    const { files } = this.#databases.fileOf(this.#record)
-    if (files !== undefined) return files.reader(id)
-    const stored = home === 'reference' ? await this.#databases.index.get(pathKey(id), VIEWS) : undefined
+    const { files, index } = this.#databases
+    if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    if (home === 'file') return files.reader(id)
+    const stored = await index.get(pathKey(id), VIEWS)
     const path = stored && decodePath(id, stored)
-    if (path === undefined || this.#databases.files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
-    return this.#databases.files.readerOf(path)
+    if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    return files.readerOf(path)
   }
 }
 

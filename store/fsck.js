@@ -1,15 +1,12 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
-import { ChunkRanges } from '../lib/ranges.js'
-import { VIEWS, allBlobs, allOfId, allOfIndex, decodeRecord, hashOfKey, isHole, isKnownKind, isSoundNote } from './keys.js'
+import { VIEWS, allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
 import { eachReadable, isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
 import { nameOf } from './catalog.js'
-import { PackCheck } from './pack-check.js'
-import { isPackedRight } from './pack.js'
 import { rangesLen } from './presence.js'
 import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
@@ -19,10 +16,10 @@ import { TagCheck } from './tag-check.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
+/** @import { ChunkRanges } from '../lib/ranges.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Findings } from './examine.js' */
 /** @import { Locks } from './locks.js' */
-/** @import { Packs } from './packs.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { DamagedTag } from './tag-check.js' */
 /** @import { ProgressOptions } from '../lib/types.js' */
@@ -47,8 +44,8 @@ import { TagCheck } from './tag-check.js'
  * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
  *   gone then: before that no garbage can be collected
- * @property {number} orphans  blobs' worth of data that no record speaks of; of a pack each blob that it lists and that has neither a record nor a hole
- * @property {number} strays  entries and files that were never written like that, lists of packs among them
+ * @property {number} orphans  blobs' worth of data that no record speaks of
+ * @property {number} strays  entries that were never written like that
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
  *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
@@ -59,7 +56,6 @@ export class Fsck {
   #databases
   #catalog
   #locks
-  #packs
   #presence
   #quota
   #repairs
@@ -73,28 +69,25 @@ export class Fsck {
   #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that records have alone; and those that two have, of which at most one is right. */
+  /** Ids that records have; and those that two have, of which at most one is right. */
   #recorded = new IdSet()
   #shared = /** @type {Set<number>} */ (new Set())
-  /** Packs that records name, or that are there. */
-  #packIds = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
   #isIndexWhole = true
   #isDataWhole = true
   #isInOrder = true
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, packs: Packs, presence: Presence, protection: Protection, quota: Quota }} store
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
    * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
    *   without a trace
    */
   constructor (store, { repair, adopts = false, signal, onProgress }) {
-    const { databases, catalog, locks, packs, presence, quota } = store
+    const { databases, catalog, locks, presence, quota } = store
     this.#store = store
     this.#databases = databases
     this.#catalog = catalog
     this.#locks = locks
-    this.#packs = packs
     this.#presence = presence
     this.#quota = quota
     this.#repairs = repair
@@ -114,11 +107,8 @@ export class Fsck {
     await this.#count()
     await this.#checkTags()
     await this.#checkBlobs()
-    const wasSettled = (/** @type {number} */ id) => id < limit && !underWay.has(id)
-    await this.#checkPacks(wasSettled)
-    await this.#checkOrphans(wasSettled)
+    await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
-    if (this.#repairs) await this.#packs.tidyAll() // what was in doubt may have kept one from being written anew
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
     report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
@@ -144,7 +134,7 @@ export class Fsck {
     for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       const isSound = isSoundNote(key, value)
-      if (!isKnownKind(key) || (!isSound && !isHole(key))) this.#adopts = true // what a hole was can be told from its pack
+      if (!isSound || !isKnownKind(key)) this.#adopts = true
       if (!isSound) await this.#stray(() => index.del(key))
     }
     for await (const { root, record } of this.#records()) {
@@ -153,17 +143,9 @@ export class Fsck {
         this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
         continue
       }
-      if (record.home === 'pack') this.#seePack(record.id)
-      else if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
+      if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
       this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
     }
-  }
-
-  /** A pack has come up: it is to be opened anew. @param {number} id */
-  #seePack (id) {
-    if (this.#packIds.has(id)) return
-    this.#packIds.add(id)
-    this.#databases.packs?.forget(id) // what is open may not be there any more
   }
 
   async #checkTags () {
@@ -178,11 +160,6 @@ export class Fsck {
       if (record === undefined) continue
       this.#report.blobs++
       const before = this.#done
-      if (record.home === 'pack' && await isPackedRight(this.#databases, root, record)) {
-        this.#done += record.size
-        this.#tell(this.#done)
-        continue
-      }
       const findings = await this.#examine(root, record, true)
       if (findings.isUnreadable) this.#isDataWhole = false
       this.#done = before + rangesLen(findings.expected, record.size)
@@ -215,7 +192,6 @@ export class Fsck {
       this.#quota.add(-len)
       return before
     }
-    if (record.home === 'pack') return this.#drop(root, record)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
     const isReachable = record.home === 'extents' || this.#databases.files !== undefined
     const { record: after, right } = await mend(this.#databases, root, isReachable ? record : { ...record, home: 'extents' }, { signal: this.#signal })
@@ -224,21 +200,6 @@ export class Fsck {
     if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
     else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
     return right
-  }
-
-  /**
-   * Of a blob of a pack nothing can be right when something is wrong. Its size is a claim again, and what is received goes elsewhere.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<ChunkRanges>} none
-   */
-  async #drop (root, record) {
-    const { isNameless, created, size } = record
-    const { ids } = this.#databases
-    const id = await ids.newId()
-    await this.#catalog.write(root, { id, size, sizeProven: false, complete: false, home: 'extents', created, isNameless }, { sync: true, replaces: record })
-    ids.settle(id)
-    this.#quota.add(-size)
-    return ChunkRanges.none
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
@@ -253,23 +214,6 @@ export class Fsck {
   /** @param {number} done  bytes */
   #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
 
-  /** @param {(id: number) => boolean} wasSettled  see below */
-  async #checkPacks (wasSettled) {
-    const check = new PackCheck(this.#store, {
-      adopts: this.#adopts,
-      isElsewhere: id => this.#recorded.has(id),
-      records: () => this.#records(),
-      isIndexWhole: () => this.#isIndexWhole,
-      takeLost: (found, remove) => this.#takeLost(found, remove),
-      stray: remove => this.#stray(remove)
-    })
-    for (const id of await this.#databases.packs?.ids() ?? []) {
-      this.#signal?.throwIfAborted()
-      this.#seePack(id)
-      if (wasSettled(id)) await this.#packs.alone(() => check.run(id))
-    }
-  }
-
   /** @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have one, when the records were looked through? */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#databases
@@ -278,30 +222,20 @@ export class Fsck {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key))
       else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
-      else if (this.#packIds.has(id)) await this.#stray(() => data.clear({ ...allOfId(id) }))
       else await this.#takeOrphan(id, withFile.delete(id))
     }
-    for (const id of withFile) {
-      if (this.#recorded.has(id) || !wasSettled(id)) continue
-      if (this.#packIds.has(id)) await this.#stray(async () => files?.remove(id))
-      else await this.#takeOrphan(id, true)
-    }
+    for (const id of withFile) if (!this.#recorded.has(id) && wasSettled(id)) await this.#takeOrphan(id, true)
   }
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
     if (await this.#databases.isGoing(id)) return
     const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
-    await this.#takeLost(found, () => this.#databases.deleteDoomed([id]))
-  }
-
-  /** @param {{ root: Uint8Array, record: BlobRecord } | undefined} found  whose it is, if that is known @param {() => Promise<void>} remove */
-  async #takeLost (found, remove) {
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
     if (!this.#repairs || !this.#isIndexWhole) return
-    await remove().catch(error => {
+    await this.#databases.deleteDoomed([id]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
@@ -310,17 +244,16 @@ export class Fsck {
   /**
    * Gives a blob its record back.
    *
-   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now that is as good
+   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
    */
   #restore ({ root, record }) {
     return this.#locks.run(nameOf(root), async () => {
-      const { record: before } = await this.#catalog.look(root)
-      if (before !== undefined && (before.complete || !record.complete)) return false
-      const lenBefore = before === undefined ? 0 : await this.#presence.len(root, before)
-      await this.#catalog.write(root, record, { sync: true, replaces: before })
+      const now = await this.#catalog.look(root)
+      if (now.record !== undefined) return false
+      await this.#catalog.write(root, record, { sync: true })
       this.#presence.forget(root)
-      this.#quota.add(await this.#presence.len(root, record) - lenBefore)
-      const isRestored = record.home === 'pack' || !(await this.#mend(root, record)).isEmpty
+      this.#quota.add(await this.#presence.len(root, record))
+      const isRestored = !(await this.#mend(root, record)).isEmpty
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
     })

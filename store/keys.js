@@ -9,14 +9,12 @@
 //         08 | multihash             an alias, another name of a blob: the hash (32) of the blob
 //         09 | hash (32) | multihash  the same by blob
 //         0a | id (8)                the path of a file that the blob's bytes are in, elsewhere
-//         0b | id (8) | offset (8)   a blob of a pack that is not wanted any more
 // data    id (8) | chunk (8) | 00        an extent: verified bytes of the blob from this chunk on, inside one cell of 256 KiB
 //         id (8) | chunk (8) | 01 + band  a page of the blob's tree (pages.js), beside the last chunk below it: so a blob that is written
 //                                         from start to end is written in the order of its keys, and LevelDB never has to move it
 // files   blobs/id                   the bytes of a large blob, instead of extents
-//         packs/id                   small blobs (pack.js), instead of extents
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { fromString } from 'uint8arrays/from-string'
 import { areEqual } from '../lib/bytes.js'
@@ -35,23 +33,19 @@ export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
  */
 export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 
-/** How everything below is laid out; layout.js says what was otherwise before. A store with a higher number was written by a later release. */
-export const LAYOUT_VERSION = 3
+/** How everything below is laid out. A store with a higher number was written by a later release. */
+export const LAYOUT_VERSION = 1
 
-const KINDS = [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
-const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH, HOLE] = KINDS
+const KINDS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
+const [STATE, BLOB, USED, DOOMED, TAG, TAGGED, ALIAS, ALIAS_OF, PATH] = KINDS
 const [EXTENT, PAGE] = [0, 1]
 const [ID_LEN, KIND_AT] = [8, 16]
 const DATA_KEY_LEN = KIND_AT + 1
-const HOLE_KEY_LEN = 1 + 2 * ID_LEN
 /** A million ids a second would take nine years to get there. */
 export const MAX_ID = 2 ** 48 - 1
 /** The last chunk of the last page over 2^53 - 1 bytes; and the band of it. */
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
-/** What a pack may hold of one blob: one chunk group, so that no tree is needed. And a pack is small, too. */
-export const MAX_PACKED_SIZE = CHUNK_LEN << DEFAULT_GROUP_LOG
-const MAX_OFFSET = 2 ** 32
 
 /**
  * @typedef {object} State
@@ -63,19 +57,18 @@ const MAX_OFFSET = 2 ** 32
 
 /**
  * @typedef {object} BlobRecord
- * @property {number} id  under which its data is kept: of nobody else, unless that is a pack
+ * @property {number} id  under which its data is kept: of nobody else
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte here?
  * @property {Home} home
- * @property {number} [offset]  where it begins in its pack, in bytes
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept for its aliases alone, not under its own hash?
  */
 
 /**
- * @typedef {'extents' | 'file' | 'reference' | 'pack'} Home  where the bytes are: in the data database, in a file of the store, in a file of somebody else,
- *   among others in a file of the store
+ * @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store,
+ *   in a file of somebody else
  */
 
 export const stateKey = encode(STATE)
@@ -92,30 +85,10 @@ export const usedKey = hash => encode(USED, hash)
 export const doomedKey = id => encode(DOOMED, { u64: id })
 /** A note has a checksum, too: a flipped bit in its id would delete another blob. @param {number} id */
 export const encodeDoomed = id => checkOf(doomedKey(id), NOTHING)
-/** @param {Uint8Array} key  of a doomed id @returns {number | undefined} undefined when no such key was ever written */
-export const idOfDoomed = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 /** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
 export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? u64At(key, 1) : undefined
 /** @param {number} id */
 export const pathKey = id => encode(PATH, { u64: id })
-/** @param {number} id  of a pack @param {number} offset  of a blob in it */
-export const holeKey = (id, offset) => encode(HOLE, { u64: id }, { u64: offset })
-/** With a checksum: a blob must not be taken for a hole. @param {number} id @param {number} offset @param {number} size  bytes that were there */
-export function encodeHole (id, offset, size) {
-  const bytes = encode({ u64: size })
-  return encode(bytes, checkOf(holeKey(id, offset), bytes))
-}
-/** @param {Uint8Array} key @param {Uint8Array} bytes @returns {{ id: number, offset: number, size: number } | undefined} undefined when it is damaged */
-export function decodeHole (key, bytes) {
-  const size = bytes.subarray(0, 8)
-  if (key.length !== HOLE_KEY_LEN || !equals(bytes.subarray(8), checkOf(key, size))) return undefined
-  return { id: u64At(key, 1), offset: u64At(key, 1 + ID_LEN), size: u64At(size, 0) }
-}
-/** Is this the note of a hole, damaged or not? @param {Uint8Array} key  in the index */
-export const isHole = key => key[0] === HOLE
-/** All holes of a pack. @param {number} id */
-export const holesOf = id => ({ gte: encode(HOLE, { u64: id }), lt: encode(HOLE, { u64: id + 1 }) })
-export const allHoles = { gte: encode(HOLE), lt: encode(HOLE + 1) }
 /** All blobs, when they were used, and all ids that are being deleted. */
 export const allBlobs = { gte: encode(BLOB), lt: encode(BLOB + 1) }
 export const allUsed = { gte: encode(USED), lt: encode(USED + 1) }
@@ -136,7 +109,6 @@ export function isSoundNote (key, value) {
     case ALIAS: return key.length > 1 && value.length === HASH_LEN
     case ALIAS_OF: return key.length > 1 + HASH_LEN && value.length === 0
     case PATH: return key.length === 1 + ID_LEN && decodePath(u64At(key, 1), value) !== undefined
-    case HOLE: return decodeHole(key, value) !== undefined
     default: return key.length > 0
   }
 }
@@ -215,71 +187,61 @@ const NOTHING = new Uint8Array(0)
 const SIZE_PROVEN = 1
 const COMPLETE = 2
 const NAMELESS = 4
-/** What the fourth and the fifth bit say together. @type {Home[]} */
-const HOMES = ['extents', 'file', 'reference', 'pack']
+/** What bits 3 and 4 say together. @type {Home[]} */
+const HOMES = ['extents', 'file', 'reference']
 const HOME_SHIFT = 3
+/** Without the checksum. */
 const RECORD_LEN = 25
-/** With the offset. */
-const PACK_RECORD_LEN = RECORD_LEN + 8
 
 /**
  * A record has no root to be checked against: it ends with a checksum over itself and the hash that it belongs to.
  *
  * @param {Uint8Array} root @param {BlobRecord} record @param {Room} [room]
  */
-export function encodeRecord (root, { id, size, sizeProven, complete, home, offset, created, isNameless }, room = freshRoom) {
+export function encodeRecord (root, { id, size, sizeProven, complete, home, created, isNameless }, room = freshRoom) {
   const flags = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) | HOMES.indexOf(home) << HOME_SHIFT
-  const len = home === 'pack' ? PACK_RECORD_LEN : RECORD_LEN
-  const bytes = room(len + CHECK_LEN)
+  const bytes = room(RECORD_LEN + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
   bytes[16] = flags
   setU64(bytes, 17, created)
-  if (home === 'pack') setU64(bytes, RECORD_LEN, /** @type {number} */ (offset))
-  bytes.set(lentCheckOf(root, bytes, len), len)
+  bytes.set(lentCheckOf(root, bytes), RECORD_LEN)
   return bytes
 }
 
 /** @param {Uint8Array} root @param {Uint8Array} bytes @returns {BlobRecord | undefined} undefined when it is damaged, or never was one */
 export function decodeRecord (root, bytes) {
-  const len = bytes.length - CHECK_LEN
-  if ((len !== RECORD_LEN && len !== PACK_RECORD_LEN) || !areEqual(bytes, len, lentCheckOf(root, bytes, len))) return undefined
+  if (bytes.length !== RECORD_LEN + CHECK_LEN) return undefined
+  if (!areEqual(bytes, RECORD_LEN, lentCheckOf(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT]
   // The checksum is no secret. What no store writes is not believed: the empty blob, above all, has no record.
   if (id > MAX_ID || size === 0 || size > Number.MAX_SAFE_INTEGER || created > MAX_TIME || home === undefined) return undefined
-  const record = {
+  return {
     id,
     size,
     sizeProven: (flags & SIZE_PROVEN) !== 0,
     complete: (flags & COMPLETE) !== 0,
     home,
-    offset: home === 'pack' ? u64At(bytes, RECORD_LEN) : undefined,
     created,
     isNameless: (flags & NAMELESS) !== 0
   }
-  return (home === 'pack') === (len === PACK_RECORD_LEN) && isPossible(record) ? record : undefined
 }
 
-/** A packed blob is whole, and no longer than a chunk group. @param {BlobRecord} record */
-const isPossible = ({ size, sizeProven, complete, offset }) => offset === undefined || (offset <= MAX_OFFSET && size <= MAX_PACKED_SIZE && sizeProven && complete)
-
-/** What is hashed, with and without an offset, and what becomes of it. */
-const checkInput = new Uint8Array(HASH_LEN + PACK_RECORD_LEN)
-const checkInputOf = { [RECORD_LEN]: checkInput.subarray(0, HASH_LEN + RECORD_LEN), [PACK_RECORD_LEN]: checkInput }
+const checkInput = new Uint8Array(HASH_LEN + RECORD_LEN)
 const checkHash = new Uint8Array(HASH_LEN)
 const lentCheck = checkHash.subarray(0, CHECK_LEN)
 
 /**
  * What `checkOf` gives, without garbage.
  *
- * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @param {number} len  of the record
- * @returns {Uint8Array} lent until the next call
+ * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record
+ * @returns {Uint8Array} valid until the next call
  */
-function lentCheckOf (root, bytes, len) {
+function lentCheckOf (root, bytes) {
   checkInput.set(root)
-  for (let i = 0; i < len; i++) checkInput[HASH_LEN + i] = bytes[i]
-  hashInto(checkInputOf[len], checkHash)
+  for (let i = 0; i < RECORD_LEN; i++) checkInput[HASH_LEN + i] = bytes[i]
+  hashInto(checkInput, checkHash)
   return lentCheck
 }
 

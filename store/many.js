@@ -6,8 +6,6 @@ import { areEqual, assertBytes, describe } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { parseRoot, toCid } from '../lib/cid.js'
 import { FILE_FROM, IncomingBlob } from './incoming.js'
-import { MAX_PACKED, readPacked } from './pack.js'
-import { GivenIds, writeData } from './placing.js'
 import { CELL_LEN } from './extents.js'
 import { GROUP_LEN } from './pages.js'
 import { VIEWS, extentKey } from './keys.js'
@@ -19,13 +17,13 @@ import { isKept } from './presence.js'
 /** @import { BlobName, StoreParts } from './blobs.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { BlobReader } from './reader.js' */
-/** @import { BlobRecord, Home } from './keys.js' */
+/** @import { BlobRecord } from './keys.js' */
 /** @import { BlobWriter } from './writer.js' */
-/** @import { Data } from './placing.js' */
+/** @import { Operation, RecordToWrite } from './catalog.js' */
 /** @import { Source } from '../lib/types.js' */
 
 /** What one batch has at most. */
-export const BATCH_COUNT = MAX_PACKED
+export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
 /** Batches that are being written while the next is gathered: as one waits for the disk twice, there is another that needs the processor. */
 const PUT_AHEAD = 3
@@ -191,13 +189,20 @@ class Gathering {
 /** @type {PutBatch[]} */
 const NONE = []
 
-/** @typedef {Data & { name: string }} NewBlob */
+/**
+ * @typedef {object} NewBlob
+ * @property {Uint8Array} root
+ * @property {string} name  of the root
+ * @property {number} id  of this blob alone
+ * @property {number} size  bytes
+ * @property {Operation[]} puts  all its data
+ */
 
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
  * @param {StoreParts} store
- * @param {Uint8Array[]} batch  at most BATCH_COUNT and 1 MiB each, kept as they are: nobody else may write to them
+ * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
  */
@@ -205,14 +210,17 @@ export async function keepMany (store, batch, aliases = []) {
   const { activity, databases, life, locks, protection } = store
   life.assertOpen()
   return activity.run(async () => {
-    const given = new GivenIds(databases)
+    const id = await databases.ids.newIds(batch.length)
     const blobs = /** @type {NewBlob[]} */ ([])
-    for (const bytes of batch) blobs.push(bytes.length <= GROUP_LEN ? smallBlob(bytes) : await treeBlob(databases, await given.take(1), bytes))
+    for (const [i, bytes] of batch.entries()) {
+      const isSmall = bytes.length <= GROUP_LEN
+      blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
+    }
     const names = blobs.map(({ name }) => name)
     const release = protection.useAll(names)
     try {
-      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases, given))
-      given.settle()
+      const kept = await locks.runAll(names, () => keepBlobs(store, blobs, aliases))
+      databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
       activity.leave() // some may have come to the disk, data or records: their ids are not settled
@@ -226,17 +234,17 @@ export async function keepMany (store, batch, aliases = []) {
 /**
  * Under the locks of all of them.
  *
- * @param {StoreParts} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases @param {GivenIds} given
+ * @param {StoreParts} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
-async function keepBlobs (store, blobs, aliases, given) {
+async function keepBlobs (store, blobs, aliases) {
   const { catalog, presence, protection } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
-  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten), given)
+  await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
-  for (const [i, { root, name, size }] of blobs.entries()) {
-    const { blob, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
-    const isNew = blob === blobs[i] && !replaces?.complete
+  for (const [i, { root, name, id, size }] of blobs.entries()) {
+    const { record, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
+    const isNew = record.id === id && !replaces?.complete
     protection.arrived(root)
     if (isNew) presence.forget(root)
     else catalog.touch(root)
@@ -247,7 +255,10 @@ async function keepBlobs (store, blobs, aliases, given) {
   return results
 }
 
-/** @typedef {{ blob: NewBlob, replaces?: BlobRecord, aliases: Uint8Array[], isNameless: boolean, isWritten: boolean }} Content  of one blob or several; `isWritten`: unless it is here already */
+/**
+ * @typedef {RecordToWrite & { puts: Operation[], isWritten: boolean }} Content  of one blob or several that are the same;
+ *   `isWritten`: false when it is here already
+ */
 
 /**
  * Blobs of a batch may be the same: the first of them is kept, under the names of all.
@@ -256,37 +267,41 @@ async function keepBlobs (store, blobs, aliases, given) {
  * @returns {Map<string, Content>} by name
  */
 function eachOnce (blobs, looks, aliases) {
+  const created = Date.now()
   const contents = /** @type {Map<string, Content>} */ (new Map())
-  for (const [i, blob] of blobs.entries()) {
-    let content = contents.get(blob.name)
+  for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
+    let content = contents.get(name)
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
       const { isThere, record: replaces } = looks[i]
-      content = { blob, replaces, aliases: [], isNameless: !isThere || replaces?.isNameless === true, isWritten: replaces === undefined || !isKept(replaces) }
-      contents.set(blob.name, content)
+      const isNameless = !isThere || replaces?.isNameless === true
+      const isWritten = replaces === undefined || !isKept(replaces)
+      /** @type {BlobRecord} */
+      const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
+      content = { root, puts, replaces, isWritten, aliases: [], record }
+      contents.set(name, content)
     }
     const alias = aliases[i]
-    if (alias === undefined) content.isNameless = false
+    if (alias === undefined) content.record.isNameless = false
     else content.aliases.push(alias)
   }
   return contents
 }
 
-/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents @param {GivenIds} given */
-async function write ({ databases, catalog }, contents, given) {
+/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
+async function write ({ databases, catalog }, contents) {
   if (contents.length === 0) return
-  const created = Date.now()
-  const places = await writeData(databases, contents.map(({ blob }) => blob), given)
-  await catalog.writeMany(contents.map(({ blob: { root, size }, replaces, aliases, isNameless }, i) => {
-    const { id, home, offset } = places[i]
-    return { root, replaces, aliases, record: { id, size, sizeProven: true, complete: true, home, offset, created, isNameless } }
-  }))
+  const puts = /** @type {Operation[]} */ ([])
+  for (const content of contents) puts.push(...content.puts)
+  await databases.data.batch(puts, databases.syncBatch)
+  await catalog.writeMany(contents)
 }
 
-/** A blob of one group. @param {Uint8Array} bytes @returns {NewBlob} */
-function smallBlob (bytes) {
+/** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
+function smallBlob ({ room }, id, bytes) {
   const root = hash(bytes)
-  return { root, name: nameOf(root), size: bytes.length, bytes }
+  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, room), value: bytes }
+  return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }
 
 /** A blob with a tree. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<NewBlob>} */
@@ -294,7 +309,7 @@ async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)
   await blob.write(bytes)
   const root = blob.root()
-  return { root, name: nameOf(root), size: bytes.length, tree: { id, puts: blob.takePuts() } }
+  return { id, root, name: nameOf(root), size: bytes.length, puts: blob.takePuts() }
 }
 
 /**
@@ -330,28 +345,24 @@ async function * lookupsOf (cids, signal) {
 }
 
 /**
- * The bytes that stand in one extent or in a pack, as they are stored.
+ * The bytes that stand in one extent, as they are stored.
  *
  * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases, catalog }, roots) {
-  const found = /** @type {Found[]} */ ((await catalog.lookMany(roots)).map(({ record }, i) => ({ root: roots[i], record })))
-  const small = found.filter(({ record }) => record?.complete && record.size > 0 && record.size <= LOOKUP_LEN)
-  await Promise.all([
-    fill(small, 'pack', records => readPacked(databases, records)),
-    fill(small, 'extents', async records => await readable(databases.data.getMany(records.map(({ id }) => extentKey(id, 0, databases.room)), VIEWS)) ?? [])
-  ])
+export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
+  const looked = await catalog.lookMany(roots)
+  const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
+  const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
+  if (small.length === 0) return found
+  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, room))
+  const values = await readable(data.getMany(keys, VIEWS)) ?? []
+  for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found
 }
 
-/** Gets the bytes of those that have this home. @param {Found[]} found @param {Home} home @param {(records: BlobRecord[]) => Promise<(Uint8Array | undefined)[]>} read */
-async function fill (found, home, read) {
-  const those = found.filter(({ record }) => record?.home === home)
-  if (those.length === 0) return
-  const bytes = await read(those.map(({ record }) => /** @type {BlobRecord} */ (record)))
-  for (const [i, blob] of those.entries()) blob.bytes = bytes[i]
-}
+/** @param {BlobRecord} record */
+const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN
 
 /**
  * What hashes to its name; of the rest, what a reader makes of it.
@@ -360,12 +371,12 @@ async function fill (found, home, read) {
  * @returns {AsyncGenerator<GetResult>}
  */
 async function * results ({ databases, catalog, reader }, found, signal) {
-  for (const { root, record, bytes } of found) {
+  for (const { root, bytes } of found) {
     signal?.throwIfAborted()
     const cid = toCid(root)
     if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
       catalog.touch(root)
-      yield { cid, bytes: databases.owned(bytes, record?.home) }
+      yield { cid, bytes: databases.owned(bytes) }
       continue
     }
     try {

@@ -83,7 +83,7 @@ export async function openHeld (where, { sync, isRepair, letGo = async () => {},
     await index.open()
     await data.open()
     if (isDirectory && !isRepair) await assertNoRepair(location)
-    if (isDirectory) [databases.files, databases.packs] = await Promise.all([openFolder(`${location}/blobs`), openFolder(`${location}/packs`)])
+    if (isDirectory) databases.files = await openFolder(`${location}/blobs`)
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     if (cause instanceof BaoError) throw cause

@@ -48,11 +48,10 @@ export class QuickReads {
   }
 
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
-  #stored (record, from, to) {
-    const { home, id } = record
+  #stored ({ home, id }, from, to) {
     if (home === 'extents') return this.#inExtents(id, from, to)
-    const { files, offset } = this.#databases.fileOf(record)
-    return files && readSoon(files, id, offset + from, offset + to)
+    const { files } = this.#databases
+    return home === 'file' && files !== undefined ? readSoon(files, id, from, to) : undefined
   }
 
   /** What was put is in extents that are as long as they can be. @param {number} id @param {number} from @param {number} to */

@@ -192,25 +192,13 @@ export class BlobReader {
    * @param {(view: StoredView) => AsyncGenerator<T>} use
    */
   async * #reading (root, record, span, use) {
-    const view = await this.#view(root, record, span)
+    const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
-      throw await this.#explain(error, root, view.record)
+      throw await this.#explain(error, root, record)
     } finally {
       await view.close()
-    }
-  }
-
-  /** A small blob may have come into another pack since its record was read. @param {Uint8Array} root @param {BlobRecord} record @param {[start: number, end: number]} span */
-  async #view (root, record, span) {
-    for (let now = record; ;) {
-      const view = new StoredView(this.#databases, root, now, this.#trees.of(root, now), span)
-      if (now.home !== 'pack' || await view.isThere()) return view
-      const later = await this.#catalog.record(root)
-      if (later === undefined || later.id === now.id) return view
-      await view.close()
-      now = later
     }
   }
 

@@ -1,10 +1,9 @@
 // What an interrupted life left behind is put in order whenever a store is opened: deletions are ended, data that no record speaks of goes, and no id
 // that is in use is given away again. After a clean end there is nothing of that, and nothing is looked through.
 
-import { absent, eachReadable, readable } from './faults.js'
+import { absent, eachReadable, readable, unknownLayout } from './faults.js'
 import { isInOrder } from './order.js'
-import { upgrade } from './layout.js'
-import { VIEWS, allBlobs, allDoomed, allOfIndex, decodeDoomed, decodeRecord, hashOfKey, idOfKey, isKnownKind, isSoundNote } from './keys.js'
+import { LAYOUT_VERSION, VIEWS, allBlobs, allDoomed, allOfIndex, decodeDoomed, decodeRecord, hashOfKey, idOfKey, isKnownKind, isSoundNote } from './keys.js'
 
 /** @import { Databases } from './databases.js' */
 /** @import { Database } from './database.js' */
@@ -20,10 +19,10 @@ export async function recover (databases, { create, sweeps, signal }) {
   const { index, ids, location } = databases
   const { isThere, state } = await ids.stored()
   if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(location)
-  if (state !== undefined) await upgrade(index, state.version, location)
+  if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
   const swept = state?.swept ?? 0
   // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
-  const { behind, ...recorded } = state?.isClean ? { behind: 0 } : await recordedIds(index, swept, signal)
+  const { recorded, behind } = state?.isClean ? { behind: 0 } : await recordedIds(index, swept, signal)
   const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), behind)
   await deleteAllDoomed(databases)
   // Who has lost the state may have lost records too: then what has none is for `fsck` to judge.
@@ -32,19 +31,14 @@ export async function recover (databases, { create, sweeps, signal }) {
 }
 
 /**
- * @typedef {object} Recorded
- * @property {Set<number>} [ids]  that have records, of those that were not looked at before; undefined when a record is damaged
- * @property {Set<number>} [packs]  that records name
- */
-
-/**
  * @param {Database} index
  * @param {number} swept  ids below need not be looked at
  * @param {AbortSignal} [signal]
- * @returns {Promise<Recorded & { behind: number }>} `behind`: an id behind all
+ * @returns {Promise<{ recorded?: Set<number>, behind: number }>} `recorded`: other ids that have records, undefined when a
+ *   record is damaged; `behind`: an id behind all
  */
 async function recordedIds (index, swept, signal) {
-  const [ids, packs] = [new Set(), new Set()]
+  const recorded = new Set()
   let behind = 0
   let isDamaged = false
   const entries = eachReadable(index.iterator({ ...allBlobs, ...VIEWS }), () => { isDamaged = true })
@@ -55,17 +49,15 @@ async function recordedIds (index, swept, signal) {
     if (record === undefined) isDamaged = true
     else {
       behind = Math.max(behind, record.id + 1)
-      if (record.id >= swept) ids.add(record.id)
-      if (record.home === 'pack') packs.add(record.id)
+      if (record.id >= swept) recorded.add(record.id)
     }
   }
-  return { ids: isDamaged ? undefined : ids, packs, behind }
+  return { recorded: isDamaged ? undefined : recorded, behind }
 }
 
 /** An id greater than any that has data. @param {Databases} databases */
-async function idBehindData ({ data, files, packs }) {
-  const inFiles = [...await files?.ids() ?? [], ...await packs?.ids() ?? []]
-  const behindFiles = inFiles.reduce((behind, id) => Math.max(behind, id + 1), 0)
+async function idBehindData ({ data, files }) {
+  const behindFiles = (await files?.ids() ?? []).reduce((behind, id) => Math.max(behind, id + 1), 0)
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
     if (id !== undefined) return Math.max(behindFiles, id + 1)
@@ -75,11 +67,9 @@ async function idBehindData ({ data, files, packs }) {
 
 /** @param {Databases} databases */
 async function deleteAllDoomed (databases) {
-  const packs = new Set(await databases.packs?.ids())
   for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
     const id = decodeDoomed(key, value)
-    if (id === undefined) continue
-    await readable(packs.has(id) ? databases.deletePack(id) : databases.deleteDoomed([id])) // else the note stays
+    if (id !== undefined) await readable(databases.deleteDoomed([id])) // else the note stays
   }
 }
 
@@ -88,26 +78,20 @@ async function deleteAllDoomed (databases) {
  *
  * @param {Databases} databases
  * @param {number} from  an id
- * @param {Recorded} recorded  ids from there on that have records
+ * @param {Set<number> | undefined} recorded  ids from there on that have records
  * @param {AbortSignal} [signal]
  * @returns {Promise<boolean>} false when that cannot be told
  */
-async function sweep (databases, from, { ids, packs: named = new Set() }, signal) {
-  if (ids === undefined) return false
-  const isLeft = (/** @type {number} */ id) => id >= from && !ids.has(id)
+async function sweep (databases, from, recorded, signal) {
+  if (recorded === undefined) return false
+  const isLeft = (/** @type {number} */ id) => id >= from && !recorded.has(id)
   // What LevelDB cannot read is left for `fsck`: it is no reason not to open.
   const leftovers = (await databases.files?.ids() ?? []).filter(isLeft)
   for await (const { id } of databases.dataIds(from)) if (id !== undefined && isLeft(id)) leftovers.push(id)
-  const packs = await databases.packs?.ids() ?? []
-  const leftPacks = packs.filter(isLeft)
-  if (leftovers.length === 0 && leftPacks.length === 0) return true
+  if (leftovers.length === 0) return true
   // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
   if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
-  // Records that name packs which are gone are older than the packs: what they say may be in one that no record names.
-  for (const id of packs) named.delete(id)
-  if (leftPacks.length > 0 && named.size > 0) return false
   for (const id of leftovers) await readable(databases.deleteData(id))
-  for (const id of leftPacks) await readable(databases.deletePack(id))
   return true
 }
 

@@ -47,9 +47,7 @@ export class BlobScan {
     this.#id = id
     this.size = size
     if (home !== 'extents') this.#file = new FileReader(databases, root, record)
-    // The id is that of the pack: what stands under it is no blob's.
-    const range = home === 'pack' ? { limit: 0 } : allOfId(id)
-    this.#iterator = databases.data.iterator({ ...range, ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
   }
 
   /** The chunks of groups that are here as a whole, as far as was read. */

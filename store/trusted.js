@@ -134,7 +134,7 @@ export class TrustedTrees {
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
   of (root, record) {
-    // Blobs of one group have no pairs to be kept, and those in a pack share an id.
+    // Blobs of one group have no pairs to be kept.
     if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)

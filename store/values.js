@@ -1,5 +1,5 @@
-// Numbers and byte strings as they stand in the databases and in packs: big-endian, so that keys sort by them, and with a check where nothing else would tell
-// damage.
+// Numbers and byte strings as they stand in the databases: big-endian, so that keys sort by them, and with a check where
+// nothing else would tell damage.
 
 import { hash } from '../lib/hasher.js'
 

@@ -12,11 +12,10 @@ import { VIEWS } from './keys.js'
 export class StoredView {
   #databases
   #root
+  #record
   #tree
   #snapshot = /** @type {import('abstract-level').AbstractSnapshot | undefined} */ (undefined)
   #options = /** @type {object | undefined} */ (undefined)
-  /** As it was when reading began. */
-  record
   /** The bytes. */
   source
 
@@ -30,21 +29,16 @@ export class StoredView {
   constructor (databases, root, record, tree, [start, end]) {
     this.#databases = databases
     this.#root = root
-    this.record = record
+    this.#record = record
     this.#tree = tree
     this.source = sourceOf(databases, root, record, [start, end], record.home === 'extents' ? this.#state : VIEWS)
   }
 
-  /**
-   * Is the file there that the bytes are in? Then it stays, for this reader. A pack may be written anew at any time, and removed.
-   */
-  async isThere () { return !(this.source instanceof FileReader) || this.source.isThere() }
-
   /** Bytes of the blob; a claim unless the record says otherwise. */
-  get size () { return this.record.size }
+  get size () { return this.#record.size }
 
   /** The pairs. */
-  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.record, this.#state) }
+  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
 
   /** What the bytes of a subtree must hash to. @param {number} start @param {number} end  see `TrustedTree.promised` */
   promised (start, end) { return this.#tree.promised(start, end, this.#databases.data, () => this.#state) }

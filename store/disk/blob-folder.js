@@ -1,5 +1,5 @@
-// A folder of a store in which there is one file for each id: a large blob, or a pack of small ones. Files that are read stay open for a while: opening one costs more than a small
-// read. So a file may be gone, or be another one, while it is still read by who began before.
+// The folder of a store in which large blobs are, one file for each id. Files that are read stay open for a while: opening
+// one costs more than a small read. So a file may be gone, or be another one, while it is still read by who began before.
 
 import { constants } from 'node:fs'
 import { open, readdir, rm, stat } from 'node:fs/promises'

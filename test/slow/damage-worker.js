@@ -9,11 +9,11 @@ import { sliceOf } from '../support/stores.js'
 const GROUP = 16384
 /** In one extent, with a page, with pages of two bands, in a file. */
 const LONG = [300, 10_000, 40_000, 100_000, 64 * GROUP, 2_000_000, 30_000, 700_000]
-/** Behind them so many that half of them are a pack. */
+/** Behind them small ones that come in batches. */
 const SMALL_COUNT = 20
 const SIZES = [...LONG, ...Array(SMALL_COUNT).fill(GROUP)]
 export const BLOBS = SIZES.map((size, i) => noise(size, 3000 + i))
-/** One that comes with each pack, and is deleted again. */
+/** One that comes with each batch, and is deleted again. */
 const DELETED = noise(GROUP, 2999)
 
 /** The first half of every fourth blob was received. @param {number} i */

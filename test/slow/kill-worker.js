@@ -11,14 +11,14 @@ const PIECE_LEN = 300_000
 
 /** In one extent, in a page, in several; and in files. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
-/** Of these sizes; and behind them as many small ones as are enough for a pack and a half. */
+/** Of these sizes; and behind them small ones, for jobs that take many. */
 export const LONG_COUNT = 8
 export const SMALL_COUNT = 14
 export const BLOB_COUNT = LONG_COUNT + SMALL_COUNT
 
 const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(i < LONG_COUNT ? SIZES[i % SIZES.length] + i : GROUP - i, 1000 + i))
 
-/** The numbers of some of the small ones, mostly enough for a pack. @param {number} from @param {number} count */
+/** The numbers of some of the small ones. @param {number} from @param {number} count */
 export const smallFrom = (from, count) => Array.from({ length: count }, (_, i) => LONG_COUNT + (from + i) % SMALL_COUNT)
 
 /** The blob of a number: both processes make the same. @param {number} i */

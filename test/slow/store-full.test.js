@@ -34,7 +34,7 @@ describe('store: a full disk', () => {
 
   afterEach(() => isMounted && rm(join(disk, 'store'), { recursive: true }))
 
-  for (const [what, size, len = 100_000] of [['small blobs, in the databases', 3000], ['small blobs, in packs', 3000, 300_000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
+  for (const [what, size, len = 100_000] of [['small blobs', 3000], ['small blobs, in larger batches', 3000, 300_000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
     it(`of ${what}: what was acknowledged stays, and there is more when there is room`, async () => {
       const location = join(disk, 'store')
       const ballast = join(disk, 'ballast')

@@ -166,7 +166,7 @@ describe('store: being killed', () => {
       const jobs = await live(place.where, blobs)
       for (const what of new Set(jobs.map(([what]) => what))) note(what, 'kills')
       if (jobs.length === 0) note('nothing', 'kills')
-      leftovers += await place.look(async ({ index, data, files, packs }) => idsWithout([...new Set([...files, ...packs, ...await idsIn(data)])], await recordsIn(index)).length)
+      leftovers += await place.look(async ({ index, data, files }) => idsWithout([...new Set([...files, ...await idsIn(data)])], await recordsIn(index)).length)
 
       const store = await place.open()
       for (const [i, promised] of blobs.entries()) {

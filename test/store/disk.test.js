@@ -2,12 +2,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
+import { partsOf } from '../../store/blobs.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -45,6 +46,30 @@ describe('store: on a disk', () => {
     const path = join(place.where, 'file')
     await writeFile(path, 'text')
     expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
+  })
+
+  it('takes no directory, and no file that has no id for a name, for a blob', async () => {
+    const bytes = noise(2 * MIB)
+    let store = await place.open()
+    const { cid } = await store.put(bytes)
+    await store.close()
+    await mkdir(join(place.where, 'blobs', '77'))
+    const names = ['99999999999999999999', '1e3', '-1', '007', '.DS_Store']
+    for (const name of names) await writeFile(join(place.where, 'blobs', name), 'x')
+    store = await place.open()
+    expect(await store.has((await store.put(noise(100))).cid)).to.equal(true)
+    expect(await store.fsck()).to.include({ isSound: true })
+    expect(same(await store.bytes(cid), bytes)).to.equal(true)
+  })
+
+  it('opens no file any more once it is closed', async () => {
+    const store = await place.open()
+    await store.put(noise(2 * MIB))
+    const { files } = partsOf(store).databases
+    const [id] = await files.ids()
+    await store.close()
+    expect(() => files.reader(id)).to.throw('closed')
+    expect(await errorOf(files.writer(id))).to.match(/closed/)
   })
 
   it('is open in one process', async () => {

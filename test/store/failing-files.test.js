@@ -1,9 +1,12 @@
-// A blob that is received into a file when the disk is full: what came before is kept.
+// Stores on a disk when writes fail: a blob that is received into a file keeps what came before, and of many blobs that
+// come in a batch each is there as a whole, or not at all.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
 import { partsOf } from '../../store/blobs.js'
 import { same } from '../support/bytes.js'
-import { errorOf, stream } from '../support/feeding.js'
+import { DONE, FAULTS, failAt, reason } from '../support/failing.js'
+import { errorOf, listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../support/stores.js'
 import { meddle } from '../support/writers.js'
@@ -105,5 +108,75 @@ describe('store: a blob that is received into a file while a write fails', () =>
     expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
     expect(await store.has(hash(bytes))).to.equal(true)
     expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+  })
+})
+
+describe('store: many blobs while a write fails', () => {
+  const places = []
+  afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
+  const FAST = { durability: 'process' }
+  const before = Array.from({ length: 5 }, (_, i) => noise(4000 + i, 800 + i))
+  /** In one extent, in an extent with a page, and one that is there already. */
+  const coming = [...Array.from({ length: 9 }, (_, i) => noise(16_384 - i, 810 + i)), noise(50_000, 820), before[0]]
+
+  const expectThere = async (store, blobs) => {
+    for (const [i, bytes] of blobs.entries()) expect(same(await store.bytes(hash(bytes)), bytes), `blob ${i}`).to.equal(true)
+  }
+  /** What came is there as a whole, or not at all. */
+  async function expectRight (store) {
+    await expectThere(store, before)
+    for (const bytes of coming) {
+      const error = await errorOf(expectThere(store, [bytes]))
+      if (error) expect(error).to.include({ code: 'STORE_NOT_FOUND' })
+    }
+  }
+
+  for (const [how, fault] of Object.entries(FAULTS)) {
+    it(`any call ${how}`, async () => {
+      let moment = 0
+      for (let isOver = false; !isOver; moment++) {
+        expect(moment).to.be.lessThan(20)
+        const place = await onDisk()
+        places.push(place)
+        const store = await BlobStore.open(place.where, FAST)
+        await listed(store.putMany(before))
+        const { isReached, untap } = failAt(store, moment, fault)
+        const error = await errorOf(listed(store.putMany(coming)))
+        isOver = !isReached()
+        if (!fault.isDeath) untap()
+        if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
+        else if (how === DONE || isOver) await expectThere(store, coming)
+        await expectRight(store)
+        const closing = await errorOf(store.close())
+        if (!fault.isDeath) expect(closing).to.equal(undefined)
+        untap()
+        const again = await place.open(FAST)
+        await expectRight(again)
+        expect(await again.fsck()).to.include({ isSound: true })
+        await listed(again.putMany(coming))
+        await expectThere(again, [...before, ...coming])
+        await again.close()
+        await expectNoOrphans(place)
+      }
+      expect(moment, 'there was something to interrupt').to.be.above(1)
+    })
+  }
+
+  it('on a full disk they do not come, nothing of them is left, and they come when there is room', async () => {
+    const place = await onDisk()
+    places.push(place)
+    const store = await place.open(FAST)
+    await listed(store.putMany(before))
+    const { data } = partsOf(store).databases
+    const { batch } = data
+    data.batch = async () => { throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }) }
+    expect(await errorOf(listed(store.putMany(coming)))).to.include({ code: 'STORE_FULL' })
+    await expectThere(store, before)
+    for (const bytes of coming.slice(0, -1)) expect(await store.has(hash(bytes))).to.equal(false)
+    data.batch = batch
+    await listed(store.putMany(coming))
+    await expectThere(store, [...before, ...coming])
+    await store.close()
+    await expectNoOrphans(place)
   })
 })

@@ -1,6 +1,8 @@
 // Many blobs at once: in batches, in order, and none mixed up with another.
 import { expect } from 'chai'
 import { hash, toCid } from '../../lib/index.js'
+import { asBlockstore } from '../../store/index.js'
+import { partsOf } from '../../store/blobs.js'
 import { flipped, same } from '../support/bytes.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
@@ -56,6 +58,50 @@ describe('store: many blobs', () => {
       expect(got.every(({ bytes }, i) => same(bytes, blobs[i]))).to.equal(true)
       await store.close()
       await expectNoOrphans(place)
+    })
+
+    it('give each who asks memory of his own, also when a blob is asked for twice', async () => {
+      const store = await newPlace().then(place => place.open())
+      const bytes = noise(16_384, 345)
+      await all(store.putMany([noise(100), bytes]))
+      const asked = Array(3).fill(toCid(hash(bytes)))
+      for (const many of [store.getMany(asked), asBlockstore(store).getMany(asked)]) {
+        const got = (await all(many)).map(({ bytes }) => bytes)
+        const pieces = got[0] instanceof Uint8Array ? got : await Promise.all(got.map(collect))
+        expect(new Set(pieces.map(({ buffer }) => buffer)).size).to.equal(3)
+        for (const { length, buffer } of pieces) expect(buffer.byteLength).to.equal(length)
+        pieces[0].fill(0)
+        expect(same(pieces[1], bytes)).to.equal(true)
+      }
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+
+    it('are stored once when they come in two batches at the same time', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const blobs = Array.from({ length: 30 }, (_, i) => noise(16_384 - i, 2100 + i))
+      const results = await Promise.all([all(store.putMany(blobs)), all(store.putMany([...blobs].reverse()))])
+      expect(results.flat().filter(({ isNew }) => isNew)).to.have.length(30)
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+
+    it('that are deleted when they have just been looked up are told in their place', async () => {
+      const store = await newPlace().then(place => place.open())
+      const [bytes, other] = [noise(3000, 346), noise(3000, 347)]
+      await all(store.putMany([bytes, other]))
+      const { catalog } = partsOf(store)
+      const { lookMany } = catalog
+      catalog.lookMany = async roots => {
+        const found = await lookMany.call(catalog, roots)
+        delete catalog.lookMany
+        await store.delete(hash(bytes))
+        return found
+      }
+      const [gone, got] = await all(store.getMany([hash(bytes), hash(other)]))
+      expect(gone.error).to.include({ code: 'STORE_NOT_FOUND' })
+      expect(same(got.bytes, other)).to.equal(true)
     })
 
     it('keep no memory beside their own', async () => {

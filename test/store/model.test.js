@@ -15,7 +15,7 @@ const GROUP = 16384
 const FAST = { durability: 'process' }
 /** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
 const SIZES = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5]
-/** Small ones beside them, of which most together are enough for a pack. */
+/** Small ones beside them, for calls that take many. */
 const CROWD = 14
 const BLOBS = [...SIZES, ...Array(CROWD).fill(GROUP)].map((size, i) => {
   const bytes = noise(size, 111 + i)
@@ -39,7 +39,7 @@ const call = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('putMany'), some }) },
   fc.record({ do: fc.constant('getMany'), some }),
   fc.record({ do: fc.constant('deleteMany'), some }),
-  fc.record({ do: fc.constant('tidy') }),
+  fc.record({ do: fc.constant('compact') }),
   fc.record({ do: fc.constant('tag'), blob, name }),
   fc.record({ do: fc.constant('untag'), name }),
   fc.record({ do: fc.constant('rename'), name, other: name }),
@@ -180,8 +180,7 @@ const CALLS = {
     for (const blob of some) await CALLS.delete(real, { blob })
   },
 
-  /** Every hole in a pack goes. */
-  async tidy ({ store }) { await partsOf(store).packs.tidyAll({ isThorough: true }) },
+  async compact ({ store }) { await store.compact() },
 
   async tag ({ store, model }, { blob, name }) {
     await store.tags.set(name, BLOBS[blob].root)
@@ -247,10 +246,10 @@ async function expectAll ({ store, model }) {
   const { index, data } = partsOf(store).databases
   const records = await recordsIn(index)
   expect(records).to.have.length(model.ids)
-  expect(await idsIn(data)).to.have.members(records.filter(({ home }) => home !== 'pack').map(({ id }) => id))
+  expect(await idsIn(data)).to.have.members(records.map(({ id }) => id))
 }
 
-/** Where, and how many runs there are of each. Packs there are on a disk alone, and files. */
+/** Where, and how many runs there are of each. Files there are on a disk alone. */
 const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, ...LEVEL === 'classic-level' && { 'on a disk': { newPlace: onDisk, share: 0.3 } } }
 
 for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
@@ -269,7 +268,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
     }), 100 * share))
 
     it('any calls, all at once, lose nothing and mix nothing up', () => holds(`store: model ${where} at once`, fc.asyncProperty(
-      fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'tidy', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
+      fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'compact', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
         const place = await newPlace()
         const store = await place.open(FAST)
         const rootsOf = some => some.map(i => BLOBS[i].root)
@@ -292,7 +291,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
           deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => store.delete(root))),
           missing: ({ root }) => store.missing(root),
           delete: ({ root }) => store.delete(root),
-          tidy: () => partsOf(store).packs.tidyAll({ isThorough: true }),
+          compact: () => store.compact(),
           gc: () => store.gc(),
           fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
         }

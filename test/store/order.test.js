@@ -73,7 +73,7 @@ describe('store: tables of LevelDB that are out of order', () => {
     const mended = await place.open()
     await expectAll(mended)
     expect(await mended.fsck()).to.include({ isSound: true })
-    expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index', 'packs'])
+    expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index'])
   })
 
   it('are not opened in the middle of a repair, which goes on where it was interrupted', async () => {

@@ -78,7 +78,7 @@ describe('store: receiving when something fails', () => {
           const store = await BlobStore.open(place.where, { quota: QUOTA })
           if (before) await receive(store, bytes, before)
           const lenBefore = await expectRight(store, bytes)
-          const { isReached, untap } = failAt(store, 'files', moment, fault)
+          const { isReached, untap } = failAt(store, moment, fault)
           const error = await errorOf(run(store))
           isOver = !isReached()
           if (!fault.isDeath) untap()

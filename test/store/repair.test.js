@@ -20,7 +20,7 @@ import { idsIn, onDisk } from '../support/stores.js'
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 /** They are in the logs of LevelDB, which a repair moves away. */
 const BLOBS = Array.from({ length: 40 }, (_, i) => noise(20_000 + i, 900 + i))
-const NAMES = ['blobs', 'data', 'index', 'packs']
+const NAMES = ['blobs', 'data', 'index']
 
 describe('store: repair', () => {
   let place

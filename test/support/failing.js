@@ -15,13 +15,12 @@ export const FAULTS = {
 }
 
 /**
- * Has something happen at every write to the databases of a store, and to the files of a folder of it.
+ * Has something happen at every write to the databases of a store, and to its files.
  *
- * @param {'files' | 'packs'} folder
  * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
  */
-function tapped (store, folder, happens) {
-  const { index, data, [folder]: files } = partsOf(store).databases
+function tapped (store, happens) {
+  const { index, data, files } = partsOf(store).databases
   const restores = []
   const tap = (on, method) => {
     const original = on[method]
@@ -44,13 +43,12 @@ function tapped (store, folder, happens) {
 /**
  * Has a write of a store go wrong.
  *
- * @param {'files' | 'packs'} folder  as above
  * @param {number} moment  which write @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, behind: (write: () => Promise<unknown>) => Promise<unknown> }} fault
  * @returns {{ isReached: () => boolean, untap: () => void }}
  */
-export function failAt (store, folder, moment, { at, behind }) {
+export function failAt (store, moment, { at, behind }) {
   let calls = 0
-  const untap = tapped(store, folder, write => {
+  const untap = tapped(store, write => {
     const call = calls++
     return call < moment ? write() : call === moment ? at(write) : behind(write)
   })

@@ -24,8 +24,8 @@ export const newLocation = () => mkdtemp(join(tmpdir(), 'baobox-'))
 /** Removes everything under it; the levels are closed. @param {string} location */
 export const removeLocation = location => rm(location, { recursive: true })
 
-/** The ids of the blobs that a store there keeps in files, or of its packs. @param {string} location @param {'blobs' | 'packs'} [folder] @returns {Promise<number[]>} */
-export const filesIn = (location, folder = 'blobs') => readdir(join(location, folder)).then(names => names.map(Number), () => [])
+/** The ids of the blobs that a store there keeps in files. @param {string} location @returns {Promise<number[]>} */
+export const filesIn = location => readdir(join(location, 'blobs')).then(names => names.map(Number), () => [])
 
 /** The reasons of rejections that nobody handled while `run` ran, and a moment longer. @param {() => Promise<void>} run */
 export async function unheardOf (run) {

@@ -1,5 +1,9 @@
-// Writes a store as this release lays it out, to be kept: `node test/support/store-fixture.js test/store/fixtures/layout-N`. Later releases must be
-// able to open it (test/store/layout.test.js). To be run before a release whose layout is new; what is there already is never written again.
+// Writes a store as this release lays it out, to be kept:
+//
+//     node test/support/store-fixture.js test/store/fixtures/layout-N
+//
+// Later releases must open it (test/store/layout.test.js). Run it before a release whose layout is new. It never overwrites
+// a fixture.
 import { mkdir, rm } from 'node:fs/promises'
 import { argv } from 'node:process'
 import { CID } from 'multiformats/cid'
@@ -25,8 +29,8 @@ export const [SMALL, LARGE] = [blobOf(1000), blobOf(GROUP + 1)]
 export const [PART, LONG] = [blobOf(3 * GROUP), blobOf(70 * GROUP)]
 /** One that was deleted, but whose data was not deleted any more. */
 export const DELETED = blobOf(500, 'bao')
-/** Nine that were put together, enough for a pack; the last one was deleted. */
-export const PACKED = Array.from({ length: 9 }, (_, i) => blobOf(GROUP - 1 - i))
+/** Nine that were put together; the last one was deleted. */
+export const TOGETHER = Array.from({ length: 9 }, (_, i) => blobOf(GROUP - 1 - i))
 /** One that was put under another hash function. */
 export const BLOCK = blobOf(200, 'bao')
 const hashes = concat([SMALL.root, LARGE.root])
@@ -45,7 +49,7 @@ async function write (location) {
   await store.tags.set('päärt', PART.root)
   await store.tags.set('long', LONG.root)
   await asBlockstore(store).put(await blockCid(), BLOCK.bytes)
-  for await (const { cid } of store.putMany(PACKED.map(({ bytes }) => bytes))) if (same(cid.multihash.digest, PACKED.at(-1).root)) await store.delete(cid)
+  for await (const { cid } of store.putMany(TOGETHER.map(({ bytes }) => bytes))) if (same(cid.multihash.digest, TOGETHER.at(-1).root)) await store.delete(cid)
   await store.close()
   await leaveNote(location)
   for (const name of ['index', 'data']) for (const file of ['LOCK', 'LOG', 'LOG.old']) await rm(`${location}/${name}/${file}`, { force: true })

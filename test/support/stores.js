@@ -5,7 +5,7 @@ import { MemoryLevel } from 'memory-level'
 import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
-import { allBlobs, allHoles, decodeHole, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../store/keys.js'
+import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../store/keys.js'
 import { stream } from './feeding.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
@@ -27,13 +27,12 @@ class Place {
     return store
   }
 
-  /** Shows the two databases, and which ids have files or are those of packs, while no store has them. */
+  /** Shows the two databases, and which ids have files, while no store has them. */
   async look (at) {
     const { index, data } = this.#databases()
     await Promise.all([index.open(), data.open()])
     try {
-      const [files, packs] = typeof this.where === 'string' ? await Promise.all([filesIn(this.where), filesIn(this.where, 'packs')]) : [[], []]
-      return await at({ index, data, files, packs })
+      return await at({ index, data, files: typeof this.where === 'string' ? await filesIn(this.where) : [] })
     } finally {
       await Promise.all([index.close(), data.close()])
     }
@@ -88,20 +87,15 @@ export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).ma
 /** What the index says of every blob. */
 export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => decodeRecord(hashOfKey(key), value))
 
-/** The holes in packs, as the index notes them. */
-export const holesIn = async index => (await index.iterator({ ...allHoles, ...VIEWS }).all()).map(([key, value]) => decodeHole(key, value))
-
 /** The ids that no record has. */
 export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
 
-/** Nothing is in the data database, and there is no file, that no record speaks of; and none that a record speaks of is missing. A pack may have holes alone. */
-export const expectNoOrphans = place => place.look(async ({ index, data, files, packs }) => {
+/** Nothing is in the data database, and there is no file, that no record speaks of; and none that a record speaks of is missing. */
+export const expectNoOrphans = place => place.look(async ({ index, data, files }) => {
   const records = await recordsIn(index)
   expect(idsWithout([...await idsIn(data), ...files], records), 'ids with data and no record').to.deep.equal([])
   const inFiles = records.filter(record => record.home === 'file').map(record => record.id)
   expect(files.sort(), 'files').to.deep.equal(inFiles.sort())
-  const inPacks = [...records.filter(record => record.home === 'pack'), ...await holesIn(index)].map(({ id }) => id)
-  expect(packs.sort(), 'packs').to.deep.equal([...new Set(inPacks)].sort())
 })
 
 /** Everything in the data database: extents have an offset, pages have none. Values are copies: a level may lend what it keeps. */

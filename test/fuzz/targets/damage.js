@@ -8,7 +8,6 @@ import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { blobKey, encodeRecord } from '../../../store/keys.js'
 import { concat, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
 import { Bao } from '../../support/twin/index.js'
 import { siblingOf, someBlob, someBoundaries, someStored } from '../cases.js'
 import { expectCode, expectThat, finding } from '../finding.js'
@@ -18,7 +17,6 @@ import { oneFlipped } from '../mutations.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const GROUP_LOG = 4
-const GROUP = 16_384
 /** More entries than any of these stores has, many times over. */
 const MOST_STEPS = 20_000
 
@@ -44,8 +42,8 @@ function newDatabases () {
   return { count, where, levels: () => where, async spoilFile () {}, async remove () {} }
 }
 
-/** The same on a disk: there, large blobs are in files of their own, and small ones in packs. @param {('blobs' | 'packs')[]} [folders]  that are spoilt */
-async function newDirectory (folders = ['blobs']) {
+/** The same on a disk: there, large blobs are in files of their own. */
+async function newDirectory () {
   const where = await newLocation()
   return {
     count: { steps: 0 },
@@ -53,17 +51,16 @@ async function newDirectory (folders = ['blobs']) {
     levels: () => ({ index: new Level(`${where}/index`, VIEWS), data: new Level(`${where}/data`, VIEWS) }),
     /** @param {Random} random */
     async spoilFile (random) {
-      const folder = `${where}/${folders.length > 1 ? random.pick(folders) : folders[0]}`
-      const names = await readdir(folder).catch(() => [])
+      const names = await readdir(`${where}/blobs`).catch(() => [])
       if (names.length === 0) return
-      const path = `${folder}/${random.pick(names)}`
+      const path = `${where}/blobs/${random.pick(names)}`
       const bytes = new Uint8Array(await readFile(path))
       await random.pick([
         () => writeFile(path, oneFlipped(random, bytes)),
         () => truncate(path, random.below(bytes.length + 1)),
         () => writeFile(path, concat([bytes, random.bytes(100)])),
         () => rm(path),
-        () => writeFile(`${folder}/${random.below(10)}`, random.bytes(50))
+        () => writeFile(`${where}/blobs/${random.below(10)}`, random.bytes(50))
       ])()
     },
     remove: () => removeLocation(where)
@@ -97,15 +94,10 @@ const DAMAGE = {
   }
 }
 
-/**
- * Records by somebody who knows how they are made: any size, and everything is here.
- *
- * @param {Random} random @param {any} index @param {import('../cases.js').Blob} blob @param {boolean} hasPacks
- */
-async function forgeRecord (random, index, { root, bytes }, hasPacks) {
+/** Records by somebody who knows how they are made: any size, and everything is here. @param {Random} random @param {any} index @param {import('../cases.js').Blob} blob */
+async function forgeRecord (random, index, { root, bytes }) {
   const size = Number(random.claim(bytes.length))
   const record = { id: random.below(4), size, sizeProven: true, complete: true, home: random.pick(['extents', 'extents', 'file', 'reference']), created: Date.now() }
-  if (hasPacks && random.chance(0.5)) Object.assign(record, { home: 'pack', size: random.chance(0.5) ? size : bytes.length, offset: Number(random.claim(1000)) })
   await index.put(blobKey(root), encodeRecord(root, record), VIEWS)
   return size
 }
@@ -124,29 +116,9 @@ async function damage (random) {
   }
 }
 
-/** Small blobs that have come together with others, so that they are in a pack; some of those are deleted. @param {Random} random */
-async function damagedPack (random) {
-  const place = await newDirectory(['packs', 'packs', 'blobs'])
-  const small = () => { for (;;) { const blob = someStored(random); if (blob.bytes.length <= GROUP) return blob } }
-  try {
-    const blobs = [small(), small()]
-    const crowd = Array.from({ length: random.between(8, 12) }, (_, i) => noise(GROUP - random.below(2), 100 + i))
-    await damaged(random, place, blobs, async store => {
-      for await (const { cid } of store.putMany([blobs[0].bytes, ...crowd, blobs[1].bytes])) if (random.chance(0.2)) await store.delete(cid)
-      if (random.chance(0.3)) await store.put(random.bytes(1 << 20 | 1)) // a file beside them
-    })
-  } finally {
-    await place.remove()
-  }
-}
-
-/**
- * @param {Random} random @param {Awaited<ReturnType<newDirectory>>} place @param {import('../cases.js').Blob[]} blobs
- * @param {(store: BlobStore) => Promise<void>} [pack]  puts them together with others
- */
-async function damaged (random, { where, count, levels, spoilFile }, blobs, pack) {
+/** @param {Random} random @param {Awaited<ReturnType<newDirectory>>} place @param {import('../cases.js').Blob[]} blobs */
+async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   let store = await BlobStore.open(where)
-  await pack?.(store)
   for (const { bytes, root, tree } of blobs) {
     const boundaries = random.chance(0.5) ? [0] : someBoundaries(random, bytes.length)
     if (random.chance(0.5)) await store.put(bytes)
@@ -176,7 +148,7 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs, pack
   }
   if (random.chance(0.2)) {
     const blob = random.pick(blobs)
-    forged.set(blob, await forgeRecord(random, databases.index, blob, pack !== undefined))
+    forged.set(blob, await forgeRecord(random, databases.index, blob))
     done.push(`forged a size of ${forged.get(blob)}`)
   }
   for (const level of Object.values(databases)) await level.close()
@@ -297,7 +269,4 @@ async function collectAll (given) {
   return parts
 }
 
-export default [
-  { name: 'damage', about: 'a store whose databases were changed under it: every call, a blob put again, the next opening', run: damage },
-  { name: 'packs', about: 'the same of a store with packs, on a disk, which were changed, too', run: damagedPack }
-]
+export default [{ name: 'damage', about: 'a store whose databases were changed under it: every call, a blob put again, the next opening', run: damage }]

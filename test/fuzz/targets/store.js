@@ -2,9 +2,8 @@
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { encodeDoomed, encodeHole, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, holeKey, placeOfKey, decodeDoomed, decodeHole, decodeRecord, decodeState, decodeTime } from '../../../store/keys.js'
-import { MAX_PACKED, listPack } from '../../../store/pack.js'
-import { checkOf, encode } from '../../../store/values.js'
+import { encodeDoomed, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, placeOfKey, decodeDoomed, decodeRecord, decodeState, decodeTime } from '../../../store/keys.js'
+import { checkOf } from '../../../store/values.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf, joined, stream } from '../../support/feeding.js'
@@ -157,76 +156,6 @@ function expectOnly (random, name, good, decode, value) {
   expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
 }
 
-/** What the index says of blobs in packs. @param {Random} random */
-function packed (random) {
-  const root = random.bytes(32)
-  const record = {
-    id: random.below(5000), size: random.between(1, GROUP), sizeProven: true, complete: true, home: 'pack', offset: random.below(2 ** 32), created: Date.now(), isNameless: random.chance(0.5)
-  }
-  const { id, offset, size } = record
-  expectOnly(random, 'packed record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
-  for (const never of [{ size: GROUP + 1 }, { size: 0 }, { offset: 2 ** 32 + 1 }, { sizeProven: false }, { complete: false }, { id: 2 ** 48 }]) {
-    expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a packed record that was never written was believed: ${Object.entries(never)}`)
-  }
-  const key = holeKey(id, offset)
-  expectOnly(random, 'hole', encodeHole(id, offset, size), bytes => decodeHole(key, bytes), { id, offset, size })
-  const hole = encodeHole(id, offset, size)
-  for (const other of [holeKey(id + 1, offset), holeKey(id, offset + 1), oneFlipped(random, key), key.slice(0, random.below(17)), concat([key, random.bytes(1)])]) {
-    expectThat(decodeHole(other, hole) === undefined, () => `a hole was believed under the key ${other}`)
-  }
-}
-
-/** Lists in front of packs: damaged ones, and such that lie though their check is right. @param {Random} random */
-async function lists (random) {
-  const id = random.below(5000)
-  const blobs = Array.from({ length: random.pick([1, 2, 5, 1024]) }, () => ({ root: random.bytes(32), size: random.between(1, GROUP) }))
-  const list = (count, entries) => {
-    const bytes = encode({ u64: count }, ...entries.flatMap(({ root, size }) => [root, { u64: size }]))
-    return concat([bytes, checkOf(encode({ u64: id }), bytes)])
-  }
-  const good = list(blobs.length, blobs)
-  const lenOf = entries => entries.reduce((sum, { size }) => sum + size, 0)
-  /** What is listed, if that is sound. @param {Uint8Array} bytes  with which a file begins @param {{ behind?: number, name?: number }} [options]  `behind`: so many follow */
-  const read = async (bytes, { behind = lenOf(blobs), name = id } = {}) => {
-    let opened = 0
-    const reader = () => {
-      opened++
-      return {
-        handle: Promise.resolve({ stat: async () => ({ size: bytes.length + behind }) }),
-        async read (start, end) {
-          expectThat(end - start <= 41_000, () => `${end - start} bytes are read for a list`)
-          return bytes.subarray(start, end)
-        },
-        release () { opened-- }
-      }
-    }
-    const { isThere, isSound, blobs: listed } = await listPack({ packs: { reader } }, name)
-    expectThat(isThere && opened === 0, () => 'the file is not let go')
-    expectThat(listed.length <= MAX_PACKED && listed.every(({ size }) => size > 0 && size <= GROUP), () => 'a list names what cannot be in a pack')
-    return isSound ? listed : undefined
-  }
-  const got = await read(good)
-  let offset = good.length
-  expectThat(got.length === blobs.length, () => `${got.length} of ${blobs.length} blobs are listed`)
-  for (const [i, { root, size }] of blobs.entries()) {
-    expectThat(same(got[i].root, root) && got[i].size === size && got[i].offset === offset, () => `blob ${i} is listed as ${JSON.stringify(got[i])}`)
-    offset += size
-  }
-  expectThat(await read(good, { name: id + 1 }) === undefined, () => 'a pack was believed under another name')
-  for (let times = 10; times > 0; times--) {
-    const at = random.below(good.length)
-    expectThat(await read(oneFlipped(random, good)) === undefined, () => 'a damaged list was believed')
-    expectThat(await read(good.slice(0, at), { behind: random.pick([0, lenOf(blobs)]) }) === undefined, () => `a list cut at ${at} was believed`)
-    const lie = { ...random.pick(blobs), size: Number(random.claim(random.between(1, GROUP)) & (2n ** 64n - 1n)) }
-    const lying = [...blobs.slice(0, -1), lie]
-    const believed = await read(list(lying.length, lying), { behind: lenOf(lying) })
-    expectThat((believed !== undefined) === (lie.size > 0 && lie.size <= GROUP), () => `a blob of ${lie.size} bytes was ${believed ? '' : 'not '}believed`)
-    const count = Number(random.claim(blobs.length) & (2n ** 64n - 1n))
-    const counted = await read(list(count, blobs))
-    expectThat(counted === undefined || (counted.length === count && count === blobs.length && count <= MAX_PACKED), () => `${count} blobs were believed, of ${blobs.length}`)
-  }
-}
-
 /** @param {Random} random */
 function records (random) {
   const number = () => Number(random.claim(random.below(5000)) & (2n ** 53n - 1n))
@@ -249,6 +178,12 @@ function records (random) {
   for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
     expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
   }
+  for (const bits of [0x18, 0x20, 0x40, 0x80]) {
+    const bytes = encodeRecord(root, record).slice(0, -8)
+    bytes[16] |= bits
+    const decoded = decodeRecord(root, concat([bytes, checkOf(root, bytes)]))
+    expectThat(decoded === undefined, () => `a record with the flags ${bytes[16]} was believed`)
+  }
   // No checksum: whatever they say must be possible.
   const time = decodeTime(random.chance(0.5) ? oneFlipped(random, encodeTime(Date.now())) : random.bytes(random.below(12)))
   expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
@@ -261,7 +196,5 @@ function records (random) {
 export default [
   { name: 'crowds', about: 'several slices that lie, received at the same time, and readers meanwhile', run: crowd },
   { name: 'receive', about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here', run: receive },
-  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records },
-  { name: 'packed', about: 'records of blobs in packs, and holes, with every byte changed and cut at every byte', run: packed },
-  { name: 'lists', about: 'what stands in front of packs: damaged, cut, and lying with a check that is right', run: lists }
+  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records }
 ]
