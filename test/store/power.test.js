@@ -1,0 +1,75 @@
+// What a power cut leaves: of each database everything up to the last write that had to reach the disk.
+import { expect } from 'chai'
+import { hash } from '../../lib/index.js'
+import { BlobStore } from '../../store/index.js'
+import { idsIn, recordsIn } from '../support/stores.js'
+import { noise } from '../support/inputs.js'
+import { same } from '../support/bytes.js'
+import { SyncedLevel } from '../support/synced-level.js'
+
+const kept = noise(3000, 1)
+const blobs = Array.from({ length: 30 }, (_, i) => noise(100 + 9000 * i, i + 2))
+
+describe('store: a power cut', () => {
+  let pair
+  let store
+  beforeEach(async () => {
+    pair = { index: new SyncedLevel(), data: new SyncedLevel() }
+    store = await BlobStore.open(pair)
+    await store.put(kept, { tag: 'kept' })
+    for (const bytes of blobs) await store.put(bytes)
+    await store.close() // what was put in an earlier life is not looked through after a crash
+    store = await BlobStore.open(pair)
+  })
+  afterEach(() => store.close())
+
+  /** Leaves the store as it is, and opens what a power cut leaves of it. */
+  async function cutPower () {
+    pair = { index: await pair.index.afterPowerCut(), data: await pair.data.afterPowerCut() }
+    store = await BlobStore.open(pair)
+  }
+
+  const expectNoOrphans = async () => {
+    const records = await recordsIn(pair.index)
+    expect(await idsIn(pair.data)).to.deep.equal(records.map(({ id }) => id).sort((a, b) => a - b))
+    expect(await store.fsck()).to.include({ isSound: true })
+  }
+
+  for (const [what, remove] of Object.entries({
+    'a delete': async () => { for (const bytes of blobs) await store.delete(hash(bytes)) },
+    'a collection': () => store.gc()
+  })) {
+    it(`brings back no data of ${what} that nothing speaks of`, async () => {
+      await remove()
+      await store.tags.set('later', hash(kept)) // what the index has written until then reaches the disk
+      await cutPower()
+      await expectNoOrphans()
+      expect(same(await store.bytes(hash(kept)), kept)).to.equal(true)
+      for (const bytes of blobs) expect(await store.has(hash(bytes))).to.equal(false)
+    })
+  }
+
+  it('costs nothing that a put after it had replaced', async () => {
+    const bytes = blobs[5]
+    await store.delete(hash(bytes))
+    await store.put(bytes)
+    await cutPower()
+    expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    expect(await store.fsck()).to.include({ isSound: true })
+  })
+
+  for (const [what, collect] of Object.entries({ 'a collection': () => store.gc(), compacting: () => store.compact() })) {
+    it(`${what} takes data that no record names, whatever left it there`, async () => {
+      const [record] = await recordsIn(pair.index)
+      const key = (await pair.data.keys({ keyEncoding: 'view' }).all())[0].slice()
+      key.set([0, 0, 0, 0, 0, 0, 0, 3], 0)
+      await store.delete(hash(blobs[2]))
+      expect(record.id).to.not.equal(3)
+      await pair.data.put(key, noise(100, 3), { keyEncoding: 'view', valueEncoding: 'view' })
+      for (const bytes of blobs) if (await store.has(hash(bytes))) await store.tags.set(`${bytes.length}`, hash(bytes))
+      await collect()
+      await expectNoOrphans()
+      expect(same(await store.bytes(hash(kept)), kept)).to.equal(true)
+    })
+  }
+})

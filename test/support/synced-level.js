@@ -1,0 +1,26 @@
+// A level in memory that knows what a power cut would leave of it: everything up to the last write that had to reach the disk.
+import { MemoryLevel } from 'memory-level'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+
+export class SyncedLevel extends MemoryLevel {
+  #onDisk = []
+
+  constructor () {
+    super(VIEWS)
+  }
+
+  async batch (operations, options) {
+    await super.batch(operations, options)
+    if (options.sync) this.#onDisk = await this.#entries()
+  }
+
+  /** The level as it is after the power went. */
+  async afterPowerCut () {
+    const level = new SyncedLevel()
+    await level.batch(this.#onDisk.map(([key, value]) => ({ type: 'put', key, value })), { ...VIEWS, sync: true })
+    return level
+  }
+
+  async #entries () { return (await this.iterator(VIEWS).all()).map(([key, value]) => [key.slice(), value.slice()]) }
+}
