@@ -7,12 +7,20 @@ import { readable } from './faults.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { compact } from './levels.js'
+import { keysOfGroup } from './pages.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
 import { BATCH, VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
 /** @import { BlobRecord, Home } from './keys.js' */
+
+/**
+ * @typedef {object} DoomedData  what is to be deleted under an id
+ * @property {number} id
+ * @property {boolean} [mayHaveFile]  default: true
+ * @property {boolean} [isGroup]  is it a whole blob of one chunk group, in extents? Default: false
+ */
 
 export class Databases {
   index
@@ -112,13 +120,19 @@ export class Databases {
   /**
    * Deletes what is kept under ids whose records are gone, and the notes that say so.
    *
-   * @param {number[]} ids
-   * @param {number[]} [fileIds]  those of them that may have a file
+   * @param {DoomedData[]} doomed
    */
-  async deleteDoomed (ids, fileIds = ids) {
-    for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
-    await Promise.all(fileIds.map(id => this.files?.remove(id)))
-    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]), BATCH)
+  async deleteDoomed (doomed) {
+    const groups = doomed.filter(({ isGroup }) => isGroup)
+    const others = doomed.filter(({ isGroup }) => !isGroup)
+    // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
+    if (groups.length > 0) await this.data.batch(groups.flatMap(({ id }) => keysOfGroup(id)).map(deletion), BATCH)
+    for (const { first, last } of runsOf(others.map(({ id }) => id))) {
+      await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
+    }
+    await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
+    const notes = doomed.map(({ id }) => doomedKey(id, this.room))
+    await this.index.batch([...notes, ...others.map(({ id }) => pathKey(id))].map(deletion), BATCH)
   }
 
   /**
@@ -154,6 +168,9 @@ export class Databases {
     }
   }
 }
+
+/** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
+const deletion = key => ({ type: 'del', key })
 
 /** Ids that follow one another. @param {number[]} ids */
 function runsOf (ids) {

@@ -292,7 +292,7 @@ export class Fsck {
   async #takeOrphan (id, hasFile) {
     if (await this.#databases.isGoing(id)) return
     const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
-    await this.#takeLost(found, () => this.#databases.deleteDoomed([id]))
+    await this.#takeLost(found, () => this.#databases.deleteDoomed([{ id }]))
   }
 
   /** @param {{ root: Uint8Array, record: BlobRecord } | undefined} found  whose it is, if that is known @param {() => Promise<void>} remove */

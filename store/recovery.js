@@ -79,7 +79,7 @@ async function deleteAllDoomed (databases) {
   for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
     const id = decodeDoomed(key, value)
     if (id === undefined) continue
-    await readable(packs.has(id) ? databases.deletePack(id) : databases.deleteDoomed([id])) // else the note stays
+    await readable(packs.has(id) ? databases.deletePack(id) : databases.deleteDoomed([{ id }])) // else the note stays
   }
 }
 
