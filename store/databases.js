@@ -1,15 +1,15 @@
 // The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data is kept under ids, in one
 // of three places of our own (extents in the data database, a file, a pack), so what is to go away under an id goes here.
 
-import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
+import { dataIds } from './data-ids.js'
 import { compact } from './levels.js'
 import { keysOfGroup } from './pages.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { BATCH, VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, idOfKey, pathKey } from './keys.js'
+import { BATCH, VIEWS, allOfId, decodeDoomed, doomedKey, holesOf, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
@@ -95,21 +95,11 @@ export class Databases {
   indexed (key) { return getSmall(this.index, key, VIEWS) }
 
   /**
-   * Ids under which there is data, hopping from one to the next; and keys that were never written.
+   * Ids under which there is data, and keys that were never written: see `dataIds`.
    *
-   * @param {number} from
-   * @param {() => void} [onDamage]  called where LevelDB cannot read on: then that was all
-   * @returns {AsyncGenerator<{ id?: number, key: Uint8Array }>} with an id the first key of it; increasing
+   * @param {number} from @param {() => void} [onDamage]
    */
-  async * dataIds (from, onDamage) {
-    for (let { gte } = allOfId(from); ;) {
-      const [key] = await readable(this.data.keys({ gte, limit: 1, ...VIEWS }).all()) ?? [onDamage?.()]
-      if (key === undefined) return
-      const id = idOfKey(key)
-      yield { id, key }
-      gte = id === undefined ? concat([key, new Uint8Array(1)]) : allOfId(id + 1).gte
-    }
-  }
+  dataIds (from, onDamage) { return dataIds(this.data, from, onDamage) }
 
   /** Deletes what is kept under an id, which is not that of a pack. @param {number} id */
   async deleteData (id) {
