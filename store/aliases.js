@@ -4,6 +4,7 @@
 import { HASH_LEN } from '../lib/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { Beside } from './beside.js'
+import { SMALL_ENTRIES } from './walk.js'
 import { damagedRecord, eachReadable, readable } from './faults.js'
 import { VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from './keys.js'
 
@@ -59,7 +60,7 @@ export class Aliases {
   }
 
   /** The blobs that have aliases, for who walks all blobs. */
-  beside () { return new Beside(this.#index.iterator({ ...allAliasesByBlob, ...VIEWS })) }
+  beside () { return new Beside(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
   puts (multihash, root) {

@@ -1,38 +1,59 @@
-// Parts of the index lie in the order of the blobs: walking them side by side costs no lookups and no memory.
+// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs: that costs no lookups and no memory.
 
-import { compare } from 'uint8arrays/compare'
+import { HASH_LEN } from '../lib/constants.js'
 import { damagedRecord, isCorruption } from './faults.js'
-import { orderOfKey } from './keys.js'
+import { BATCH_ENTRIES } from './walk.js'
 
-/** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
+/** @import { Entry } from './walk.js' */
 
 export class Beside {
   #iterator
-  #entry = /** @type {Entry | undefined} */ (undefined)
+  #batch = /** @type {Entry[]} */ ([])
+  #at = 0
   #hasEnded = false
 
-  /** @param {{ next: () => Promise<Entry | undefined>, close: () => Promise<void> }} iterator  over keys with a hash, in their order */
+  /** @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a hash, in their order */
   constructor (iterator) {
     this.#iterator = iterator
   }
 
   /** The first entry of a blob. Blobs must be asked for in their order. @param {Uint8Array} root */
   async find (root) {
-    while (!this.#hasEnded && (this.#entry === undefined || compare(orderOfKey(this.#entry[0]), root) < 0)) {
-      this.#entry = await this.#next()
-      this.#hasEnded = this.#entry === undefined
+    for (;;) {
+      if (this.#at === this.#batch.length && !await this.#next()) return undefined
+      const entry = this.#batch[this.#at]
+      const order = compareWithKey(root, entry[0])
+      if (order <= 0) return order === 0 ? entry : undefined
+      this.#at++
     }
-    return this.#entry !== undefined && compare(orderOfKey(this.#entry[0]), root) === 0 ? this.#entry : undefined
   }
 
-  /** What cannot be read may be what is asked for. */
+  /** Reads the next batch. What cannot be read may be what is asked for. @returns {Promise<boolean>} was there one? */
   async #next () {
+    if (this.#hasEnded) return false
     try {
-      return await this.#iterator.next()
+      this.#batch = await this.#iterator.nextv(BATCH_ENTRIES)
     } catch (error) {
       throw isCorruption(error) ? damagedRecord() : error
     }
+    this.#at = 0
+    this.#hasEnded = this.#batch.length === 0
+    return !this.#hasEnded
   }
 
   close () { return this.#iterator.close() }
+}
+
+/**
+ * Does a hash sort before the hash in a key, or behind it?
+ *
+ * @param {Uint8Array} root @param {Uint8Array} key  a damaged one may be too short
+ * @returns {number} below 0, 0 or above 0
+ */
+function compareWithKey (root, key) {
+  for (let i = 0; i < HASH_LEN; i++) {
+    if (i + 1 >= key.length) return 1
+    if (root[i] !== key[i + 1]) return root[i] - key[i + 1]
+  }
+  return 0
 }

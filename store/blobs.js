@@ -301,7 +301,7 @@ export class BlobStore {
     return this.#whileOpen(async () => {
       const record = await this.#catalog.record(root)
       if (record === undefined) throw notFound(root)
-      return { ...await this.#describe(root, record), present: await this.#presence.of(root, record) }
+      return { ...described(root, record, await this.#catalog.lastUsed(root, record)), present: await this.#presence.of(root, record) }
     })
   }
 
@@ -318,7 +318,18 @@ export class BlobStore {
   /** @param {string} prefix */
   async * #list (prefix) {
     if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
-    for await (const { root, record } of this.#catalog.records(prefix.toLowerCase())) yield await this.#describe(root, record)
+    const hexPrefix = prefix.toLowerCase()
+    const times = this.#catalog.usedTimes(hexPrefix)
+    try {
+      for await (const batch of this.#catalog.recordBatches(hexPrefix)) {
+        for (const { root, record } of batch) {
+          yield described(root, record, await times.of(root, record))
+          this.#life.assertOpen()
+        }
+      }
+    } finally {
+      await times.close()
+    }
   }
 
   /**
@@ -485,11 +496,8 @@ export class BlobStore {
 
   /** @template T @param {() => Promise<T>} work */
   #whileOpen (work) { return this.#life.run(work) }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<BlobStat>} */
-  async #describe (root, record) {
-    const { size, sizeProven, complete, created } = record
-    const lastUsed = await this.#catalog.lastUsed(root, record)
-    return { cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) }
-  }
 }
+
+/** @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUsed  milliseconds since 1970 @returns {BlobStat} */
+const described = (root, { size, sizeProven, complete, created }, lastUsed) =>
+  ({ cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) })

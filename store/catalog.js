@@ -4,12 +4,14 @@ import { areEqual } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
 import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
-import { Beside } from './beside.js'
-import { DAMAGED, damagedRecord, eachReadable, readable } from './faults.js'
-import { VIEWS, allUsed, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeTime, hashOfKey, pathKey, usedKey } from './keys.js'
+import { DAMAGED, damagedRecord, readable } from './faults.js'
+import { VIEWS, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeTime, hashOfKey, pathKey, usedKey } from './keys.js'
+import { GROUP_LEN } from './pages.js'
+import { UsedTimes } from './used-times.js'
+import { entryBatches } from './walk.js'
 
 /** @import { BlobRecord } from './keys.js' */
-/** @import { Databases } from './databases.js' */
+/** @import { Databases, DoomedData } from './databases.js' */
 /** @import { Observers } from './observers.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Quota } from './quota.js' */
@@ -30,7 +32,7 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }} RecordToWrite  `aliases`: that are to lead there */
-/** @typedef {{ root: Uint8Array, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
+/** @typedef {{ root: Uint8Array, record?: BlobRecord, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
   #databases
@@ -90,13 +92,22 @@ export class Catalog {
    * @throws {import('../lib/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is known, when all others have been given
    */
   async * records (prefix = '') {
+    for await (const batch of this.recordBatches(prefix)) yield * batch
+  }
+
+  /** The same in batches. @param {string} prefix @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>} */
+  async * recordBatches (prefix) {
     /** @type {Uint8Array | undefined} */
     let firstDamaged
     let isDamaged = false
-    for await (const { root, record } of this.entries(prefix, () => { isDamaged = true })) {
-      if (root !== undefined && record !== undefined) yield { root, record }
-      else firstDamaged ??= root
-      isDamaged ||= record === undefined
+    for await (const batch of this.entryBatches(prefix, () => { isDamaged = true })) {
+      const whole = []
+      for (const { root, record } of batch) {
+        if (root !== undefined && record !== undefined) whole.push({ root, record })
+        else firstDamaged ??= root
+      }
+      isDamaged ||= whole.length < batch.length
+      yield whole
     }
     if (isDamaged) throw damagedRecord(firstDamaged)
   }
@@ -106,11 +117,14 @@ export class Catalog {
    *
    * @param {string} [prefix]
    * @param {() => void} [onDamage]  called when some cannot be read
+   * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
    */
-  async * entries (prefix = '', onDamage = () => {}) {
-    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...blobsWith(prefix), ...VIEWS }), onDamage)) {
-      const root = hashOfKey(key)
-      yield { root, record: root && decodeRecord(root, value) }
+  async * entryBatches (prefix = '', onDamage) {
+    for await (const entries of entryBatches(this.#databases.index, blobsWith(prefix), onDamage)) {
+      yield entries.map(([key, value]) => {
+        const root = hashOfKey(key)
+        return { root, record: root && decodeRecord(root, value) }
+      })
     }
   }
 
@@ -129,7 +143,7 @@ export class Catalog {
     const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
     this.#observers.changed(root)
-    await this.#deleteData(replaces)
+    await this.deleteForgotten([{ record: replaces }])
   }
 
   /** The same for several, with `sync`. @param {RecordToWrite[]} blobs */
@@ -143,7 +157,7 @@ export class Catalog {
     }
     await this.#batch(true, operations)
     for (const { root } of blobs) this.#observers.changed(root)
-    for (const { replaces } of blobs) if (replaces !== undefined) await this.#deleteData(replaces)
+    await this.deleteForgotten(blobs.map(({ replaces }) => ({ record: replaces })))
   }
 
   /**
@@ -191,8 +205,9 @@ export class Catalog {
 
   /** Forgets a blob and all its names, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
   async remove (root, record) {
-    await this.forget(await this.removal(root, record), { sync: true })
-    await this.#deleteData(record)
+    const removal = await this.removal(root, record)
+    await this.forgetMany([removal])
+    await this.deleteForgotten([removal])
   }
 
   /**
@@ -202,37 +217,36 @@ export class Catalog {
    * @returns {Promise<Removal>}
    */
   async removal (root, record, { hasAliases = true } = {}) {
+    const { room } = this.#databases
     const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
-    const operations = [{ type: /** @type {const} */ ('del'), key: blobKey(root) }, { type: /** @type {const} */ ('del'), key: usedKey(root) }, ...aliases, ...doom(record)]
-    return { root, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
-  }
-
-  /** Forgets a blob as `remove` does, but leaves its data to `deleteForgotten`. Under the blob's lock. @param {Removal} removal @param {{ sync: boolean }} options */
-  async forget ({ root, operations, bytes }, { sync }) {
-    this.#used.delete(nameOf(root))
-    this.#presence.forget(root)
-    await this.#batch(sync, operations)
-    this.#observers.changed(root)
-    this.#quota.add(-bytes)
+    const own = [blobKey(root, room), usedKey(root, room)].map(key => ({ type: /** @type {const} */ ('del'), key }))
+    const operations = [...own, ...aliases, ...doom(record)]
+    return { root, record, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
   }
 
   /**
-   * First the disk has to know that nothing refers to the data any more: a power cut must not bring back a record without its data. So the notes are written
-   * once more, and everything before them comes to the disk with them.
+   * Forgets blobs as `remove` does, in one write, but leaves their data to `deleteForgotten`. Under their locks. When the disk knows that nothing
+   * refers to the data any more, it may be deleted: a power cut must not bring back a record without its data.
    *
-   * @param {BlobRecord[]} records
+   * @param {Removal[]} removals
    */
-  async deleteForgotten (records) {
-    if (records.length === 0) return
-    await this.#batch(true, records.flatMap(doom))
-    const inFiles = records.filter(({ home }) => home !== 'extents')
-    await this.#databases.deleteDoomed(records.map(({ id }) => id), inFiles.map(({ id }) => id)).catch(() => {}) // there are the notes
+  async forgetMany (removals) {
+    if (removals.length === 0) return
+    for (const { root } of removals) {
+      if (this.#used.size > 0) this.#used.delete(nameOf(root))
+      this.#presence.forget(root)
+    }
+    await this.#batch(true, removals.flatMap(({ operations }) => operations))
+    for (const { root, bytes } of removals) {
+      this.#observers.changed(root)
+      this.#quota.add(-bytes)
+    }
   }
 
-  /** Does not fail: that the data is still to be deleted is in the notes. @param {BlobRecord} [record] */
-  async #deleteData (record) {
-    if (record === undefined) return
-    await this.#databases.deleteDoomed([record.id], record.home === 'extents' ? [] : [record.id]).catch(() => {})
+  /** Does not fail: that the data is still to be deleted is in the notes. @param {{ record?: BlobRecord }[]} forgotten */
+  async deleteForgotten (forgotten) {
+    const records = forgotten.flatMap(({ record }) => record ?? [])
+    if (records.length > 0) await this.#databases.deleteDoomed(records.map(removedData)).catch(() => {})
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
@@ -249,8 +263,8 @@ export class Catalog {
    * @returns {Promise<number>} milliseconds since 1970
    */
   async lastUsed (root, { created }) {
-    const used = this.#used.get(nameOf(root))
-    if (used !== undefined) return Math.max(used.time, created)
+    const used = timeIn(this.#used, root)
+    if (used !== undefined) return Math.max(used, created)
     const stored = await readable(this.#databases.index.get(usedKey(root), VIEWS))
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
@@ -267,15 +281,26 @@ export class Catalog {
     }
   }
 
-  /** Times of use beside their blobs. What is not written yet is written first. */
-  async usedTimes () {
-    await this.flush()
-    return new Beside(this.#databases.index.iterator({ ...allUsed, ...VIEWS }))
+  /** When blobs were last used, for a walk over all of them, or over those with a prefix. @param {string} [prefix]  of the hash, in hexadecimal digits */
+  usedTimes (prefix = '') {
+    // What is written during the walk is not seen by it.
+    const before = new Map(this.#used)
+    return new UsedTimes(this.#databases.index, prefix, {
+      remembered: root => timeIn(this.#used, root) ?? timeIn(before, root),
+      lastUsed: (root, record) => this.lastUsed(root, record)
+    })
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
   #batch (sync, operations) { return this.#databases.index.batch(operations, { sync: sync && this.#databases.isSync }) }
 }
+
+/** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
+const removedData = ({ id, size, complete, home }) =>
+  ({ id, mayHaveFile: home !== 'extents', isGroup: home === 'extents' && complete && size <= GROUP_LEN })
+
+/** @param {Map<string, { time: number }>} used  by name @param {Uint8Array} root */
+const timeIn = (used, root) => used.size === 0 ? undefined : used.get(nameOf(root))?.time
 
 /** Says that data is to be deleted. @param {BlobRecord} [record] @returns {Operation[]} */
 const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: encodeDoomed(record.id) }]

@@ -25,8 +25,8 @@ import { nameOf } from './catalog.js'
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the number of blobs that were looked at
  */
 
-/** Blobs that are forgotten before their data is deleted: that needs the disk to have caught up. */
-const FORGOTTEN_COUNT = 256
+/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean }} Unprotected */
+
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
 
@@ -47,19 +47,23 @@ export class Collector {
       const sweep = this.sweep(marks)
       let done = 0
       try {
-        for await (const { root, record, hasAliases } of this.unprotected(marks)) {
+        for await (const blobs of this.unprotected(marks)) {
           signal?.throwIfAborted()
-          const bytes = dryRun ? await this.#store.presence.len(root, record) : await sweep.forget(root, { hasAliases, signal })
-          if (bytes !== undefined) {
+          const gone = dryRun ? this.#lens(blobs) : await sweep.forget(blobs, { signal })
+          for await (const { root, bytes } of gone) {
+            // What is gone is told, also after the signal.
+            if (dryRun) signal?.throwIfAborted()
             freed.blobs++
             freed.bytes += bytes
             onBlob?.({ cid: toCid(root), bytes })
           }
-          if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done } })
+          for (const { length } = blobs, before = done; done < before + length;) {
+            if (++done % PROGRESS_STEP === 0) onProgress?.({ type: 'baobox:gc', detail: { done } })
+          }
+          signal?.throwIfAborted()
         }
       } finally {
         end()
-        await sweep.end()
       }
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
@@ -86,18 +90,32 @@ export class Collector {
     }
   }
 
-  /** Blobs that nothing protects, in the order of their hashes. A damaged record is not ours to judge. @param {Marks} marks */
+  /** What a collection would free. @param {Unprotected[]} blobs */
+  async * #lens (blobs) {
+    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(root, record) }
+  }
+
+  /**
+   * Finds the blobs that nothing protects, in the order of their hashes. A damaged record is left to `fsck`.
+   *
+   * @param {Marks} marks
+   * @returns {AsyncGenerator<Unprotected[]>} in batches, of which none is empty
+   */
   async * unprotected (marks) {
     const { catalog, protection, tags } = this.#store
     const tagged = tags.beside()
     const aliased = catalog.aliases.beside()
     try {
-      for await (const { root, record } of catalog.entries()) {
-        if (root === undefined || record === undefined) continue
-        const name = nameOf(root)
-        if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
-        // Who gives it an alias later protects it by that.
-        yield { root, record, hasAliases: await aliased.find(root) !== undefined }
+      for await (const batch of catalog.entryBatches()) {
+        const found = []
+        for (const { root, record } of batch) {
+          if (root === undefined || record === undefined) continue
+          const name = nameOf(root)
+          if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
+          // A caller that gives it an alias later protects it by that.
+          found.push({ root, record, hasAliases: await aliased.find(root) !== undefined })
+        }
+        if (found.length > 0) yield found
       }
     } finally {
       await Promise.all([tagged.close(), aliased.close()])
@@ -108,11 +126,10 @@ export class Collector {
   sweep (marks) { return new Sweep(this.#store, marks) }
 }
 
-/** Forgets blobs one by one, and deletes their data many at a time. */
+/** Forgets blobs, unless they have become protected since the marks were made, and deletes their data. */
 export class Sweep {
   #store
   #marks
-  #forgotten = /** @type {BlobRecord[]} */ ([])
 
   /** @param {{ catalog: Catalog, locks: Locks, protection: Protection }} store @param {Marks} marks */
   constructor (store, marks) {
@@ -121,36 +138,35 @@ export class Sweep {
   }
 
   /**
-   * Forgets a blob, unless it is protected by now.
+   * Forgets those of these blobs that nothing protects by now, in one write.
    *
-   * @param {Uint8Array} root
-   * @param {{ hasAliases?: boolean, isMeant?: (record: BlobRecord) => Promise<boolean>, signal?: AbortSignal }} [options]  `isMeant`: a last
-   *   look at the blob
-   * @returns {Promise<number | undefined>} bytes that were here; undefined when it stays, or is gone already
+   * @template {{ root: Uint8Array, hasAliases?: boolean }} Blob
+   * @param {Blob[]} blobs  as many as may be locked together
+   * @param {{ isMeant?: (blob: Blob, record: BlobRecord) => Promise<boolean>, signal?: AbortSignal }} [options]  `isMeant`: a last
+   *   look at a blob
+   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were here
    */
-  async forget (root, { hasAliases, isMeant, signal } = {}) {
+  async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store
-    const forgotten = await locks.run(nameOf(root), async () => {
-      const { record } = await catalog.look(root)
-      if (record === undefined || !(await isMeant?.(record) ?? true)) return undefined
-      const removal = await catalog.removal(root, record, { hasAliases })
+    const forgotten = await locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
+      const removals = []
+      for (const [i, { record }] of (await catalog.lookMany(blobs.map(({ root }) => root))).entries()) {
+        const { root, hasAliases } = blobs[i]
+        if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
+        removals.push(await catalog.removal(root, record, { hasAliases }))
+      }
       await this.#marks.settle(signal)
-      // From here on nothing is awaited until the deletion is under way: who protects the blob later finds it gone.
-      if (!this.isFree(root)) return undefined
-      await catalog.forget(removal, { sync: false })
-      return { record, bytes: removal.bytes }
+      // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.
+      const free = removals.filter(({ root }) => this.isFree(root))
+      await catalog.forgetMany(free)
+      return free
     })
-    if (forgotten === undefined) return undefined
-    this.#forgotten.push(forgotten.record)
-    if (this.#forgotten.length >= FORGOTTEN_COUNT) await this.end()
-    return forgotten.bytes
+    await catalog.deleteForgotten(forgotten)
+    return forgotten
   }
 
   /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#store.protection.isHeld(nameOf(root))
   }
-
-  /** Deletes the data of what was forgotten. */
-  end () { return this.#store.catalog.deleteForgotten(this.#forgotten.splice(0)) }
 }

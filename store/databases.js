@@ -2,18 +2,26 @@
 // is kept under ids, in either of two places of our own (extents in the data database, or a file), so what is to go away
 // under an id goes here.
 
-import { concat } from '../lib/bytes.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
 import { Database } from './database.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
+import { dataIds } from './data-ids.js'
+import { keysOfGroup } from './pages.js'
 import { UsedRoom, freshRoom, sharedRoom } from './room.js'
-import { VIEWS, allOfId, decodeDoomed, doomedKey, idOfKey, pathKey } from './keys.js'
+import { VIEWS, allOfId, decodeDoomed, doomedKey, pathKey } from './keys.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
 /** @import { Home } from './keys.js' */
+
+/**
+ * @typedef {object} DoomedData  what is to be deleted under an id
+ * @property {number} id
+ * @property {boolean} [mayHaveFile]  default: true
+ * @property {boolean} [isGroup]  is it a whole blob of one chunk group, in extents? Default: false
+ */
 
 export class Databases {
   index
@@ -81,21 +89,11 @@ export class Databases {
   indexed (key) { return getSmall(this.index, key, VIEWS) }
 
   /**
-   * Ids under which there is data, hopping from one to the next; and keys that were never written.
+   * Ids under which there is data, and keys that were never written: see `dataIds`.
    *
-   * @param {number} from
-   * @param {() => void} [onDamage]  called where LevelDB cannot read on: then that was all
-   * @returns {AsyncGenerator<{ id?: number, key: Uint8Array }>} with an id the first key of it; increasing
+   * @param {number} from @param {() => void} [onDamage]
    */
-  async * dataIds (from, onDamage) {
-    for (let { gte } = allOfId(from); ;) {
-      const [key] = await readable(this.data.keys({ gte, limit: 1, ...VIEWS }).all()) ?? [onDamage?.()]
-      if (key === undefined) return
-      const id = idOfKey(key)
-      yield { id, key }
-      gte = id === undefined ? concat([key, new Uint8Array(1)]) : allOfId(id + 1).gte
-    }
-  }
+  dataIds (from, onDamage) { return dataIds(this.data, from, onDamage) }
 
   /** Deletes what is kept under an id. @param {number} id */
   async deleteData (id) {
@@ -106,13 +104,19 @@ export class Databases {
   /**
    * Deletes what is kept under ids whose records are gone, and the notes that say so.
    *
-   * @param {number[]} ids
-   * @param {number[]} [fileIds]  those of them that may have a file
+   * @param {DoomedData[]} doomed
    */
-  async deleteDoomed (ids, fileIds = ids) {
-    for (const { first, last } of runsOf(ids)) await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
-    await Promise.all(fileIds.map(id => this.files?.remove(id)))
-    await this.index.batch(ids.flatMap(id => [{ type: 'del', key: pathKey(id) }, { type: 'del', key: doomedKey(id) }]))
+  async deleteDoomed (doomed) {
+    const groups = doomed.filter(({ isGroup }) => isGroup)
+    const others = doomed.filter(({ isGroup }) => !isGroup)
+    // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
+    if (groups.length > 0) await this.data.batch(groups.flatMap(({ id }) => keysOfGroup(id)).map(deletion))
+    for (const { first, last } of runsOf(others.map(({ id }) => id))) {
+      await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
+    }
+    await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
+    const notes = doomed.map(({ id }) => doomedKey(id, this.room))
+    await this.index.batch([...notes, ...others.map(({ id }) => pathKey(id))].map(deletion))
   }
 
   /**
@@ -141,6 +145,9 @@ export class Databases {
     }
   }
 }
+
+/** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
+const deletion = key => ({ type: 'del', key })
 
 /** Ids that follow one another. @param {number[]} ids */
 function runsOf (ids) {

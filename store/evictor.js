@@ -3,7 +3,6 @@
 import { ChunkRanges } from '../lib/ranges.js'
 import { full } from './faults.js'
 import { isKept } from './presence.js'
-import { decodeTime } from './keys.js'
 
 /** @import { Catalog } from './catalog.js' */
 /** @import { BlobRecord } from './keys.js' */
@@ -43,8 +42,10 @@ export class Evictor {
   /** Counts what is here, before anything else happens. */
   async start () {
     if (!this.#quota.isLimited) return
-    for await (const { root, record } of this.#catalog.entries()) {
-      if (root !== undefined && record !== undefined) this.#quota.add(await this.#presence.len(root, record))
+    for await (const batch of this.#catalog.entryBatches()) {
+      for (const { root, record } of batch) {
+        if (root !== undefined && record !== undefined) this.#quota.add(await this.#presence.len(root, record))
+      }
     }
   }
 
@@ -81,18 +82,23 @@ export class Evictor {
     }
     try {
       while (this.#quota.excess(len) > 0) {
-        const candidate = this.#candidates.shift()
-        if (candidate !== undefined) await this.#sweep?.forget(candidate.root, { isMeant: record => this.#isStill(candidate, record) })
+        const first = this.#takeFirst(this.#quota.excess(len))
+        if (first.length > 0) await this.#sweep?.forget(first, { isMeant: (candidate, record) => this.#isStill(candidate, record) })
         // There were more than are kept in mind; or something has come to be protected just now.
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }
-      await this.#sweep?.end()
     } catch (error) {
       // What could not be read now is looked at anew the next time.
-      await this.#sweep?.end()
       this.#end()
       throw error
     }
+  }
+
+  /** As many of the first candidates as it takes to free so much. @param {number} len  bytes */
+  #takeFirst (len) {
+    let [count, sum] = [0, 0]
+    while (sum < len && count < this.#candidates.length) sum += this.#candidates[count++].bytes
+    return this.#candidates.splice(0, count)
   }
 
   /** Could as many bytes be had from the candidates? @param {number} len */
@@ -113,22 +119,22 @@ export class Evictor {
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
   async #survey () {
-    await this.#sweep?.end()
     this.#end()
     const { marks, end } = await this.#collector.mark()
     this.#marks = marks
     this.#endMarks = end
     this.#sweep = this.#collector.sweep(marks)
-    const times = await this.#catalog.usedTimes()
+    const times = this.#catalog.usedTimes()
     let found = /** @type {Candidate[]} */ ([])
     let total = 0
     try {
-      for await (const { root, record } of this.#collector.unprotected(marks)) {
-        const entry = await times.find(root)
-        const bytes = await this.#presence.len(root, record)
-        if (bytes === 0) continue // somebody else's file: its going would give nothing
-        total += bytes
-        found.push({ root, id: record.id, bytes, used: Math.max((entry && decodeTime(entry[1])) ?? 0, record.created) })
+      for await (const blobs of this.#collector.unprotected(marks)) {
+        for (const { root, record } of blobs) {
+          const bytes = await this.#presence.len(root, record)
+          if (bytes === 0) continue // somebody else's file: its going would give nothing
+          total += bytes
+          found.push({ root, id: record.id, bytes, used: await times.of(root, record) })
+        }
         if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {

@@ -1,8 +1,8 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
-import { VIEWS, allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
-import { eachReadable, isCorruption } from './faults.js'
+import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
+import { isCorruption } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
@@ -12,6 +12,9 @@ import { presentChunks } from './pages.js'
 import { findRecord } from './orphan.js'
 import { IdSet } from './id-set.js'
 import { TagCheck } from './tag-check.js'
+import { entryBatches } from './walk.js'
+import { rightSmallBlobs } from './small-check.js'
+import { turnsWhenDue } from '../lib/reading.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
@@ -106,7 +109,7 @@ export class Fsck {
     await this.#checkState()
     await this.#count()
     await this.#checkTags()
-    await this.#checkBlobs()
+    await this.#checkBlobs(limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
     const report = this.#report
@@ -131,20 +134,23 @@ export class Fsck {
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
   async #count () {
     const { index, data } = this.#databases
-    for await (const [key, value] of eachReadable(index.iterator({ ...allOfIndex, ...VIEWS }), () => { this.#isIndexWhole = false })) {
-      this.#signal?.throwIfAborted()
-      const isSound = isSoundNote(key, value)
-      if (!isSound || !isKnownKind(key)) this.#adopts = true
-      if (!isSound) await this.#stray(() => index.del(key))
-    }
-    for await (const { root, record } of this.#records()) {
-      if (record === undefined) {
-        this.#adopts = true
-        this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
-        continue
+    for await (const batch of this.#entryBatches(allOfIndex)) {
+      for (const [key, value] of batch) {
+        const isSound = isSoundNote(key, value)
+        if (!isSound || !isKnownKind(key)) this.#adopts = true
+        if (!isSound) await this.#stray(() => index.del(key))
       }
-      if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
-      this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+    }
+    for await (const batch of this.#recordBatches()) {
+      for (const { root, record } of batch) {
+        if (record === undefined) {
+          this.#adopts = true
+          this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
+          continue
+        }
+        if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
+        this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+      }
     }
   }
 
@@ -155,17 +161,41 @@ export class Fsck {
     if (check.isUnreadable) this.#isIndexWhole = false
   }
 
-  async #checkBlobs () {
-    for await (const { root, record } of this.#records()) {
-      if (record === undefined) continue
-      this.#report.blobs++
-      const before = this.#done
-      const findings = await this.#examine(root, record, true)
-      if (findings.isUnreadable) this.#isDataWhole = false
-      this.#done = before + rangesLen(findings.expected, record.size)
-      // It may have been changed or deleted meanwhile: what does not move is looked at.
-      if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
+  /** @param {number} limit  ids from there on are new */
+  async #checkBlobs (limit) {
+    const alone = await this.#idsOfOneExtent(limit)
+    const way = turnsWhenDue(this.#signal)
+    for await (const batch of this.#recordBatches()) {
+      const right = await rightSmallBlobs(this.#databases.data, batch, id => alone.has(id))
+      for (const blob of batch) if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      await way()
     }
+  }
+
+  /** Small blobs are under such ids, if there is nothing beside them. @param {number} limit  ids from there on are new */
+  async #idsOfOneExtent (limit) {
+    const alone = new IdSet()
+    for await (const { id, isAlone } of this.#databases.dataIds(0)) {
+      this.#signal?.throwIfAborted()
+      if (id !== undefined && id < limit && isAlone) alone.add(id)
+    }
+    return alone
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isRight  is that known? */
+  async #checkBlob (root, record, isRight) {
+    this.#report.blobs++
+    if (isRight) {
+      this.#done += record.size
+      this.#tell(this.#done)
+      return
+    }
+    const before = this.#done
+    const findings = await this.#examine(root, record, true)
+    if (findings.isUnreadable) this.#isDataWhole = false
+    this.#done = before + rangesLen(findings.expected, record.size)
+    // It may have been changed or deleted meanwhile: what does not move is looked at.
+    if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
   }
 
   /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
@@ -235,7 +265,7 @@ export class Fsck {
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
     if (!this.#repairs || !this.#isIndexWhole) return
-    await this.#databases.deleteDoomed([id]).catch(error => {
+    await this.#databases.deleteDoomed([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
@@ -272,11 +302,22 @@ export class Fsck {
     }
   }
 
-  async * #records () {
-    for await (const [key, value] of eachReadable(this.#databases.index.iterator({ ...allBlobs, ...VIEWS }), () => { this.#isIndexWhole = false })) {
+  async * #records () { for await (const batch of this.#recordBatches()) yield * batch }
+
+  async * #recordBatches () {
+    for await (const batch of this.#entryBatches(allBlobs)) {
+      yield batch.flatMap(([key, value]) => {
+        const root = hashOfKey(key)
+        return root === undefined ? [] : [{ root, record: decodeRecord(root, value) }]
+      })
+    }
+  }
+
+  /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of the index */
+  async * #entryBatches (range) {
+    for await (const batch of entryBatches(this.#databases.index, range, () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
-      const root = hashOfKey(key)
-      if (root !== undefined) yield { root, record: decodeRecord(root, value) }
+      yield batch
     }
   }
 

@@ -79,10 +79,20 @@ export function blobKey (hash, room = freshRoom) {
   key.set(hash, 1)
   return key
 }
-/** @param {Uint8Array} hash */
-export const usedKey = hash => encode(USED, hash)
-/** @param {number} id */
-export const doomedKey = id => encode(DOOMED, { u64: id })
+/** @param {Uint8Array} hash @param {Room} [room] */
+export function usedKey (hash, room = freshRoom) {
+  const key = room(1 + HASH_LEN)
+  key[0] = USED
+  key.set(hash, 1)
+  return key
+}
+/** @param {number} id @param {Room} [room] */
+export function doomedKey (id, room = freshRoom) {
+  const key = room(1 + ID_LEN)
+  key[0] = DOOMED
+  setU64(key, 1, id)
+  return key
+}
 /** A note has a checksum, too: a flipped bit in its id would delete another blob. @param {number} id */
 export const encodeDoomed = id => checkOf(doomedKey(id), NOTHING)
 /** @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes @returns {number | undefined} the id; undefined when the note is damaged */
@@ -116,15 +126,15 @@ export function isSoundNote (key, value) {
 export const isKnownKind = key => KINDS.includes(key[0])
 /** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined when no such key was ever written */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
-/** By what keys that lie in the order of the blobs are ordered: a view of 32 bytes, unless the key is damaged. @param {Uint8Array} key */
-export const orderOfKey = key => key.subarray(1, 1 + HASH_LEN)
 /** Blobs whose hash begins so. @param {string} prefix  up to 64 hexadecimal digits */
-export const blobsWith = prefix => prefix === ''
-  ? allBlobs
-  : {
-      gte: blobKey(fromString(prefix.padEnd(2 * HASH_LEN, '0'), 'base16')),
-      lte: blobKey(fromString(prefix.padEnd(2 * HASH_LEN, 'f'), 'base16'))
-    }
+export const blobsWith = prefix => prefix === '' ? allBlobs : hashesWith(prefix, blobKey)
+/** When those were last used. @param {string} prefix */
+export const usedWith = prefix => prefix === '' ? allUsed : hashesWith(prefix, usedKey)
+/** @param {string} prefix @param {(hash: Uint8Array) => Uint8Array} keyOf */
+const hashesWith = (prefix, keyOf) => ({
+  gte: keyOf(fromString(prefix.padEnd(2 * HASH_LEN, '0'), 'base16')),
+  lte: keyOf(fromString(prefix.padEnd(2 * HASH_LEN, 'f'), 'base16'))
+})
 
 /** @param {Uint8Array} multihash */
 export const aliasKey = multihash => encode(ALIAS, multihash)

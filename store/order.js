@@ -4,12 +4,13 @@
 import { concat } from '../lib/bytes.js'
 import { isCorruption } from './faults.js'
 import { VIEWS } from './keys.js'
+import { BATCH_ENTRIES } from './walk.js'
 
 /** @import { AnyLevel } from './levels.js' */
 /** @import { Database } from './database.js' */
 
-/** Keys that are looked up together: each may lead to as many bytes as a cell has. */
-const LOOKUP_KEYS = 64
+/** Bytes of entries that are looked up together. */
+const LOOKUP_LEN = 1 << 22
 
 /**
  * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by those who read on from there? And is there nothing behind the last?
@@ -24,20 +25,21 @@ export async function isInOrder (database, signal) {
   if (!database.supports.explicitSnapshots || !database.supports.has) return true
   const snapshot = database.snapshot()
   const options = { ...VIEWS, snapshot, fillCache: false }
-  const keys = database.keys({ ...options, reverse: true })
+  // The values are read as well, because they tell how many can be looked up together.
+  const entries = database.iterator({ ...options, reverse: true, ...{ highWaterMarkBytes: LOOKUP_LEN } })
   try {
-    let batch = await keys.nextv(LOOKUP_KEYS)
-    if (batch.length > 0 && !await isLast(database, batch[0], options)) return false
-    for (; batch.length > 0; batch = await keys.nextv(LOOKUP_KEYS)) {
+    let batch = await entries.nextv(BATCH_ENTRIES)
+    if (batch.length > 0 && !await isLast(database, batch[0][0], options)) return false
+    for (; batch.length > 0; batch = await entries.nextv(BATCH_ENTRIES)) {
       signal?.throwIfAborted()
-      if (!await areFound(database, batch, options)) return false
+      if (!await areFound(database, batch.map(([key]) => key), options)) return false
     }
     return true
   } catch (error) {
     if (!isCorruption(error)) throw error
     return false
   } finally {
-    await keys.close()
+    await entries.close()
     await snapshot.close()
   }
 }

@@ -7,7 +7,7 @@
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../lib/constants.js'
 import { ChunkRanges } from '../lib/ranges.js'
 import { chunkCount, levelOf } from '../lib/tree.js'
-import { VIEWS, allOfId, pageKey, placeOfKey } from './keys.js'
+import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
 import { RunList } from './runs.js'
 import { readable } from './faults.js'
 import { getSmall } from './pace.js'
@@ -39,6 +39,9 @@ export function placeInPages (node, level = levelOf(node)) {
 
 /** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
 export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
+
+/** All keys that a whole blob of one chunk group can have: that of its extent, and that of a page that came in a slice. @param {number} id */
+export const keysOfGroup = id => [extentKey(id, 0), pageKey(id, pageOfGroup(0))]
 
 /** One page in memory. */
 export class Page {

@@ -69,7 +69,7 @@ async function idBehindData ({ data, files }) {
 async function deleteAllDoomed (databases) {
   for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
     const id = decodeDoomed(key, value)
-    if (id !== undefined) await readable(databases.deleteDoomed([id])) // else the note stays
+    if (id !== undefined) await readable(databases.deleteDoomed([{ id }])) // else the note stays
   }
 }
 

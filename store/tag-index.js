@@ -3,6 +3,7 @@
 import { codecOf, HASHSEQ, parseRoot } from '../lib/cid.js'
 import { describe } from '../lib/bytes.js'
 import { Beside } from './beside.js'
+import { SMALL_ENTRIES } from './walk.js'
 import { nameOf } from './catalog.js'
 import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from './keys.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from './faults.js'
@@ -93,7 +94,7 @@ export class TagIndex {
   }
 
   /** The blobs that have tags, for who walks all blobs. */
-  beside () { return new Beside(this.#index.iterator({ ...allTagged, ...VIEWS })) }
+  beside () { return new Beside(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES })) }
 
   /**
    * What is tagged as a sequence of hashes. Every tag is looked at in both of its places: they must say the same.
