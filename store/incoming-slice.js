@@ -38,15 +38,17 @@ export class IncomingSlice {
    * @param {number} id  of the file
    * @param {Batch[]} batches
    * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   * @param {{ hasFile: boolean }} [unseen]  the blob, when nothing of it is recorded yet
    */
-  async spill (id, batches, how) {
+  async spill (id, batches, how, unseen) {
     const held = batches.filter(batch => batch.isHeld)
     if (held.length === 0) return
     const { files, isSync } = this.#databases
     if (files === undefined) throw new Error('a blob is in a file, and there are none here')
     if (this.#file?.id !== id) {
       await this.close()
-      this.#file = { id, writer: await files.writer(id), isNamed: !isSync }
+      this.#file = { id, writer: await files.writer(id, { isNew: unseen?.hasFile === false }), isNamed: !isSync }
+      if (unseen !== undefined) unseen.hasFile = true
     }
     const file = this.#file
     if (!file.isNamed) await files.sync()

@@ -64,7 +64,7 @@ async function recordedIds (index, swept, signal) {
 
 /** An id greater than any that has data. @param {Databases} databases */
 async function idBehindData ({ data, files, packs }) {
-  const inFiles = [...await files?.ids() ?? [], ...await packs?.ids() ?? []]
+  const inFiles = [...(await files?.names() ?? []).map(({ id }) => id), ...await packs?.ids() ?? []]
   const behindFiles = inFiles.reduce((behind, id) => Math.max(behind, id + 1), 0)
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
