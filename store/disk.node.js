@@ -3,4 +3,7 @@
 export { openFolder } from './disk/blob-folder.js'
 export { writeFileAtomically } from './disk/file-writer.js'
 export { openRegular } from './disk/regular-file.js'
-export { absolute, assertFolder, assertLevel, exists, isHeadless, isStoreAt, linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles } from './disk/folders.js'
+export {
+  absolute, assertFolder, assertLevel, exists, isHeadless, isStoreAt,
+  linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles
+} from './disk/folders.js'

@@ -19,7 +19,8 @@ import { VIEWS } from './keys.js'
  * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are here unknown to the tree
  * @property {number} strays  entries that do not belong here, or not in this shape
  * @property {boolean} isUnreadable  has LevelDB left out what it cannot read?
- * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the disk fails? Its bytes may be right
+ * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the
+ *   disk fails? Its bytes may be right
  * @property {boolean} isSound
  */
 

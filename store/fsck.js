@@ -37,7 +37,8 @@ import { TagCheck } from './tag-check.js'
  * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
  * @property {number} strays  entries beside the blob's own, or not in their shape
  * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair would drop at most
- * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk fails? The bytes may be right, so
+ * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
+ *   fails? The bytes may be right, so
  *   `repair` drops nothing of it
  */
 
@@ -50,7 +51,8 @@ import { TagCheck } from './tag-check.js'
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
  *   gone then: before that no garbage can be collected
  * @property {number} orphans  blobs' worth of data that no record speaks of; of a pack each blob that it lists and that has neither a record nor a hole
- * @property {number} strays  entries and files that were never written like that, lists of packs among them. What has the name of a file of the store
+ * @property {number} strays  entries and files that were never written like that, lists of packs among them. What has
+ *   the name of a file of the store
  *   and is a link, a folder or a device, stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
@@ -137,7 +139,10 @@ export class Fsck {
     this.#repairs &&= this.#isInOrder
   }
 
-  /** What others have put where files of the store should be is counted, and left alone. Where the whole folder is not the store's nothing can be repaired. */
+  /**
+   * What others have put where files of the store should be is counted, and left alone. Where the whole folder is not
+   * the store's nothing can be repaired.
+   */
   async #checkFolder () {
     const { files } = this.#databases
     if (files === undefined) return
@@ -216,13 +221,15 @@ export class Fsck {
     if (isSound) return
     const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#mend(root, record, right) : right
     const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
-    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable: kept === undefined })
+    const isUnreadable = kept === undefined
+    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
   }
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  what is right of it
-   * @returns {Promise<ChunkRanges | undefined>} what is here of the blob now; undefined when its file cannot be read, and nothing was changed
+   * @returns {Promise<ChunkRanges | undefined>} what is here of the blob now; undefined when its file cannot be read,
+   *   and nothing was changed
    */
   async #mend (root, record, before) {
     const len = await this.#presence.len(root, record)
@@ -237,7 +244,8 @@ export class Fsck {
     if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
     const isReachable = record.home === 'extents' || this.#databases.files !== undefined
-    const mended = await mend(this.#databases, root, isReachable ? record : { ...record, home: 'extents' }, { signal: this.#signal })
+    const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
+    const mended = await mend(this.#databases, root, reachable, { signal: this.#signal })
     if (mended === undefined) return undefined
     const { record: after, right } = mended
     this.#quota.add(await this.#presence.len(root, after) - len)
@@ -253,7 +261,8 @@ export class Fsck {
   /**
    * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that were here @returns {Promise<ChunkRanges>} none
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that were here @returns
+   *   {Promise<ChunkRanges>} none
    */
   async #leaveFile (root, record, len) {
     const { isNameless, created, size, sizeProven } = record
@@ -264,7 +273,9 @@ export class Fsck {
       return ChunkRanges.none
     }
     const id = await ids.newId()
-    await this.#catalog.write(root, { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }, { sync: true, replaces: record })
+    /** @type {BlobRecord} */
+    const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
+    await this.#catalog.write(root, after, { sync: true, replaces: record })
     ids.settle(id)
     this.#quota.add(-len)
     return ChunkRanges.none

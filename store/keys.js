@@ -309,7 +309,11 @@ export function encodePath (id, path) {
 /** How paths begin that do not depend on a working directory, on POSIX and on Windows. */
 const ABSOLUTE = /^(\/|\\\\|[a-z]:[/\\])/i
 
-/** @param {number} id @param {Uint8Array} bytes @returns {string | undefined} undefined when it is damaged, or no store would write it */
+/**
+ * @param {number} id
+ * @param {Uint8Array} bytes
+ * @returns {string | undefined} undefined when it is damaged, or no store would write it
+ */
 export function decodePath (id, bytes) {
   const encoded = bytes.subarray(0, -CHECK_LEN)
   if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), encoded))) return undefined

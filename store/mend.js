@@ -31,7 +31,8 @@ const COPY_LEN = 1 << 20
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ signal?: AbortSignal }} options
- * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} what the record is to be now, and the chunks that are here; undefined when
+ * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} what the record is to be now, and the
+ *   chunks that are here; undefined when
  *   the system cannot read the file: then nothing is dropped
  */
 export async function mend (databases, root, record, { signal }) {

@@ -105,14 +105,18 @@ export async function openHeld (where, { sync, isRepair, letGo = async () => {},
 }
 
 /**
- * Nothing is opened through a link, because what is behind it is not the store's, and is not there to be written to or deleted. The location itself may be one.
+ * Nothing is opened through a link, because what is behind it is not the store's, and is not there to be written to
+ * or deleted. The location itself may be one.
  *
  * @param {string} location
  * @throws {BaoError} STORE_OPEN_FAILED
  */
 export async function assertOwn (location) {
   try {
-    for (const name of NAMES) for (const path of [`${location}/${name}`, wholeOf(`${location}/${name}`)]) await assertLevel(path)
+    for (const path of NAMES.map(name => `${location}/${name}`)) {
+      await assertLevel(path)
+      await assertLevel(wholeOf(path))
+    }
     for (const name of ['blobs', 'packs', 'repairing']) await assertFolder(`${location}/${name}`)
   } catch (cause) {
     throw notOpened('open', location, cause)

@@ -91,7 +91,13 @@ export class BlobScan {
     this.#endRun()
   }
 
-  /** Notes that the system could not read the file, and goes on. @template T @param {() => Promise<T>} read @returns {Promise<T | undefined>} */
+  /**
+   * Notes that the system could not read the file, and goes on.
+   *
+   * @template T
+   * @param {() => Promise<T>} read
+   * @returns {Promise<T | undefined>}
+   */
   async #unlessFailing (read) {
     try {
       return await read()

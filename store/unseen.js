@@ -51,7 +51,13 @@ export class Unseen {
   /** Is nothing recorded yet of a blob that has this id? @param {Uint8Array} root @param {number} id */
   isUnder (root, id) { return this.under(root, id) !== undefined }
 
-  /** The blob with this id, if nothing of it is recorded yet. @param {Uint8Array} root @param {number} id @returns {UnseenBlob | undefined} */
+  /**
+   * The blob with this id, if nothing of it is recorded yet.
+   *
+   * @param {Uint8Array} root
+   * @param {number} id
+   * @returns {UnseenBlob | undefined}
+   */
   under (root, id) {
     const blob = this.#blobs.get(nameOf(root))
     return blob?.record.id === id ? blob : undefined
@@ -94,7 +100,8 @@ export class Unseen {
       return this.#activity.leave()
     }
     // A file that is not the blob's is somebody else's.
-    if (blob.hasFile || blob.record.home !== 'file') await this.#databases.deleteData(blob.record.id).catch(() => this.#activity.leave())
+    const { id, home } = blob.record
+    if (blob.hasFile || home !== 'file') await this.#databases.deleteData(id).catch(() => this.#activity.leave())
     this.#settle(root, blob)
   }
 
@@ -109,6 +116,7 @@ export class Unseen {
     /** @type {Home} */
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
     const id = await this.#databases.ids.newId()
-    return { record: { id, size, sizeProven: false, complete: false, home, created: Date.now() }, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
+    const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
+    return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
   }
 }

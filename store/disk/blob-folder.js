@@ -2,7 +2,8 @@
 // read. So a file may be gone, or be another one, while it is still read by who began before.
 
 //
-// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own. A link is never followed, and what is
+// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own. A
+// link is never followed, and what is
 // no regular file is never opened for writing, nor deleted.
 
 import { constants } from 'node:fs'
@@ -11,13 +12,16 @@ import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
 import { openRegular } from './regular-file.js'
-import { isNoFile, obstructed } from '../faults.js'
+import { isDenied, isNoFile, obstructed } from '../faults.js'
 import { MAX_ID } from '../keys.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
 const KEPT_OPEN = 128
 
-/** @param {string} path  of a directory in one that is there: made when it is missing @throws {Error} when something else is there */
+/**
+ * @param {string} path  of a directory in one that is there: made when it is missing
+ * @throws {Error} when something else is there
+ */
 export async function openFolder (path) {
   const folder = new BlobFolder(path)
   await folder.make()
@@ -57,7 +61,8 @@ export class BlobFolder {
    * The file of an id, for writing: made when it is missing, and so is the folder.
    *
    * @param {number} id
-   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so one that is there is not the store's.
+   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so one that
+   *   is there is not the store's.
    *   `mayBeShared`: nothing is written to a file that is there, which may then have other names
    * @throws {BaoError} STORE_CORRUPT { location } when something stands there that the store must not write to
    */
@@ -71,7 +76,8 @@ export class BlobFolder {
       return new FileWriter(handle)
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-      throw code === 'EEXIST' || (isNoFile(error) && code !== 'ENOENT') ? obstructed(path, error) : error
+      const isOther = code === 'EEXIST' || (isNoFile(error) && code !== 'ENOENT')
+      throw isOther || (isDenied(error) && await this.len(id) !== undefined) ? obstructed(path, error) : error
     }
   }
 
@@ -121,7 +127,11 @@ export class BlobFolder {
   /** Whoever reads next opens the file anew: it may be another one by now. @param {number} id */
   forget (id) { this.#retire(id) }
 
-  /** Deletes the file of an id, and nothing else that has its name. Who reads it meanwhile gets the rest. @param {number} id */
+  /**
+   * Deletes the file of an id, and nothing else that has its name. Who reads it meanwhile gets the rest.
+   *
+   * @param {number} id
+   */
   async remove (id) {
     try {
       if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
@@ -144,8 +154,9 @@ export class BlobFolder {
 
   /** All names that are ids, and whether a file of the store has them. */
   async names () {
-    const entries = await this.#isThere().catch(() => false) ? await readdir(this.#path, { withFileTypes: true }).catch(unlessMissing) : []
-    return (entries ?? []).flatMap(entry => isId(entry.name) ? [{ id: Number(entry.name), isFile: entry.isFile() }] : [])
+    if (!await this.#isOurs()) return []
+    const entries = await readdir(this.#path, { withFileTypes: true }).catch(unlessMissing) ?? []
+    return entries.filter(({ name }) => isId(name)).map(entry => ({ id: Number(entry.name), isFile: entry.isFile() }))
   }
 
   /** Makes files that are new outlast a power cut. */
@@ -167,9 +178,15 @@ export class BlobFolder {
   }
 
   /** What has the name of an id: undefined when nothing has, or the folder is not there. @param {number} id */
-  async #look (id) { return await this.#isThere().catch(() => false) ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
+  async #look (id) { return await this.#isOurs() ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
 
-  /** @returns {Promise<boolean>} false when the folder is missing @throws {Error} when something else stands in its place */
+  /** Is the folder there, and one of the store's? */
+  #isOurs () { return this.#isThere().catch(() => false) }
+
+  /**
+   * @returns {Promise<boolean>} false when the folder is missing
+   * @throws {Error} when something else stands in its place
+   */
   #isThere () { return assertFolder(this.#path) }
 
   /** Nobody would close what is opened from then on. */
@@ -193,5 +210,6 @@ async function openOrCreate (path, mayBeShared) {
   if (handle === undefined) return create(path)
   if (mayBeShared || (await handle.stat()).nlink < 2) return handle
   await handle.close()
-  throw Object.assign(new Error(`${path} has other names (hard links): to write to it would change the files of others. Put a copy in its place`), { code: 'EMLINK' })
+  const reason = 'has other names (hard links), and writing would change the files of others. Put a copy in its place'
+  throw Object.assign(new Error(`${path} ${reason}`), { code: 'EMLINK' })
 }

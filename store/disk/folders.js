@@ -48,12 +48,13 @@ export async function makeFolder (path) {
 export async function assertFolder (path) {
   const stat = await lstat(path).catch(unlessMissing)
   if (stat === undefined || stat.isDirectory()) return stat !== undefined
-  const what = stat.isSymbolicLink() ? 'is a link' : 'is no folder'
-  throw Object.assign(new Error(`${path} ${what}: the store needs a folder of its own there. Put one in its place`), { code: 'ENOTDIR' })
+  const what = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is no folder'}`
+  throw Object.assign(new Error(`${what}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
 }
 
 /**
- * The same for a folder of LevelDB, which follows links, truncates what it takes for its own logs, and deletes what it takes for old tables: nothing but
+ * The same for a folder of LevelDB, which follows links, truncates what it takes for its own logs, and deletes what
+ * it takes for old tables: nothing but
  * files and folders may be in it.
  *
  * @param {string} path
@@ -61,7 +62,8 @@ export async function assertFolder (path) {
 export async function assertLevel (path) {
   if (!await assertFolder(path)) return
   for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (!entry.isFile() && !entry.isDirectory()) throw new Error(`${path}/${entry.name} is neither a file nor a folder: LevelDB did not make it. Move it away`)
+    if (entry.isFile() || entry.isDirectory()) continue
+    throw new Error(`${path}/${entry.name} is neither a file nor a folder: LevelDB did not make it. Move it away`)
   }
 }
 

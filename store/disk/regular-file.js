@@ -1,4 +1,5 @@
-// Opens regular files and nothing else. What stands under a path may have been put there by others: a link to a file of theirs, a pipe, a device, a folder.
+// Opens regular files and nothing else. What stands under a path may have been put there by others: a link to a file
+// of theirs, a pipe, a device, a folder.
 
 import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
@@ -6,14 +7,18 @@ import { NOT_REGULAR } from '../faults.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 
-/** Windows has none of these. `O_NONBLOCK`: no pipe is waited for. `O_NOCTTY`: no terminal becomes the one of this process. */
+/**
+ * Windows has none of these. `O_NONBLOCK`: no pipe is waited for. `O_NOCTTY`: no terminal becomes the one of this
+ * process.
+ */
 const { O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0, O_RDONLY, O_RDWR } = constants
 
 /**
  * Opens a file that is there. Nothing is read or written before it is known to be a regular file.
  *
  * @param {string} path
- * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: open it for writing, too; `follows`: the path may be a link to the file
+ * @param {{ writes?: boolean, follows?: boolean }} [options]  `writes`: open it for writing, too; `follows`: the path
+ *   may be a link to the file
  * @returns {Promise<FileHandle>}
  * @throws {Error} with one of the codes of `isNoFile` when something else than a regular file is there
  */

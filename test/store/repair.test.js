@@ -126,7 +126,8 @@ describe('store: repair', () => {
   it('puts nothing in place that lacks what LevelDB gave up', async () => {
     const log = join(place.where, 'data', '009999.log')
     await symlink('nowhere', log)
-    const repairing = salvage(join(place.where, 'data'), path => newLevel('data', path)) // a store with a link in it is not repaired
+    // A store with a link in it is not repaired: this is what would be done then.
+    const repairing = salvage(join(place.where, 'data'), path => newLevel('data', path))
     expect(await errorOf(repairing)).to.include({ code: 'LEVEL_IO_ERROR' })
     expect(await readdir(join(place.where, 'data'))).to.include('009999.log')
     await rm(log)

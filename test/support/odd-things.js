@@ -15,9 +15,11 @@ const VICTIM_LEN = 20_000
 const SPARSE_LEN = 2 ** 40
 
 /**
- * What is made at a path, by its name. `isFile`: a regular file; `isFolder`: a folder, which a store may take for its own.
+ * What is made at a path, by its name. `isFile`: a regular file; `isFolder`: a folder, which a store may take for its
+ * own.
  *
- * @type {Record<string, { isFile?: boolean, isFolder?: boolean, make: (path: string, victims: Victims) => Promise<unknown> }>}
+ * @type {Record<string, { isFile?: boolean, isFolder?: boolean, make: (path: string, victims: Victims) =>
+ *   Promise<unknown> }>}
  */
 const ALL = {
   nothing: { isFile: true, isFolder: true, make: async () => {} },
@@ -76,7 +78,8 @@ export class Victims {
   static async make () {
     const victims = new Victims(await mkdtemp(join(tmpdir(), 'baobox-')))
     await mkdir(victims.folder)
-    for (const [i, path] of [victims.file, ...[0, 1, 2, 3, 777].map(id => join(victims.folder, String(id)))].entries()) {
+    const paths = [victims.file, ...['0', '1', '2', '3', '777'].map(name => join(victims.folder, name))]
+    for (const [i, path] of paths.entries()) {
       victims.#contents.set(path, noise(VICTIM_LEN, 900 + i))
       await writeFile(path, noise(VICTIM_LEN, 900 + i))
     }
@@ -104,5 +107,10 @@ export class Victims {
   }
 }
 
-/** What is there, as far as it is told from other things. @param {string} path @returns {Promise<number | undefined>} */
+/**
+ * What is there, as far as it is told from other things.
+ *
+ * @param {string} path
+ * @returns {Promise<number | undefined>}
+ */
 export const kindOf = async path => (await lstat(path).catch(() => undefined))?.mode
