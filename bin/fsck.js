@@ -38,7 +38,11 @@ export const fsck = command({
 
 /** @param {FsckReport} report */
 function * linesOf ({ blobs, damaged, records, tags, orphans, strays, isStateDamaged }) {
-  for (const { cid, size, lost } of damaged) {
+  for (const { cid, size, lost, isUnreadable } of damaged) {
+    if (isUnreadable) {
+      yield `${cid}  cannot be read: its file is denied, or the disk fails`
+      continue
+    }
     const len = lost.toBytes(size).reduce((sum, [start, end]) => sum + end - start, 0)
     yield `${cid}  damaged, ${len === 0 ? 'nothing lost' : `${sized(len)} of ${sized(size)} to be fetched again`}`
   }

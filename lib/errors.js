@@ -60,7 +60,7 @@ export const parentMismatch = node =>
 export const leafMismatch = (start, len) =>
   new BaoError('BAO_LEAF_MISMATCH', `${len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`} not match the root`, { start, len })
 
-/** @param {Place & { wanted: number, got: number }} place @returns {BaoError} */
+/** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
 export const truncated = place => {
   const what = place.node !== undefined ? `parent ${place.node}` : place.start !== undefined ? `bytes from ${place.start}` : 'the header'
   return new BaoError('BAO_TRUNCATED', `input ended at ${what}: ${place.got} of ${place.wanted} bytes`, place)

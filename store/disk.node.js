@@ -2,5 +2,9 @@
 
 export { openFolder } from './disk/blob-folder.js'
 export { writeFileAtomically } from './disk/file-writer.js'
-export { absolute, exists, isHeadless, isStoreAt, linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles } from './disk/folders.js'
 export { assertRoomFor, identityOf, logsLen, syncOlderLogs } from './disk/level-folder.js'
+export { openRegular } from './disk/regular-file.js'
+export {
+  absolute, assertFolder, assertLevel, exists, isHeadless, isStoreAt,
+  linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles
+} from './disk/folders.js'

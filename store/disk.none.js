@@ -15,6 +15,12 @@ export async function isStoreAt (location) {
 }
 
 /** @param {string} _path */
+export const assertFolder = async _path => false
+
+/** @param {string} _path */
+export const assertLevel = async _path => {}
+
+/** @param {string} _path */
 export const isHeadless = async _path => false
 
 /** @param {string} _path */
@@ -44,6 +50,11 @@ export const syncFiles = async _path => {}
 /** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
 export async function writeFileAtomically (path, _pieces, _sync) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)
+}
+
+/** @param {string} path @param {object} [_options] @returns {Promise<never>} */
+export async function openRegular (path, _options) {
+  throw new TypeError(`there are no files here: ${path} cannot be opened`)
 }
 
 /** @param {string | URL} path @returns {never} */

@@ -19,6 +19,8 @@ import { VIEWS } from './keys.js'
  * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are here unknown to the tree
  * @property {number} strays  entries that do not belong here, or not in this shape
  * @property {boolean} isUnreadable  has LevelDB left out what it cannot read?
+ * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the
+ *   disk fails? Its bytes may be right
  * @property {boolean} isSound
  */
 
@@ -42,13 +44,15 @@ export async function examine (databases, root, record, { signal, onProgress } =
     const valid = await validRanges(scan, outboard, expected, { signal, onProgress })
     await scan.finish(signal)
     const { stored, marked, strays, isUnreadable } = scan
+    const isFileUnreadable = scan.failure !== undefined
     const right = valid.intersect(stored)
     const doubtful = expected.difference(right)
     const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
     // A blob that is here in part is known by its marks: those that are wrong, and those that are lost.
     const unknown = record.complete ? ChunkRanges.none : (record.home === 'extents' ? stored.union(marked) : marked).difference(expected)
     const tree = doubtful.difference(proven).union(unknown)
-    return { expected, right, data: doubtful.intersect(proven), tree, strays, isUnreadable, isSound: doubtful.isEmpty && unknown.isEmpty && strays === 0 }
+    const isSound = doubtful.isEmpty && unknown.isEmpty && strays === 0 && !isFileUnreadable
+    return { expected, right, data: doubtful.intersect(proven), tree, strays, isUnreadable, isFileUnreadable, isSound }
   } finally {
     await scan.close()
     await snapshot?.close()

@@ -37,8 +37,18 @@ export const blockTooLong = (cid, len) => new BaoError('BLOCK_TOO_LONG', `${cid}
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `what is kept as ${cid} is something else`, { cid })
 
-/** @param {Uint8Array} root @param {ChunkRanges} ranges */
-export const missing = (root, ranges) => new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges })
+/** @param {Uint8Array} root @param {ChunkRanges} ranges @param {unknown} [cause]  why they cannot be read now */
+export const missing = (root, ranges, cause) =>
+  new BaoError('STORE_MISSING', `parts of ${toCid(root)} are not here`, { cid: toCid(root), ranges, cause })
+
+/**
+ * The store writes to nothing that it does not have for itself alone.
+ *
+ * @param {string} path  where a file of the store should be
+ * @param {unknown} cause
+ */
+export const obstructed = (path, cause) => new BaoError('STORE_CORRUPT',
+  `the store cannot write to ${path}, or must not: ${/** @type {Error} */ (cause).message}`, { location: path, cause })
 
 /** @param {Uint8Array} root @param {unknown} cause */
 export const changed = (root, cause) => new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read`, { cid: toCid(root), cause })
@@ -128,6 +138,29 @@ export function isCorruption (error) {
   const { code, message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
   return code === 'LEVEL_CORRUPTION' || /^IO error: .*invalid argument$/i.test(message ?? '')
 }
+
+/** The code of what is there and is not a regular file. */
+export const NOT_REGULAR = 'EFTYPE'
+
+/** What the system calls a path that leads to nothing, or to something else than a file. */
+const NO_FILE = new Set([
+  'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EMLINK', 'EISDIR', 'ENXIO', 'ENODEV', 'EOPNOTSUPP',
+  'ENOTSUP', NOT_REGULAR
+])
+
+/** Is there no file to be opened? @param {unknown} error */
+export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
+
+/** May the file not be opened by this process? @param {unknown} error */
+export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
+
+/**
+ * Has the system failed to open or read a file? That says nothing of its bytes. (Codes of Node.js itself have an
+ * underscore.)
+ *
+ * @param {unknown} error
+ */
+export const isOfSystem = error => /^E[A-Z0-9]+$/.test(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /** Stands for a value that cannot be read: nothing that is decoded is so short, so whoever decodes it finds it damaged. */
 export const DAMAGED = new Uint8Array(0)

@@ -1,9 +1,8 @@
 // Blobs and files: large blobs are kept in files of the store, others' files may be referred to, and blobs go out to files.
 
-import { absolute, writeFileAtomically } from '#disk'
-import { openFile } from '#files'
+import { absolute, openRegular, writeFileAtomically } from '#disk'
 import { ChunkRanges } from '../lib/ranges.js'
-import { missing } from './faults.js'
+import { NOT_REGULAR, isDenied, isNoFile, missing } from './faults.js'
 import { VIEWS, decodePath, pathKey } from './keys.js'
 import { BaoError, truncated } from '../lib/errors.js'
 
@@ -48,9 +47,9 @@ export class FileReader {
       await file.handle
       return file
     } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
-      if (this.#record.home === 'reference') throw missing(this.#root, ChunkRanges.all.canonical(this.size))
-      throw truncated({ start, wanted: end - start, got: 0 })
+      if (!isNoFile(error) && !isDenied(error)) throw error
+      if (this.#record.home === 'reference') throw missing(this.#root, ChunkRanges.all.canonical(this.size), error)
+      throw truncated({ start, wanted: end - start, got: 0, cause: error })
     }
   }
 
@@ -61,7 +60,7 @@ export class FileReader {
       const handle = await (await this.#file).handle
       return (await handle.stat()).size
     } catch (error) {
-      if (isNoFile(error)) return 0
+      if (error instanceof BaoError || isNoFile(error)) return 0
       throw error
     }
   }
@@ -100,10 +99,13 @@ export async function importFile ({ databases, writer }, path, { mode = 'copy', 
 
 /** @param {string} path */
 async function assertRegular (path) {
-  const file = await openFile(path)
-  const { isRegular } = file
-  await file.close()
-  if (!isRegular) throw new TypeError(`"path" expected a file that can be read at any place, got ${path}`)
+  try {
+    const file = await openRegular(path, { follows: true })
+    await file.close()
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== NOT_REGULAR) throw error
+    throw new TypeError(`"path" expected a regular file, got ${path}`, { cause: error })
+  }
 }
 
 /**
@@ -125,6 +127,3 @@ export async function exportFile ({ databases, reader }, cid, path, { signal, on
   })(), databases.isSync)
   return { size }
 }
-
-/** @param {unknown} error */
-const isNoFile = error => error instanceof BaoError || /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'

@@ -1,8 +1,9 @@
 // A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
 
 import { toCid } from '../lib/cid.js'
+import { ChunkRanges } from '../lib/ranges.js'
 import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
-import { isCorruption } from './faults.js'
+import { isCorruption, isOfSystem } from './faults.js'
 import { examine } from './examine.js'
 import { isInOrder } from './order.js'
 import { mend } from './mend.js'
@@ -19,7 +20,6 @@ import { turnsWhenDue } from '../lib/reading.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
-/** @import { ChunkRanges } from '../lib/ranges.js' */
 /** @import { Databases } from './databases.js' */
 /** @import { Findings } from './examine.js' */
 /** @import { Locks } from './locks.js' */
@@ -37,6 +37,9 @@ import { turnsWhenDue } from '../lib/reading.js'
  * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
  * @property {number} strays  entries beside the blob's own, or not in their shape
  * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair would drop at most
+ * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
+ *   fails? The bytes may be right, so
+ *   `repair` drops nothing of it
  */
 
 /**
@@ -48,7 +51,8 @@ import { turnsWhenDue } from '../lib/reading.js'
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
  *   gone then: before that no garbage can be collected
  * @property {number} orphans  blobs' worth of data that no record speaks of
- * @property {number} strays  entries that were never written like that
+ * @property {number} strays  entries and files that were never written like that. What has the name of a file of the store
+ *   and is a link, a folder or a device, stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
  *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
@@ -106,6 +110,7 @@ export class Fsck {
     const limit = this.#databases.ids.next
     const underWay = new Set(this.#databases.ids.underWay)
     await this.#checkOrder()
+    await this.#checkFolder()
     await this.#checkState()
     await this.#count()
     await this.#checkTags()
@@ -124,6 +129,22 @@ export class Fsck {
     const { index, data } = this.#databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
     this.#repairs &&= this.#isInOrder
+  }
+
+  /**
+   * What others have put where files of the store should be is counted, and left alone. Where the whole folder is not
+   * the store's nothing can be repaired.
+   */
+  async #checkFolder () {
+    const { files } = this.#databases
+    if (files === undefined) return
+    if (await files.isObstructed()) {
+      this.#report.strays++
+      this.#repairs = false
+      return
+    }
+    if (this.#repairs) await files.make()
+    this.#report.strays += (await files.names()).filter(({ isFile }) => !isFile).length
   }
 
   async #checkState () {
@@ -202,16 +223,19 @@ export class Fsck {
   async #settle (root) {
     const { record } = await this.#catalog.look(root)
     if (record === undefined) return
-    const { isSound, expected, right, data, tree, strays } = await this.#examine(root, record, false)
+    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#examine(root, record, false)
     if (isSound) return
-    const kept = this.#repairs ? await this.#mend(root, record, right) : right
-    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost: expected.union(tree).difference(kept) })
+    const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#mend(root, record, right) : right
+    const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
+    const isUnreadable = kept === undefined
+    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
   }
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  what is right of it
-   * @returns {Promise<ChunkRanges>} what is here of the blob now
+   * @returns {Promise<ChunkRanges | undefined>} what is here of the blob now; undefined when its file cannot be read,
+   *   and nothing was changed
    */
   async #mend (root, record, before) {
     const len = await this.#presence.len(root, record)
@@ -222,14 +246,44 @@ export class Fsck {
       this.#quota.add(-len)
       return before
     }
+    if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
     const isReachable = record.home === 'extents' || this.#databases.files !== undefined
-    const { record: after, right } = await mend(this.#databases, root, isReachable ? record : { ...record, home: 'extents' }, { signal: this.#signal })
+    const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
+    const mended = await mend(this.#databases, root, reachable, { signal: this.#signal })
+    if (mended === undefined) return undefined
+    const { record: after, right } = mended
     this.#quota.add(await this.#presence.len(root, after) - len)
     // Of a size that nobody has proven nothing is left when no byte is.
     if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
     else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
     return right
+  }
+
+  /** Is there something else where the blob has its file, or would get one? @param {BlobRecord} record */
+  async #isFileTaken ({ id, home }) { return home !== 'extents' && (await this.#databases.files?.isTaken(id) ?? false) }
+
+  /**
+   * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that were here @returns
+   *   {Promise<ChunkRanges>} none
+   */
+  async #leaveFile (root, record, len) {
+    const { isNameless, created, size, sizeProven } = record
+    const { ids } = this.#databases
+    // Of a size that nobody has proven nothing is left when no byte is.
+    if (!sizeProven) {
+      await this.#catalog.remove(root, record)
+      return ChunkRanges.none
+    }
+    const id = await ids.newId()
+    /** @type {BlobRecord} */
+    const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
+    await this.#catalog.write(root, after, { sync: true, replaces: record })
+    ids.settle(id)
+    this.#quota.add(-len)
+    return ChunkRanges.none
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
@@ -260,7 +314,14 @@ export class Fsck {
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
     if (await this.#databases.isGoing(id)) return
-    const found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+    let found
+    try {
+      found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      this.#report.orphans++ // whose it is can be told when it can be read
+      return
+    }
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
@@ -283,7 +344,7 @@ export class Fsck {
       await this.#catalog.write(root, record, { sync: true })
       this.#presence.forget(root)
       this.#quota.add(await this.#presence.len(root, record))
-      const isRestored = !(await this.#mend(root, record)).isEmpty
+      const isRestored = (await this.#mend(root, record))?.isEmpty === false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
     })

@@ -1,5 +1,7 @@
 // A slice on its way in: who verifies it, what that has proven, and the file that the bytes go to, if they do.
 
+import { BaoError } from '../lib/errors.js'
+import { toCid } from '../lib/cid.js'
 import { Received } from './received.js'
 import { SliceVerifier } from '../verifier/slice.js'
 
@@ -38,20 +40,29 @@ export class IncomingSlice {
    * @param {number} id  of the file
    * @param {Batch[]} batches
    * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   * @param {{ hasFile: boolean }} [unseen]  the blob, when nothing of it is recorded yet
    */
-  async spill (id, batches, how) {
+  async spill (id, batches, how, unseen) {
     const held = batches.filter(batch => batch.isHeld)
     if (held.length === 0) return
     const { files, isSync } = this.#databases
     if (files === undefined) throw new Error('a blob is in a file, and there are none here')
     if (this.#file?.id !== id) {
       await this.close()
-      this.#file = { id, writer: await files.writer(id), isNamed: !isSync }
+      const writer = await files.writer(id, { isNew: unseen?.hasFile === false }).catch(error => this.#blame(error))
+      this.#file = { id, writer, isNamed: !isSync }
+      if (unseen !== undefined) unseen.hasFile = true
     }
     const file = this.#file
     if (!file.isNamed) await files.sync()
     file.isNamed = true
     for (const batch of held) await this.received.spill(batch, file.writer, id, how)
+  }
+
+  /** Says which blob the file is of that cannot be written to. @param {unknown} error @returns {never} */
+  #blame (error) {
+    if (error instanceof BaoError) error.cid = toCid(this.root)
+    throw error
   }
 
   /** Waits until what is in the file would outlast a power cut. When that fails nobody knows what would: the system forgets what it could not write. */

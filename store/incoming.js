@@ -112,8 +112,8 @@ export class IncomingBlob {
 
   /** There is more than a database should hold: what has come so far goes to a file, too. */
   async #moveToFile () {
-    this.isWritten = true
-    this.#file = await this.#databases.files?.writer(this.#id)
+    this.#file = await this.#databases.files?.writer(this.#id, { isNew: true })
+    this.isWritten = true // not before: a file that was there would be somebody else's
     this.#home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.#file?.append(value)
     this.#puts = []

@@ -278,11 +278,19 @@ export function encodePath (id, path) {
   return encode(bytes, checkOf(pathKey(id), bytes))
 }
 
-/** @param {number} id @param {Uint8Array} bytes @returns {string | undefined} undefined when it is damaged */
+/** How paths begin that do not depend on a working directory, on POSIX and on Windows. */
+const ABSOLUTE = /^(\/|\\\\|[a-z]:[/\\])/i
+
+/**
+ * @param {number} id
+ * @param {Uint8Array} bytes
+ * @returns {string | undefined} undefined when it is damaged, or no store would write it
+ */
 export function decodePath (id, bytes) {
-  const path = bytes.subarray(0, -CHECK_LEN)
-  if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), path))) return undefined
-  return new TextDecoder().decode(path)
+  const encoded = bytes.subarray(0, -CHECK_LEN)
+  if (bytes.length <= CHECK_LEN || !equals(bytes.subarray(-CHECK_LEN), checkOf(pathKey(id), encoded))) return undefined
+  const path = new TextDecoder().decode(encoded)
+  return ABSOLUTE.test(path) && !path.includes('\0') ? path : undefined
 }
 
 /** @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it is made of */

@@ -8,7 +8,7 @@ import { FileReader } from './files.js'
 import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from './pages.js'
 import { allChunks } from './examine.js'
 import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from './keys.js'
-import { eachReadable, readable } from './faults.js'
+import { eachReadable, isOfSystem, readable } from './faults.js'
 import { rederive } from './rederive.js'
 
 /** @import { BlobRecord } from './keys.js' */
@@ -31,14 +31,14 @@ const COPY_LEN = 1 << 20
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ signal?: AbortSignal }} options
- * @returns {Promise<{ record: BlobRecord, right: ChunkRanges }>} what the record is to be now, and the chunks that are here
+ * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} what the record is to be now, and the
+ *   chunks that are here; undefined when
+ *   the system cannot read the file: then nothing is dropped
  */
 export async function mend (databases, root, record, { signal }) {
   const { data } = databases
-  // Not only what is marked: a lost mark is no reason to fetch a group again.
-  const stored = await storedChunks(databases, root, record, signal)
-  await rederive(databases, root, record, stored, signal)
-  const right = await rightChunks(databases, root, record, stored, signal)
+  const right = await prove(databases, root, record, signal).catch(error => { if (!isOfSystem(error)) throw error })
+  if (right === undefined) return undefined
   const size = allChunks(record.size)
   // Of nothing there is no proof: then the size is a claim again.
   const sizeProven = !right.isEmpty && (record.sizeProven || right.has(size.boundaries[1] - 1))
@@ -52,11 +52,25 @@ export async function mend (databases, root, record, { signal }) {
   return { record: { ...record, sizeProven, complete, home }, right }
 }
 
+/**
+ * Works out again which pairs it can, and looks which chunks can be proven then.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @throws why the system could not read the file
+ */
+async function prove (databases, root, record, signal) {
+  // Not only what is marked: a lost mark is no reason to fetch a group again.
+  const stored = await storedChunks(databases, root, record, signal)
+  await rederive(databases, root, record, stored, signal)
+  return rightChunks(databases, root, record, stored, signal)
+}
+
 /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
 async function rightChunks (databases, root, record, stored, signal) {
   const scan = new BlobScan(databases, root, record)
   try {
     const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
+    if (scan.failure !== undefined) throw scan.failure
     return valid.intersect(stored)
   } finally {
     await scan.close()
@@ -72,7 +86,7 @@ async function rightChunks (databases, root, record, stored, signal) {
 async function settleFile (databases, root, record, right, signal) {
   const { files, isSync } = databases
   if (files === undefined) throw new Error('a blob is in a file, and there are none here')
-  const writer = await files.writer(record.id)
+  const writer = await files.writer(record.id, { mayBeShared: record.home === 'file' }) // which is not written to
   const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
     for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {

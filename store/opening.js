@@ -1,7 +1,7 @@
 // How a store comes to be open, or why it does not: one at a time in a place, never while it is being repaired, and what an interrupted life left is
 // put in order first.
 
-import { isHeadless, isStoreAt, openFolder } from '#disk'
+import { assertFolder, assertLevel, isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../lib/errors.js'
 import { describe } from '../lib/bytes.js'
 import { untilAborted } from '../lib/reading.js'
@@ -11,7 +11,7 @@ import { hold } from './hold.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from './levels.js'
 import { recover } from './recovery.js'
 import { repairAt } from './repair-mark.js'
-import { isHalfSalvaged } from './salvage.js'
+import { isHalfSalvaged, wholeOf } from './salvage.js'
 
 /** @import { DatabasePair } from './levels.js' */
 
@@ -54,7 +54,10 @@ async function attempt (where, { sync, create, signal }) {
   const letGo = typeof where === 'string' ? await hold(where) : async () => {}
   if (letGo === undefined) throw locked(locationOf(where))
   try {
-    if (typeof where === 'string') await assertOpenable(where, create)
+    if (typeof where === 'string') {
+      await assertOwn(where)
+      await assertOpenable(where, create)
+    }
     return await openHeld(where, { sync, create, sweeps: true, isRepair: false, signal, letGo })
   } catch (error) {
     await letGo()
@@ -99,6 +102,25 @@ export async function openHeld (where, { sync, isRepair, letGo = async () => {},
     throw notOpened('read', location, cause)
   }
   return databases
+}
+
+/**
+ * Nothing is opened through a link, because what is behind it is not the store's, and is not there to be written to
+ * or deleted. The location itself may be one.
+ *
+ * @param {string} location
+ * @throws {BaoError} STORE_OPEN_FAILED
+ */
+export async function assertOwn (location) {
+  try {
+    for (const path of NAMES.map(name => `${location}/${name}`)) {
+      await assertLevel(path)
+      await assertLevel(wholeOf(path))
+    }
+    for (const name of ['blobs', 'repairing']) await assertFolder(`${location}/${name}`)
+  } catch (cause) {
+    throw notOpened('open', location, cause)
+  }
 }
 
 /**

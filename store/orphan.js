@@ -23,6 +23,7 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it be a blob without a record?
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
+ * @throws why the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
@@ -46,6 +47,7 @@ async function look (databases, record) {
   try {
     const head = await scan.read(0, GROUP_LEN)
     await scan.finish()
+    if (scan.failure !== undefined) throw scan.failure
     return { end: scan.end, head }
   } finally {
     await scan.close()

@@ -224,20 +224,29 @@ function spanOf (wanted, size) {
 
 /** Pairs that are copied together: as many as stand in a page. */
 const COPIED = 63
+/** Bytes of an outboard that are allocated before any pair of it was found. */
+const FIRST_LEN = 1 << 20
 
 /**
+ * The size is a claim: the memory grows with the pairs that are there.
+ *
  * @param {StoredView} view @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Outboard>} one
  * @throws {BaoError} BAO_TRUNCATED { node }, BAO_LEAF_MISMATCH { start, len }
  */
 async function * outboardOf ({ outboard: stored }, signal) {
   const { root, size } = stored
-  const bytes = new Uint8Array(outboardLen(size, GROUP_LOG))
+  const len = outboardLen(size, GROUP_LOG)
+  let bytes = new Uint8Array(Math.min(len, FIRST_LEN))
   let steps = /** @type {{ node: number, pre: number }[]} */ ([])
   const copy = async () => {
     signal?.throwIfAborted()
     await stored.prepare(steps.map(({ node }) => node))
-    for (const { node, pre } of steps) if (!stored.copyPair({ node }, bytes, pre * PAIR_LEN)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+    for (const { node, pre } of steps) {
+      const at = pre * PAIR_LEN
+      if (at === bytes.length) bytes = grown(bytes, Math.min(len, 2 * at))
+      if (!stored.copyPair({ node }, bytes, at)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+    }
     steps = []
   }
   for (const { kind, node, pre, isStored } of walk(size, GROUP_LOG)) {
@@ -250,4 +259,11 @@ async function * outboardOf ({ outboard: stored }, signal) {
   const wrong = ChunkRanges.all.canonical(size).difference(await validOutboardRanges(outboard, undefined, { signal })).toBytes(size)
   if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
   yield outboard
+}
+
+/** @param {Uint8Array} bytes  copied @param {number} len */
+function grown (bytes, len) {
+  const more = new Uint8Array(len)
+  more.set(bytes)
+  return more
 }

@@ -133,7 +133,7 @@ export class BlobReceiver {
       const record = await this.#recordFor(slice, batches)
       if (record === undefined) return false
       const isFile = record.home === 'file'
-      if (isFile) await slice.spill(record.id, batches, how)
+      if (isFile) await slice.spill(record.id, batches, how, this.#unseen.under(root, record.id))
       if (isFile && this.#databases.isSync) return true
       await this.#record(slice, received.due(), record, how)
       return false

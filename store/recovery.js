@@ -57,7 +57,7 @@ async function recordedIds (index, swept, signal) {
 
 /** An id greater than any that has data. @param {Databases} databases */
 async function idBehindData ({ data, files }) {
-  const behindFiles = (await files?.ids() ?? []).reduce((behind, id) => Math.max(behind, id + 1), 0)
+  const behindFiles = (await files?.names() ?? []).reduce((behind, { id }) => Math.max(behind, id + 1), 0)
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
     if (id !== undefined) return Math.max(behindFiles, id + 1)

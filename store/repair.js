@@ -5,7 +5,7 @@ import { BaoError } from '../lib/errors.js'
 import { isNoRoom, locked, noRoom } from './faults.js'
 import { hold } from './hold.js'
 import { NAMES, OUR_KIND, isLocked, isOpen, newLevel } from './levels.js'
-import { openHeld } from './opening.js'
+import { assertOwn, openHeld } from './opening.js'
 import { beginRepair } from './repair-mark.js'
 import { removeDrafts, salvage, takePlace } from './salvage.js'
 
@@ -26,6 +26,7 @@ export async function repairDatabases (location, mend) {
   const letGo = await hold(location)
   if (letGo === undefined) throw locked(location)
   try {
+    await assertOwn(location)
     return await (OUR_KIND === 'LevelDB' ? salvageAll(location, mend) : openHeld(location, MENDED).then(mend))
   } finally {
     await letGo()

@@ -25,10 +25,10 @@ const draft = path => `${path}.repairing`
 /** A new database while it grows; and when it is whole, so that the old one counts no more. @param {string} path */
 const growing = path => `${path}.rewriting`
 /** @param {string} path */
-const whole = path => `${path}.rewritten`
+export const wholeOf = path => `${path}.rewritten`
 
 /** Is there a new one that has not taken its place yet? @param {string} path */
-export const isHalfSalvaged = path => exists(whole(path))
+export const isHalfSalvaged = path => exists(wholeOf(path))
 
 /**
  * LevelDB makes its files readable. What is out of order in them it keeps as it is: then all entries that can be seen go into a new database, for which there
@@ -39,7 +39,7 @@ export const isHalfSalvaged = path => exists(whole(path))
  */
 export async function salvage (path, make) {
   await removeDrafts(path)
-  if (await isHalfSalvaged(path)) await moveFolder(whole(path), path)
+  if (await isHalfSalvaged(path)) await moveFolder(wholeOf(path), path)
   try {
     await linkFolder(path, draft(path), [LOCK])
     await repairFiles(draft(path))
@@ -55,8 +55,8 @@ export async function salvage (path, make) {
 
 /** @param {string} path @param {string} made  by `salvage` */
 export async function takePlace (path, made) {
-  await moveFolder(made, whole(path))
-  await moveFolder(whole(path), path)
+  await moveFolder(made, wholeOf(path))
+  await moveFolder(wholeOf(path), path)
   await removeDrafts(path)
 }
 

@@ -7,7 +7,7 @@ import { CHUNK_LEN } from '../lib/constants.js'
 import { GROUP_LEN, Page, isPageOf, markedChunks } from './pages.js'
 import { RunList } from './runs.js'
 import { VIEWS, allOfId, placeOfKey } from './keys.js'
-import { isCorruption } from './faults.js'
+import { isCorruption, isOfSystem } from './faults.js'
 
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Databases } from './databases.js' */
@@ -35,6 +35,8 @@ export class BlobScan {
   strays = 0
   /** Has LevelDB left some out that it cannot read? What they were is not here. */
   isUnreadable = false
+  /** Why the system could not read a file. What is in it is not known then. @type {unknown} */
+  failure
 
   /**
    * @param {Databases} databases
@@ -66,7 +68,8 @@ export class BlobScan {
   async read (start, end) {
     const out = new Uint8Array(end - start)
     if (this.#file !== undefined) {
-      out.set(await readUpToEnd(this.#file, start, end))
+      const file = this.#file
+      out.set(await this.#unlessFailing(() => readUpToEnd(file, start, end)) ?? [])
       return out
     }
     do {
@@ -79,10 +82,27 @@ export class BlobScan {
   /** Reads what is left. @param {AbortSignal} [signal] */
   async finish (signal) {
     while (await this.#next()) signal?.throwIfAborted()
-    if (this.#file === undefined) return
+    const file = this.#file
+    if (file === undefined) return
     // Holes of a file cannot be told from zeros: whatever lies in front of its end may be here.
-    this.#run = { start: 0, end: Math.min(await this.#file.len(), this.size) }
+    this.#run = { start: 0, end: Math.min(await this.#unlessFailing(() => file.len()) ?? 0, this.size) }
     this.#endRun()
+  }
+
+  /**
+   * Notes that the system could not read the file, and goes on.
+   *
+   * @template T
+   * @param {() => Promise<T>} read
+   * @returns {Promise<T | undefined>}
+   */
+  async #unlessFailing (read) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      this.failure ??= error
+    }
   }
 
   async close () {
@@ -162,11 +182,13 @@ async function readUpToEnd (file, start, end) {
  * The chunks of groups that are here as a whole, whatever is in them.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @throws why the system could not read the file
  */
 export async function storedChunks (databases, root, record, signal) {
   const scan = new BlobScan(databases, root, record)
   try {
     await scan.finish(signal)
+    if (scan.failure !== undefined) throw scan.failure
     return scan.stored
   } finally {
     await scan.close()

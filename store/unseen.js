@@ -16,6 +16,7 @@ import { nameOf } from './catalog.js'
  * @property {BlobRecord} record  that it is to have
  * @property {Set<IncomingSlice>} slices  that may bring it
  * @property {number} len  bytes of which pages say that they are here: they count under a quota
+ * @property {boolean} hasFile  has a file been made for it?
  * @property {boolean} mayBeRecorded  has somebody begun to write the record, and not been told that it is there?
  */
 
@@ -48,7 +49,19 @@ export class Unseen {
   }
 
   /** Is nothing recorded yet of a blob that has this id? @param {Uint8Array} root @param {number} id */
-  isUnder (root, id) { return this.#blobs.get(nameOf(root))?.record.id === id }
+  isUnder (root, id) { return this.under(root, id) !== undefined }
+
+  /**
+   * The blob with this id, if nothing of it is recorded yet.
+   *
+   * @param {Uint8Array} root
+   * @param {number} id
+   * @returns {UnseenBlob | undefined}
+   */
+  under (root, id) {
+    const blob = this.#blobs.get(nameOf(root))
+    return blob?.record.id === id ? blob : undefined
+  }
 
   /**
    * Writes the record of a blob behind its pages, the first or a later one.
@@ -57,7 +70,7 @@ export class Unseen {
    * @param {{ sync: boolean, len: number }} options  `len`: bytes that the pages speak of now, and did not before
    */
   async write (root, record, { sync, len }) {
-    const blob = this.isUnder(root, record.id) ? this.#blobs.get(nameOf(root)) : undefined
+    const blob = this.under(root, record.id)
     if (blob === undefined) return this.#catalog.write(root, record, { sync })
     blob.len += len
     blob.mayBeRecorded = true
@@ -86,7 +99,9 @@ export class Unseen {
       this.#blobs.delete(nameOf(root))
       return this.#activity.leave()
     }
-    await this.#databases.deleteData(blob.record.id).catch(() => this.#activity.leave())
+    // A file that is not the blob's is somebody else's.
+    const { id, home } = blob.record
+    if (blob.hasFile || home !== 'file') await this.#databases.deleteData(id).catch(() => this.#activity.leave())
     this.#settle(root, blob)
   }
 
@@ -101,6 +116,7 @@ export class Unseen {
     /** @type {Home} */
     const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
     const id = await this.#databases.ids.newId()
-    return { record: { id, size, sizeProven: false, complete: false, home, created: Date.now() }, slices: new Set(), len: 0, mayBeRecorded: false }
+    const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
+    return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
   }
 }

@@ -1,7 +1,7 @@
 // Folders of the store and of LevelDB: whether they are there, and how they are made, moved, linked and removed. What others rely on
 // outlasts a power cut: that a folder was made, or stands in another's place. No byte of a blob comes by here.
 
-import { access, copyFile, link, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -36,6 +36,35 @@ export async function makeFolder (path) {
   }
   await syncFolder(dirname(path))
   return true
+}
+
+/**
+ * Links are not followed: what is behind one is not the store's.
+ *
+ * @param {string} path
+ * @returns {Promise<boolean>} false when nothing is there
+ * @throws {Error} when something else than a folder is there
+ */
+export async function assertFolder (path) {
+  const stat = await lstat(path).catch(unlessMissing)
+  if (stat === undefined || stat.isDirectory()) return stat !== undefined
+  const what = `${path} ${stat.isSymbolicLink() ? 'is a link' : 'is no folder'}`
+  throw Object.assign(new Error(`${what}: the store needs a folder of its own there`), { code: 'ENOTDIR' })
+}
+
+/**
+ * The same for a folder of LevelDB, which follows links, truncates what it takes for its own logs, and deletes what
+ * it takes for old tables: nothing but
+ * files and folders may be in it.
+ *
+ * @param {string} path
+ */
+export async function assertLevel (path) {
+  if (!await assertFolder(path)) return
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (entry.isFile() || entry.isDirectory()) continue
+    throw new Error(`${path}/${entry.name} is neither a file nor a folder: LevelDB did not make it. Move it away`)
+  }
 }
 
 /** @param {string} path */
@@ -85,6 +114,6 @@ export async function syncFolder (path) {
 }
 
 /** @param {NodeJS.ErrnoException} error @returns {undefined} */
-function unlessMissing (error) {
+export function unlessMissing (error) {
   if (error.code !== 'ENOENT') throw error
 }

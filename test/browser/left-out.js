@@ -22,6 +22,7 @@ export const LEFT_OUT = {
   'store/fsck-files.test.js': 'files',
   'store/import.test.js': 'files',
   'store/files.test.js': 'files, and streams of Node.js',
+  'store/foreign-files.test.js': 'files',
   'store/gc-files.test.js': 'files',
   'store/order.test.js': 'files of LevelDB',
   'store/parts.test.js': 'files',

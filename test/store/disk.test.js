@@ -53,12 +53,13 @@ describe('store: on a disk', () => {
     let store = await place.open()
     const { cid } = await store.put(bytes)
     await store.close()
-    await mkdir(join(place.where, 'blobs', '77'))
     const names = ['99999999999999999999', '1e3', '-1', '007', '.DS_Store']
     for (const name of names) await writeFile(join(place.where, 'blobs', name), 'x')
     store = await place.open()
     expect(await store.has((await store.put(noise(100))).cid)).to.equal(true)
     expect(await store.fsck()).to.include({ isSound: true })
+    await mkdir(join(place.where, 'blobs', '77'))
+    expect(await store.fsck({ repair: true })).to.include({ strays: 1, orphans: 0 })
     expect(same(await store.bytes(cid), bytes)).to.equal(true)
   })
 

@@ -244,8 +244,8 @@ describe('store: garbage collection', () => {
       await reached
       index[method] = original
       const doing = meanwhile(store)
-      // What needs a lock that the collection holds waits for it.
-      await Promise.race([doing, new Promise(resolve => setTimeout(resolve, 20))])
+      // What needs a lock that the collection holds waits for it; nothing else is to be late.
+      await Promise.race([doing, ...where === 'in its batch' ? [new Promise(resolve => setTimeout(resolve, 500))] : []])
       go()
       const result = await doing
       await collecting
