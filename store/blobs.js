@@ -379,13 +379,15 @@ export class BlobStore {
   }
 
   /**
-   * Gives back to the disk what deleted blobs have taken there, at once. (Otherwise that is done by and by.) Does nothing where that is unknown.
+   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this LevelDB does the latter later, as it
+   * rewrites its files.
    *
+   * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
    * @throws {BaoError} STORE_FULL
    */
-  compact () {
-    return this.#whileOpen(() => this.#databases.compact())
+  compact (options) {
+    return this.#whileOpen(() => this.#collector.compact(options))
   }
 
   /**

@@ -7,11 +7,13 @@
 import { toCid } from '../lib/cid.js'
 import { Marks } from './marks.js'
 import { nameOf } from './catalog.js'
+import { sweepOrphansInUse } from './orphan-sweep.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { BlobRecord } from './keys.js' */
 /** @import { Catalog } from './catalog.js' */
+/** @import { Databases } from './databases.js' */
 /** @import { Locks } from './locks.js' */
 /** @import { Presence } from './presence.js' */
 /** @import { Protection } from './protection.js' */
@@ -33,7 +35,10 @@ const PROGRESS_STEP = 1000
 export class Collector {
   #store
 
-  /** @param {{ catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, reader: BlobReader, tags: TagIndex }} store */
+  /**
+   * @param {{ catalog: Catalog, databases: Databases, locks: Locks, presence: Presence, protection: Protection, reader: BlobReader,
+   *   tags: TagIndex }} store
+   */
   constructor (store) {
     this.#store = store
   }
@@ -65,8 +70,23 @@ export class Collector {
       } finally {
         end()
       }
+      if (!dryRun) await sweepOrphansInUse(this.#store.databases, signal)
       onProgress?.({ type: 'baobox:gc', detail: { done } })
       return freed
+    })
+  }
+
+  /**
+   * Deletes what no record names, and has the databases give back to the disk what was deleted.
+   *
+   * @param {{ signal?: AbortSignal }} [options]  see `BlobStore.compact`
+   */
+  compact ({ signal } = {}) {
+    const { databases, locks } = this.#store
+    return locks.run('gc', async () => {
+      signal?.throwIfAborted()
+      await sweepOrphansInUse(databases, signal)
+      await databases.compact()
     })
   }
 

@@ -2,6 +2,7 @@
 // is kept under ids, in either of two places of our own (extents in the data database, or a file), so what is to go away
 // under an id goes here.
 
+import { allOf } from './activity.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
 import { Database } from './database.js'
@@ -15,6 +16,9 @@ import { VIEWS, allOfId, decodeDoomed, doomedKey, pathKey } from './keys.js'
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './levels.js' */
 /** @import { Home } from './keys.js' */
+
+/** Ids whose data was deleted, before their notes are removed. */
+const NOTED_COUNT = 256
 
 /**
  * @typedef {object} DoomedData  what is to be deleted under an id
@@ -36,6 +40,9 @@ export class Databases {
   #kind
   #letGo
   #room = sharedRoom()
+  /** Ids whose data was deleted, and whose notes are still there. */
+  #noted = /** @type {number[]} */ ([])
+  #hasUnsyncedDeletions = false
 
   /**
    * Neither of them opened yet: see `openHeld`.
@@ -97,16 +104,18 @@ export class Databases {
 
   /** Deletes what is kept under an id. @param {number} id */
   async deleteData (id) {
+    this.#hasUnsyncedDeletions = true
     await this.data.clear(allOfId(id))
     await this.files?.remove(id)
   }
 
   /**
-   * Deletes what is kept under ids whose records are gone, and the notes that say so.
+   * Deletes what is kept under ids whose records are gone. The notes that say so follow later: see `dropNotes`.
    *
    * @param {DoomedData[]} doomed
    */
   async deleteDoomed (doomed) {
+    this.#hasUnsyncedDeletions = true
     const groups = doomed.filter(({ isGroup }) => isGroup)
     const others = doomed.filter(({ isGroup }) => !isGroup)
     // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
@@ -115,8 +124,24 @@ export class Databases {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
     }
     await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
-    const notes = doomed.map(({ id }) => doomedKey(id, this.room))
-    await this.index.batch([...notes, ...others.map(({ id }) => pathKey(id))].map(deletion))
+    for (const { id } of doomed) this.#noted.push(id)
+    if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /** Removes the notes of ids whose data is deleted. The disk must know that first: a power cut must not bring back data that nothing names. */
+  async dropNotes () {
+    const ids = this.#noted.splice(0)
+    if (ids.length === 0) return
+    await this.syncDeletions()
+    await this.index.batch(ids.flatMap(id => [doomedKey(id, this.room), pathKey(id)]).map(deletion))
+  }
+
+  /** Has the disk know what was deleted. */
+  async syncDeletions () {
+    if (!this.#hasUnsyncedDeletions || !this.isSync) return
+    this.#hasUnsyncedDeletions = false
+    // Any write that reaches the disk brings there what came before it: this one deletes a key that is never written.
+    await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
   }
 
   /**
@@ -139,7 +164,11 @@ export class Databases {
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */
   async close (isClean) {
     try {
-      if (isClean) await this.ids.end()
+      if (isClean) {
+        await this.dropNotes()
+        await this.syncDeletions() // ids below the next are not looked at again
+        await this.ids.end()
+      }
     } finally {
       await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#letGo)
     }

@@ -5,7 +5,7 @@ import { MemoryLevel } from 'memory-level'
 import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
-import { allBlobs, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../store/keys.js'
+import { allBlobs, allDoomed, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../store/keys.js'
 import { stream } from './feeding.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
@@ -86,6 +86,9 @@ export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).ma
 
 /** What the index says of every blob. */
 export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => decodeRecord(hashOfKey(key), value))
+
+/** The ids that the index notes as being deleted. */
+export const notesIn = async index => (await index.keys({ ...allDoomed, ...VIEWS }).all()).map(key => key[8])
 
 /** The ids that no record has. */
 export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))

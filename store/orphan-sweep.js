@@ -1,0 +1,76 @@
+// Deletes data that no record names: what a call has left that did not end, or a power cut.
+
+import { IdSet } from './id-set.js'
+import { readable } from './faults.js'
+import { isInOrder } from './order.js'
+import { VIEWS, allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from './keys.js'
+import { entryBatches } from './walk.js'
+
+/** @import { Database } from './database.js' */
+/** @import { Databases } from './databases.js' */
+
+/** @typedef {{ ids: IdSet, behind: number, isWhole: boolean }} Recorded  `behind`: an id behind all; `isWhole`: could all records be read? */
+
+/**
+ * Deletes orphans while the store is in use.
+ *
+ * @param {Databases} databases @param {AbortSignal} [signal]
+ */
+export async function sweepOrphansInUse (databases, signal) {
+  const { index, ids } = databases
+  // What is written from now on may be there before its record is.
+  const limit = ids.next
+  const underWay = new Set(ids.underWay)
+  if (!await ids.isStateSound()) return // a store that has lost its state may have lost records, too: that is for `fsck` to judge
+  await sweepOrphans(databases, await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
+}
+
+/**
+ * @param {Databases} databases @param {Recorded} recorded
+ * @param {(id: number) => boolean} isSettled  must what is under this id have a record, if it is ever to have one?
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<boolean>} false when it cannot be told what orphans are: then nothing is deleted
+ */
+export async function sweepOrphans (databases, { ids, isWhole }, isSettled, signal) {
+  if (!isWhole) return false
+  const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
+  // What LevelDB cannot read is left for `fsck`.
+  const orphans = (await databases.files?.ids() ?? []).filter(isOrphan)
+  for await (const { id } of databases.dataIds(0)) {
+    signal?.throwIfAborted()
+    if (id !== undefined && isOrphan(id)) orphans.push(id)
+  }
+  if (orphans.length === 0) return true
+  // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
+  if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
+  for (const id of orphans) await readable(databases.deleteDoomed([{ id }]))
+  await databases.dropNotes()
+  return true
+}
+
+/** The ids that records name. @param {Database} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+export async function recordedIds (index, signal) {
+  const recorded = { ids: new IdSet(), behind: 0, isWhole: true }
+  for await (const entries of entryBatches(index, allBlobs, () => { recorded.isWhole = false })) {
+    signal?.throwIfAborted()
+    for (const [key, value] of entries) {
+      const root = hashOfKey(key)
+      const record = root && decodeRecord(root, value)
+      if (record === undefined) recorded.isWhole = false
+      else {
+        recorded.behind = Math.max(recorded.behind, record.id + 1)
+        recorded.ids.add(record.id)
+      }
+    }
+  }
+  return recorded
+}
+
+/** Is there nothing in the index that was never written like that? @param {Database} index @param {AbortSignal} [signal] */
+async function isIndexKnown (index, signal) {
+  for await (const [key, value] of index.iterator({ ...allOfIndex, ...VIEWS })) {
+    signal?.throwIfAborted()
+    if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+  }
+  return true
+}
