@@ -116,13 +116,21 @@ export class Databases {
     const groups = doomed.filter(({ isGroup }) => isGroup)
     const others = doomed.filter(({ isGroup }) => !isGroup)
     // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
-    if (groups.length > 0) await this.data.batch(groups.flatMap(({ id }) => keysOfGroup(id)).map(deletion), BATCH)
+    if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion), BATCH)
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt, ...VIEWS })
     }
     await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
     const notes = doomed.map(({ id }) => doomedKey(id, this.room))
     await this.index.batch([...notes, ...others.map(({ id }) => pathKey(id))].map(deletion), BATCH)
+  }
+
+  /** @param {DoomedData[]} groups */
+  async #keysOfGroups (groups) {
+    const keys = groups.map(({ id }) => keysOfGroup(id))
+    // Few have a page, and to look for it takes less than the trace that LevelDB keeps of a deletion.
+    const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
+    return keys.flatMap(({ extent, page }, i) => pages !== undefined && pages[i] === undefined ? [extent] : [extent, page])
   }
 
   /**
