@@ -7,6 +7,7 @@
 import { toCid } from '../lib/cid.js'
 import { Marks } from './marks.js'
 import { nameOf } from './catalog.js'
+import { BATCH_ENTRIES } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobReader } from './reader.js' */
@@ -108,8 +109,8 @@ export class Collector {
     const tagged = tags.beside()
     const aliased = catalog.aliases.beside()
     try {
+      let found = []
       for await (const batch of catalog.entryBatches()) {
-        const found = []
         for (const { root, record } of batch) {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
@@ -117,8 +118,12 @@ export class Collector {
           // A caller that gives it an alias later protects it by that.
           found.push({ root, record, hasAliases: await aliased.find(root) !== undefined })
         }
-        if (found.length > 0) yield found
+        // Each batch costs its reader a write that waits for the disk.
+        if (found.length < BATCH_ENTRIES) continue
+        yield found
+        found = []
       }
+      if (found.length > 0) yield found
     } finally {
       await Promise.all([tagged.close(), aliased.close()])
     }
