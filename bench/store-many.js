@@ -1,8 +1,10 @@
-// What does it cost to keep very many small blobs: does each cost as much when there are a million as when there are a hundred thousand?
+// What does it cost to keep very many small blobs? Each is to cost as much when there are a million as when there are a
+// hundred thousand.
 //
-// A row is something that is done to a store, in a process of its own; a column is how many blobs of 64 bytes there are. `gc` takes half of them:
-// the other half are the members of a tagged sequence of hashes. `peak memory` is by how much the resident memory grew at most. It counts the pages
-// of LevelDB's files that are mapped, too, which the system takes back when it needs them: `without files` leaves them out.
+// A row is something that is done to a store, in a process of its own; a column is how many blobs of 64 bytes there are.
+// `gc` takes half of them: the other half are the members of a tagged sequence of hashes. `peak memory` is by how much
+// the resident memory grew at most. It counts the pages of LevelDB's files that are mapped, too, which the system takes
+// back when it needs them: `without files` leaves them out.
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -24,12 +26,17 @@ const costs = /** @type {Record<string, Record<string, Cost>>} */ (Object.fromEn
 for (const count of COUNTS) {
   await inFolder(async folder => {
     for (const job of JOBS) {
-      costs[job][`${count} blobs`] = JSON.parse(execFileSync(process.execPath, ['--expose-gc', CHILD, job, String(count), String(LEN), folder], { encoding: 'utf8' }))
+      const args = ['--expose-gc', CHILD, job, String(count), String(LEN), folder]
+      costs[job][`${count} blobs`] = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
     }
   })
 }
 
-/** @param {string} name @param {string} job @param {(cost: Cost, count: number) => number} figure @param {Result['unit']} unit @returns {Result} */
+/**
+ * @param {string} name @param {string} job @param {(cost: Cost, count: number) => number} figure
+ * @param {Result['unit']} unit
+ * @returns {Result}
+ */
 const row = (name, job, figure, unit) => ({
   name,
   bytes: LEN,
@@ -37,7 +44,8 @@ const row = (name, job, figure, unit) => ({
   samples: Object.fromEntries(COUNTS.map(count => [`${count} blobs`, [figure(costs[job][`${count} blobs`], count)]]))
 })
 
-report('store-many', `blobs of ${LEN} B in a store: time for each blob`, SHOWN.map(job => row(job, job, ({ ns }, count) => ns / count, 'time')))
+const times = SHOWN.map(job => row(job, job, ({ ns }, count) => ns / count, 'time'))
+report('store-many', `blobs of ${LEN} B in a store: time for each blob`, times)
 if (process.platform === 'linux') {
   report('store-many', `blobs of ${LEN} B in a store: peak memory`, SHOWN.flatMap(job => [
     row(job, job, ({ resident }) => resident, 'megabytes'),

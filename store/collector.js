@@ -149,9 +149,11 @@ export class Sweep {
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
-   * @param {{ isMeant?: (blob: Blob, record: BlobRecord) => Promise<boolean>, signal?: AbortSignal }} [options]  `isMeant`: a last
-   *   look at a blob
-   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were here
+   * @param {object} [options]
+   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
+   * @param {AbortSignal} [options.signal]
+   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were
+   *   here
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store

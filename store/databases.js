@@ -130,7 +130,8 @@ export class Databases {
     const keys = groups.map(({ id }) => keysOfGroup(id))
     // Few have a page, and to look for it takes less than the trace that LevelDB keeps of a deletion.
     const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
-    return keys.flatMap(({ extent, page }, i) => pages !== undefined && pages[i] === undefined ? [extent] : [extent, page])
+    const isAbsent = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
+    return keys.flatMap(({ extent, page }, i) => isAbsent(i) ? [extent] : [extent, page])
   }
 
   /**

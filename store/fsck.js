@@ -147,7 +147,8 @@ export class Fsck {
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isSoundNote(key, value)
-        if (!isKnownKind(key) || (!isSound && !isHole(key))) this.#adopts = true // what a hole was can be told from its pack
+        // What a hole was can be told from its pack.
+        if (!isKnownKind(key) || (!isSound && !isHole(key))) this.#adopts = true
         if (!isSound) await this.#stray(() => index.del(key, VIEWS))
       }
     }
@@ -185,12 +186,18 @@ export class Fsck {
     const way = turnsWhenDue(this.#signal)
     for await (const batch of this.#recordBatches()) {
       const right = await rightSmallBlobs(this.#databases.data, batch, id => alone.has(id))
-      for (const blob of batch) if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      for (const blob of batch) {
+        if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      }
       await way()
     }
   }
 
-  /** Small blobs are under such ids, if there is nothing beside them. @param {number} limit  ids from there on are new */
+  /**
+   * Small blobs are under such ids, if there is nothing beside them.
+   *
+   * @param {number} limit  ids from there on are new
+   */
   async #idsOfOneExtent (limit) {
     const alone = new IdSet()
     for await (const { id, isAlone } of this.#databases.dataIds(0)) {

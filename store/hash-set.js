@@ -1,7 +1,7 @@
 // A set of hashes in little memory: 8 bytes of each stand for it, since a set of a million strings takes 80 MB.
 //
-// Two hashes that begin with the same 8 bytes count as the same. Of a million hashes chance makes two such with a probability of 3 in 10^8; a caller
-// must not lose anything by that. (A collection keeps a blob that it could have taken.)
+// Two hashes that begin with the same 8 bytes count as the same. Of a million hashes chance makes two such with a
+// probability of 3 in 10^8. A caller must not lose anything by that: a collection keeps a blob that it could have taken.
 
 /** Slots at first: a power of two, as always. */
 const FIRST_SLOTS = 1024
@@ -25,13 +25,13 @@ export class HashSet {
   /** @param {string} name  a hash, a character for each byte */
   has (name) {
     const at = this.#find(wordAt(name, 0), wordAt(name, 4))
-    return (this.#words[at] | this.#words[at + 1]) !== 0
+    return this.#words[at + 1] !== 0
   }
 
   /** @param {number} first @param {number} second */
   #add (first, second) {
     const at = this.#find(first, second)
-    if ((this.#words[at] | this.#words[at + 1]) !== 0) return
+    if (this.#words[at + 1] !== 0) return
     this.#words[at] = first
     this.#words[at + 1] = second || 1
     this.#size++
@@ -42,8 +42,10 @@ export class HashSet {
     const mask = this.#words.length - 1
     second ||= 1 // an empty slot is zeros
     let at = WORDS * second & mask
-    while ((this.#words[at] | this.#words[at + 1]) !== 0 && (this.#words[at] !== first || this.#words[at + 1] !== second)) at = at + WORDS & mask
-    return at
+    for (;; at = at + WORDS & mask) {
+      const [a, b] = [this.#words[at], this.#words[at + 1]]
+      if ((a === first && b === second) || b === 0) return at
+    }
   }
 
   #grow () {
@@ -56,4 +58,5 @@ export class HashSet {
 
 /** @param {string} name @param {number} at */
 const wordAt = (name, at) =>
-  (name.charCodeAt(at) << 24 | name.charCodeAt(at + 1) << 16 | name.charCodeAt(at + 2) << 8 | name.charCodeAt(at + 3)) >>> 0
+  (name.charCodeAt(at) << 24 | name.charCodeAt(at + 1) << 16 |
+    name.charCodeAt(at + 2) << 8 | name.charCodeAt(at + 3)) >>> 0

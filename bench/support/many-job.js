@@ -29,7 +29,11 @@ async function tagHalf (store) {
   })(), { tag: 'half', format: 'hashseq' })
 }
 
-/** What is done, and what must come of it. @type {Record<string, { run: (store: BlobStore) => Promise<unknown>, expected: unknown }>} */
+/**
+ * What is done, and what must come of it.
+ *
+ * @type {Record<string, { run: (store: BlobStore) => Promise<unknown>, expected: unknown }>}
+ */
 const JOBS = {
   putMany: { run: store => countOf(store.putMany(blobs())), expected: Number(count) },
   open: { run: async store => store.tags.get('none'), expected: undefined },
@@ -53,7 +57,8 @@ clearInterval(watching)
 look()
 await store.close()
 if (found !== expected) throw new Error(`${job}: expected ${expected}, got ${found}`)
-console.log(JSON.stringify({ ns, resident: Math.max(1, peak.resident - before.resident), anonymous: Math.max(1, peak.anonymous - before.anonymous) }))
+const [resident, anonymous] = [peak.resident - before.resident, peak.anonymous - before.anonymous]
+console.log(JSON.stringify({ ns, resident: Math.max(1, resident), anonymous: Math.max(1, anonymous) }))
 
 function look () {
   const { resident, anonymous } = memory()
