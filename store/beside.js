@@ -1,4 +1,5 @@
-// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs: that costs no lookups and no memory.
+// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That costs no lookups and no
+// memory.
 
 import { HASH_LEN } from '../lib/constants.js'
 import { damagedRecord, isCorruption } from './faults.js'
@@ -12,7 +13,10 @@ export class Beside {
   #at = 0
   #hasEnded = false
 
-  /** @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a hash, in their order */
+  /**
+   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a hash, in
+   *   their order
+   */
   constructor (iterator) {
     this.#iterator = iterator
   }

@@ -301,7 +301,8 @@ export class BlobStore {
     return this.#whileOpen(async () => {
       const record = await this.#catalog.record(root)
       if (record === undefined) throw notFound(root)
-      return { ...described(root, record, await this.#catalog.lastUsed(root, record)), present: await this.#presence.of(root, record) }
+      const lastUsed = await this.#catalog.lastUsed(root, record)
+      return { ...described(root, record, lastUsed), present: await this.#presence.of(root, record) }
     })
   }
 
@@ -500,6 +501,9 @@ export class BlobStore {
   #whileOpen (work) { return this.#life.run(work) }
 }
 
-/** @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUsed  milliseconds since 1970 @returns {BlobStat} */
+/**
+ * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUsed  milliseconds since 1970
+ * @returns {BlobStat}
+ */
 const described = (root, { size, sizeProven, complete, created }, lastUsed) =>
   ({ cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) })

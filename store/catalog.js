@@ -95,7 +95,11 @@ export class Catalog {
     for await (const batch of this.recordBatches(prefix)) yield * batch
   }
 
-  /** The same in batches. @param {string} prefix @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>} */
+  /**
+   * The same in batches.
+   *
+   * @param {string} prefix @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
+   */
   async * recordBatches (prefix) {
     /** @type {Uint8Array | undefined} */
     let firstDamaged
@@ -225,8 +229,8 @@ export class Catalog {
   }
 
   /**
-   * Forgets blobs as `remove` does, in one write, but leaves their data to `deleteForgotten`. Under their locks. When the disk knows that nothing
-   * refers to the data any more, it may be deleted: a power cut must not bring back a record without its data.
+   * Forgets blobs as `remove` does, in one write, but leaves their data to `deleteForgotten`. Under their locks. The
+   * write is synced before the data is deleted: a power cut must not bring back a record without its data.
    *
    * @param {Removal[]} removals
    */
@@ -243,7 +247,11 @@ export class Catalog {
     }
   }
 
-  /** Does not fail: that the data is still to be deleted is in the notes. @param {{ record?: BlobRecord }[]} forgotten */
+  /**
+   * Deletes the data of blobs. Does not fail: the notes tell that the data is still to be deleted.
+   *
+   * @param {{ record?: BlobRecord }[]} forgotten
+   */
   async deleteForgotten (forgotten) {
     const records = forgotten.flatMap(({ record }) => record ?? [])
     if (records.length > 0) await this.#databases.deleteDoomed(records.map(removedData)).catch(() => {})
@@ -281,7 +289,11 @@ export class Catalog {
     }
   }
 
-  /** When blobs were last used, for a walk over all of them, or over those with a prefix. @param {string} [prefix]  of the hash, in hexadecimal digits */
+  /**
+   * When blobs were last used, for a walk over all of them, or over those with a prefix.
+   *
+   * @param {string} [prefix]  of the hash, in hexadecimal digits
+   */
   usedTimes (prefix = '') {
     // What is written during the walk is not seen by it.
     const before = new Map(this.#used)

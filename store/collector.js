@@ -8,6 +8,7 @@ import { toCid } from '../lib/cid.js'
 import { Marks } from './marks.js'
 import { nameOf } from './catalog.js'
 import { sweepOrphansInUse } from './orphan-sweep.js'
+import { BATCH_ENTRIES } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobReader } from './reader.js' */
@@ -126,8 +127,8 @@ export class Collector {
     const tagged = tags.beside()
     const aliased = catalog.aliases.beside()
     try {
+      let found = []
       for await (const batch of catalog.entryBatches()) {
-        const found = []
         for (const { root, record } of batch) {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
@@ -135,8 +136,12 @@ export class Collector {
           // A caller that gives it an alias later protects it by that.
           found.push({ root, record, hasAliases: await aliased.find(root) !== undefined })
         }
-        if (found.length > 0) yield found
+        // Each batch costs its reader a write that waits for the disk.
+        if (found.length < BATCH_ENTRIES) continue
+        yield found
+        found = []
       }
+      if (found.length > 0) yield found
     } finally {
       await Promise.all([tagged.close(), aliased.close()])
     }
@@ -162,9 +167,11 @@ export class Sweep {
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
-   * @param {{ isMeant?: (blob: Blob, record: BlobRecord) => Promise<boolean>, signal?: AbortSignal }} [options]  `isMeant`: a last
-   *   look at a blob
-   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were here
+   * @param {object} [options]
+   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
+   * @param {AbortSignal} [options.signal]
+   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were
+   *   here
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store

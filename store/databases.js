@@ -40,8 +40,8 @@ export class Databases {
   #kind
   #letGo
   #room = sharedRoom()
-  /** Ids whose data was deleted, and whose notes are still there. */
-  #noted = /** @type {number[]} */ ([])
+  /** What was deleted, and is still noted. */
+  #noted = /** @type {DoomedData[]} */ ([])
   #hasUnsyncedDeletions = false
 
   /**
@@ -119,21 +119,22 @@ export class Databases {
     const groups = doomed.filter(({ isGroup }) => isGroup)
     const others = doomed.filter(({ isGroup }) => !isGroup)
     // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
-    if (groups.length > 0) await this.data.batch(groups.flatMap(({ id }) => keysOfGroup(id)).map(deletion))
+    if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
     }
     await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
-    for (const { id } of doomed) this.#noted.push(id)
+    for (const one of doomed) this.#noted.push(one)
     if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
   }
 
   /** Removes the notes of ids whose data is deleted. The disk must know that first: a power cut must not bring back data that nothing names. */
   async dropNotes () {
-    const ids = this.#noted.splice(0)
-    if (ids.length === 0) return
+    const deleted = this.#noted.splice(0)
+    if (deleted.length === 0) return
     await this.syncDeletions()
-    await this.index.batch(ids.flatMap(id => [doomedKey(id, this.room), pathKey(id)]).map(deletion))
+    const keys = deleted.flatMap(({ id, isGroup }) => isGroup ? [doomedKey(id, this.room)] : [doomedKey(id, this.room), pathKey(id)])
+    await this.index.batch(keys.map(deletion))
   }
 
   /** Has the disk know what was deleted. */
@@ -142,6 +143,15 @@ export class Databases {
     this.#hasUnsyncedDeletions = false
     // Any write that reaches the disk brings there what came before it: this one deletes a key that is never written.
     await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
+  }
+
+  /** @param {DoomedData[]} groups */
+  async #keysOfGroups (groups) {
+    const keys = groups.map(({ id }) => keysOfGroup(id))
+    // Few have a page, and to look for it takes less than the trace that LevelDB keeps of a deletion.
+    const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
+    const isAbsent = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
+    return keys.flatMap(({ extent, page }, i) => isAbsent(i) ? [extent] : [extent, page])
   }
 
   /**

@@ -83,7 +83,8 @@ export class Evictor {
     try {
       while (this.#quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#quota.excess(len))
-        if (first.length > 0) await this.#sweep?.forget(first, { isMeant: (candidate, record) => this.#isStill(candidate, record) })
+        const isMeant = (/** @type {Candidate} */ candidate, /** @type {BlobRecord} */ record) => this.#isStill(candidate, record)
+        if (first.length > 0) await this.#sweep?.forget(first, { isMeant })
         // There were more than are kept in mind; or something has come to be protected just now.
         else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
       }

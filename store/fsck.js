@@ -188,12 +188,18 @@ export class Fsck {
     const way = turnsWhenDue(this.#signal)
     for await (const batch of this.#recordBatches()) {
       const right = await rightSmallBlobs(this.#databases.data, batch, id => alone.has(id))
-      for (const blob of batch) if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      for (const blob of batch) {
+        if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      }
       await way()
     }
   }
 
-  /** Small blobs are under such ids, if there is nothing beside them. @param {number} limit  ids from there on are new */
+  /**
+   * Small blobs are under such ids, if there is nothing beside them.
+   *
+   * @param {number} limit  ids from there on are new
+   */
   async #idsOfOneExtent (limit) {
     const alone = new IdSet()
     for await (const { id, isAlone } of this.#databases.dataIds(0)) {

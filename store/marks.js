@@ -3,6 +3,7 @@
 import { HASH_LEN } from '../lib/constants.js'
 import { BaoError } from '../lib/errors.js'
 import { concat } from '../lib/bytes.js'
+import { HashSet } from './hash-set.js'
 import { nameOf } from './catalog.js'
 
 /** @import { BlobReader } from './reader.js' */
@@ -16,7 +17,7 @@ export class Marks {
   #catalog
   #reader
   /** Blobs that are here and named by a sequence, and what was tagged or arrived since the marks were begun. */
-  #names = /** @type {Set<string>} */ (new Set())
+  #hashes = new HashSet()
   /** Sequences of hashes that are to be read. */
   #waiting = /** @type {Uint8Array[]} */ ([])
   /** Sequences that were not here in whole when they were read: what arrives of them protects more. */
@@ -28,15 +29,15 @@ export class Marks {
     this.#reader = reader
   }
 
-  /** How many names are kept in memory. */
-  get size () { return this.#names.size }
+  /** How many hashes are kept in memory. */
+  get size () { return this.#hashes.size }
 
   /** @param {string} name  of a blob, in memory */
-  has (name) { return this.#names.has(name) }
+  has (name) { return this.#hashes.has(name) }
 
   /** @param {Uint8Array} root @param {TagFormat} format */
   keep (root, format) {
-    this.#names.add(nameOf(root))
+    this.#hashes.add(root)
     if (format === 'hashseq') this.#waiting.push(root)
   }
 
@@ -93,6 +94,6 @@ export class Marks {
   /** @param {Uint8Array} hashes  one behind the other */
   async #markAll (hashes) {
     const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
-    for (const root of await this.#catalog.those(roots)) this.#names.add(nameOf(root))
+    for (const root of await this.#catalog.those(roots)) this.#hashes.add(root)
   }
 }

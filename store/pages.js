@@ -40,8 +40,13 @@ export function placeInPages (node, level = levelOf(node)) {
 /** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
 export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
 
-/** All keys that a whole blob of one chunk group can have: that of its extent, and that of a page that came in a slice. @param {number} id */
-export const keysOfGroup = id => [extentKey(id, 0), pageKey(id, pageOfGroup(0))]
+/**
+ * All keys that a whole blob of one chunk group can have: that of its extent, and that of a page, which a slice or a repair
+ * has made.
+ *
+ * @param {number} id
+ */
+export const keysOfGroup = id => ({ extent: extentKey(id, 0), page: pageKey(id, pageOfGroup(0)) })
 
 /** One page in memory. */
 export class Page {

@@ -1,4 +1,5 @@
-// Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has its hash.
+// Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has
+// its hash.
 
 import { areEqual } from '../lib/bytes.js'
 import { hash } from '../lib/hasher.js'
@@ -33,7 +34,7 @@ export async function rightSmallBlobs (data, blobs, isAlone) {
   }
   for (const blob of blobs) {
     const { record } = blob
-    if (record === undefined || !record.complete || record.home !== 'extents' || record.size > GROUP_LEN || !isAlone(record.id)) continue
+    if (record === undefined || !isWholeGroup(record) || !isAlone(record.id)) continue
     group.push({ blob, record })
     len += record.size
     if (len >= READ_LEN) await check()
@@ -41,6 +42,9 @@ export async function rightSmallBlobs (data, blobs, isAlone) {
   if (group.length > 0) await check()
   return right
 }
+
+/** @param {BlobRecord} record */
+const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents' && size <= GROUP_LEN
 
 /**
  * @template {{ root: Uint8Array }} Blob

@@ -1,4 +1,5 @@
-// When blobs were last used, for readers that walk all blobs in the order of their hashes: the times are read beside them.
+// When blobs were last used, for readers that walk all blobs in the order of their hashes: the times are read beside
+// them.
 
 import { Beside } from './beside.js'
 import { SMALL_ENTRIES } from './walk.js'
@@ -17,8 +18,9 @@ export class UsedTimes {
   /**
    * @param {Database} index
    * @param {string} prefix  of the hashes of these blobs, in hexadecimal digits
-   * @param {{ remembered: (root: Uint8Array) => number | undefined, lastUsed: (root: Uint8Array, record: BlobRecord) => Promise<number> }} catalog
-   *   `remembered`: a use that the index may not have yet; `lastUsed`: looks up one blob
+   * @param {object} catalog
+   * @param {(root: Uint8Array) => number | undefined} catalog.remembered  a use that the index may not have yet
+   * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} catalog.lastUsed  looks up one blob
    */
   constructor (index, prefix, { remembered, lastUsed }) {
     this.#beside = new Beside(index.iterator({ ...usedWith(prefix), ...SMALL_ENTRIES }))
@@ -37,7 +39,10 @@ export class UsedTimes {
     return time === undefined ? this.#lastUsed(root, record) : Math.max(time, record.created)
   }
 
-  /** @param {Uint8Array} root @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it has to be looked up */
+  /**
+   * @param {Uint8Array} root
+   * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it has to be looked up
+   */
   async #stored (root) {
     if (!this.#isReadable) return undefined
     try {

@@ -14,8 +14,8 @@ export const BATCH_ENTRIES = 1000
 export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
- * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, tells so at the end of the range, and then withholds
- * the last batch: `entryBatches` reads the entries of that batch again, one by one.
+ * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, tells so at the end of
+ * the range, and then withholds the last batch: `entryBatches` reads the entries of that batch again, one by one.
  *
  * @param {Database} database
  * @param {{ gte: Uint8Array, lt?: Uint8Array, lte?: Uint8Array }} range
