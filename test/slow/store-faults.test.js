@@ -1,7 +1,9 @@
-// Every write to the disk fails once, or from there on: in each call to a store, at one point after the other. What was acknowledged before, meanwhile and
-// afterwards is there, what has failed happened or did not, and once the disk works again so does the store.
+// Every write to the disk fails once, or from there on: in each call to a store, at one point after the other. What
+// was acknowledged before, meanwhile and afterwards is there, what has failed happened or did not, and once the disk
+// works again so does the store.
 //
-// `SEED=7 POINTS=2000 npm run test:slow -- -g "write to the disk"` takes more points, and others where there are many; CALL=gc only those of one call.
+// `SEED=7 POINTS=2000 npm run test:slow -- -g "write to the disk"` takes more points, and others where there are
+// many; CALL=gc only those of one call.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
@@ -15,14 +17,17 @@ import { FAULTS, environmentOf, makeDisk } from './disk/shim.js'
 
 const WORKER = fileURLToPath(new URL('disk/faults-worker.js', import.meta.url))
 const { SEED = 1, CALL } = process.env
-const POINTS = Number(process.env.POINTS ?? 600)
+const POINTS = Number(process.env.POINTS ?? 500)
 const PROCESSES = Math.min(availableParallelism(), 4)
 /** Milliseconds after which a process is taken for stuck. */
 const PATIENCE = 60_000
 /** What one process is given at most. */
-const TASKS = 40
+const TASKS = 100
 
-/** @typedef {{ what: string, fault: string, pass?: number, seed?: number }} Task  `pass`: how many calls to the disk are done before one fails; else they are counted */
+/**
+ * @typedef {{ what: string, fault: string, pass?: number, seed?: number }} Task  `pass`: how many calls to the disk are
+ *   done before one fails; undefined: they are counted
+ */
 
 describe('store: every write to the disk', () => {
   let disk
@@ -35,12 +40,17 @@ describe('store: every write to the disk', () => {
   after(() => disk.remove?.())
 
   let processes = 0
-  /** Has a process do tasks. When it ends before, another goes on behind the task at which it did. @param {Task[]} tasks @returns {Promise<object[]>} what each came to */
+  /**
+   * Has a process do tasks. When it ends early, another goes on behind the task at which it did.
+   *
+   * @param {Task[]} tasks @returns {Promise<object[]>} what each came to
+   */
   async function run (tasks) {
     if (tasks.length === 0) return []
     const folder = join(disk.folder, `disk ${++processes}`)
     const env = await environmentOf(disk.shim, folder, { control: `${folder}.control` })
-    const child = spawn(process.execPath, [WORKER, folder, JSON.stringify(tasks)], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const args = [WORKER, folder, JSON.stringify(tasks)]
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const exit = once(child, 'exit')
     let timer
     const results = []
@@ -53,7 +63,8 @@ describe('store: every write to the disk', () => {
     clearTimeout(timer)
     const [code, signal] = await exit
     if (results.length === tasks.length) return results
-    return [...results, { wrong: [`the process ended with ${signal ?? code}`] }, ...await run(tasks.slice(results.length + 1))]
+    results.push({ wrong: [`the process ended with ${signal ?? code}`] })
+    return [...results, ...await run(tasks.slice(results.length))]
   }
 
   /** The same in several processes. @param {Task[]} tasks @returns {Promise<object[]>} in the order of the tasks */
@@ -70,7 +81,11 @@ describe('store: every write to the disk', () => {
     return results
   }
 
-  /** So many points of each, spread over all that there are. @param {Task[]} tasks @param {number[]} seen @param {Random} random */
+  /**
+   * So many points of each, spread over all that there are.
+   *
+   * @param {Task[]} tasks @param {number[]} seen  how many there are of each @param {Random} random
+   */
   function pointsOf (tasks, seen, random) {
     let most = 1
     const sum = () => seen.reduce((sum, count) => sum + Math.min(count, most), 0)
@@ -78,15 +93,18 @@ describe('store: every write to the disk', () => {
     return tasks.flatMap((task, i) => {
       const count = Math.min(seen[i], most)
       const step = seen[i] / count
-      return Array.from({ length: count }, (_, n) => ({ ...task, pass: Math.floor(n * step + random.next() / 2 ** 32 * step), seed: random.next() }))
+      const passOf = n => Math.floor(n * step + random.next() / 2 ** 32 * step)
+      return Array.from({ length: count }, (_, n) => ({ ...task, pass: passOf(n), seed: random.next() }))
     })
   }
 
   it(`may fail, at ${POINTS} points of the seed ${SEED}, and every promise is kept`, async function () {
     this.timeout(Math.max(600_000, POINTS * 3000))
     const random = new Random(Number(SEED))
-    const kinds = Object.keys(CALLS).filter(what => CALL === undefined || what === CALL).flatMap(what => Object.keys(FAULTS).map(fault => ({ what, fault })))
-    const seen = (await runAll(kinds)).map(({ seen, wrong }, i) => seen ?? expect.fail(`${JSON.stringify(kinds[i])}: ${wrong}`))
+    const calls = Object.keys(CALLS).filter(what => CALL === undefined || what === CALL)
+    const kinds = calls.flatMap(what => Object.keys(FAULTS).map(fault => ({ what, fault })))
+    const counted = await runAll(kinds)
+    const seen = counted.map(({ seen, wrong }, i) => seen ?? expect.fail(`${JSON.stringify(kinds[i])}: ${wrong}`))
     const tasks = pointsOf(kinds, seen, random)
     const results = await runAll(tasks)
     const failures = []
@@ -94,10 +112,13 @@ describe('store: every write to the disk', () => {
     for (const [i, { wrong, outcome }] of results.entries()) {
       const { what, fault, pass } = tasks[i]
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-      if (wrong.length > 0) failures.push(`${what}, ${fault}, behind ${pass} calls: ${outcome}\n  ${wrong.slice(0, 6).join('\n  ')}`)
+      const told = [`${what}, ${fault}, behind ${pass} calls: ${outcome}`, ...wrong.slice(0, 6)]
+      if (wrong.length > 0) failures.push(told.join('\n  '))
     }
-    console.log(`      ${tasks.length} points of ${seen.reduce((sum, count) => sum + count)}, ${failures.length} at which a promise did not hold`)
-    console.log(`      what the calls came to: ${Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`).join(', ')}`)
+    const sum = seen.reduce((sum, count) => sum + count)
+    console.log(`      ${tasks.length} points of ${sum}, ${failures.length} at which a promise did not hold`)
+    const each = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`)
+    console.log(`      what the calls came to: ${each.join(', ')}`)
     expect(failures.length, failures.join('\n')).to.equal(0)
   })
 })

@@ -1,8 +1,10 @@
-// A power cut at random moments of everything that a store does: what of its files has reached the disk by then is there, and of the rest what the disk
-// happened to have taken. Whatever that is, the store opens, every promise holds, and nothing is left over.
+// A power cut at random moments of everything that a store does: what of its files has reached the disk by then is
+// there, and of the rest what the disk happened to have taken. Whatever that is, the store opens, every promise
+// holds, and nothing is left over.
 //
-// What is done and where it is cut follows from a seed: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. In what order things come to the disk is up to
-// the machine; KEEP=1 keeps the journals, and what was left where a promise did not hold.
+// What is done and where it is cut follows from a seed: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. In what
+// order things come to the disk is up to the machine; KEEP=1 keeps the journals, and what was left where a promise
+// did not hold.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -42,14 +44,19 @@ describe('store: power cuts', () => {
     const folder = join(disk.folder, `live ${name}`)
     const [journal, marks] = ['journal', 'marks'].map(file => join(disk.folder, `${file} ${name}`))
     const env = await environmentOf(disk.shim, folder, { journal, marks, syncMicros: SYNC_MICROS })
-    execFileSync(process.execPath, [WORKER, 'work', join(folder, 'store'), marks, String(seed), String(JOB_COUNT)], { env, stdio: 'inherit' })
+    const args = [WORKER, 'work', join(folder, 'store'), marks, String(seed), String(JOB_COUNT)]
+    execFileSync(process.execPath, args, { env, stdio: 'inherit' })
     return { journal, entries: entriesOf(readFileSync(journal)), live: folder }
   }
 
-  /** @param {object[]} entries @param {Random} random @param {number} count @returns {number[]} places in a journal, increasing */
+  /**
+   * @param {object[]} entries @param {Random} random @param {number} count
+   * @returns {number[]} places in a journal, increasing
+   */
   function placesIn (entries, random, count) {
     const turns = entries.flatMap(({ kind }, i) => TURNS.includes(kind) ? [i] : [])
-    const place = () => random.chance(0.5) ? random.below(entries.length + 1) : Math.min(random.pick(turns) + random.below(4), entries.length)
+    const nearTurn = () => Math.min(random.pick(turns) + random.below(4), entries.length)
+    const place = () => random.chance(0.5) ? random.below(entries.length + 1) : nearTurn()
     return Array.from({ length: count }, place).sort((a, b) => a - b)
   }
 
@@ -57,14 +64,16 @@ describe('store: power cuts', () => {
   async function cut (journal, places, seed, number) {
     const folder = join(disk.folder, `left ${seed} ${number}`)
     const env = await environmentOf(disk.shim, folder)
-    const child = spawn(process.execPath, [WORKER, 'cut', journal, folder, JSON.stringify(places), String(seed)], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const args = [WORKER, 'cut', journal, folder, JSON.stringify(places), String(seed)]
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const exit = once(child, 'exit')
     const results = []
     for await (const line of createInterface({ input: child.stdout })) results.push(JSON.parse(line))
     const [code, signal] = await exit
     if (results.length < places.length) {
       const place = places[results.length]
-      results.push({ place, wrong: [`the process ended with ${signal ?? code}`] }, ...await cut(journal, places.slice(results.length + 1), seed, number))
+      results.push({ place, wrong: [`the process ended with ${signal ?? code}`] })
+      results.push(...await cut(journal, places.slice(results.length), seed, number))
     }
     return results
   }
@@ -86,14 +95,18 @@ describe('store: power cuts', () => {
     for (let seed = Number(SEED), left = CUTS; left > 0; seed++, left -= PER_LIFE) {
       const { journal, entries } = await live(seed)
       const places = placesIn(entries, new Random(seed), Math.min(left, PER_LIFE))
-      const parts = Array.from({ length: PROCESSES }, (_, number) => cut(journal, places.filter((_, i) => i % PROCESSES === number), seed, number))
-      for (const { place, wrong, underWay } of (await Promise.all(parts)).flat()) {
+      const placesOf = number => places.filter((_, i) => i % PROCESSES === number)
+      const cutting = Array.from({ length: PROCESSES }, (_, number) => cut(journal, placesOf(number), seed, number))
+      for (const { place, wrong, underWay } of (await Promise.all(cutting)).flat()) {
         if (wrong.length === 0) continue
-        failures.push(`seed ${seed}, cut at ${place}:\n  ${wrong.slice(0, 6).join('\n  ')}\n  under way: ${JSON.stringify(underWay)}`)
-        for (const kind of new Set(wrong.map(words => words.split(/[:\d(]/)[0].trim()))) kinds[kind] = (kinds[kind] ?? 0) + 1
+        const told = [`seed ${seed}, cut at ${place}:`, ...wrong.slice(0, 6), `under way: ${JSON.stringify(underWay)}`]
+        failures.push(told.join('\n  '))
+        const kindsHere = new Set(wrong.map(words => words.split(/[:\d(]/)[0].trim()))
+        for (const kind of kindsHere) kinds[kind] = (kinds[kind] ?? 0) + 1
       }
     }
-    console.log(`      ${CUTS} cuts, ${failures.length} with a promise that did not hold${Object.entries(kinds).map(([kind, count]) => `; ${kind}: ${count}`).join('')}`)
+    console.log(`      ${CUTS} cuts, ${failures.length} with a promise that did not hold`)
+    for (const [kind, count] of Object.entries(kinds)) console.log(`      ${kind}: ${count}`)
     expect(failures.length, failures.join('\n')).to.equal(0)
   })
 })

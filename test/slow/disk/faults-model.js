@@ -1,8 +1,10 @@
-// What a store must hold when some of the calls to it have failed: what was acknowledged, and of the rest all or nothing.
+// What a store must hold when some of the calls to it have failed: what was acknowledged, and of the rest all or
+// nothing.
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
 import { listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { covers } from './look.js'
 
 const blobs = new Map()
 
@@ -24,6 +26,8 @@ class Blob {
   rangesIfThere = /** @type {[number, number][]} */ ([])
   /** May it have lost anything? Then only what is read must be right. */
   isDamaged = false
+
+  copy () { return Object.assign(new Blob(), { ...this, ranges: [...this.ranges] }) }
 }
 
 export class Model {
@@ -33,8 +37,8 @@ export class Model {
 
   copy () {
     const copy = new Model()
-    copy.#blobs = new Map([...this.#blobs].map(([len, blob]) => [len, Object.assign(new Blob(), { ...blob, ranges: [...blob.ranges] })]))
-    copy.#tags = new Map([...this.#tags].map(([name, lens]) => [name, new Set(lens)]))
+    for (const [len, blob] of this.#blobs) copy.#blobs.set(len, blob.copy())
+    for (const [name, lens] of this.#tags) copy.#tags.set(name, new Set(lens))
     return copy
   }
 
@@ -72,7 +76,10 @@ export class Model {
     return result
   }
 
-  /** @param {string} name @param {number | undefined} len  undefined: it is deleted @param {Promise<unknown>} tagging */
+  /**
+   * @param {string} name @param {number | undefined} len  undefined: it is deleted
+   * @param {Promise<unknown>} tagging
+   */
   async tag (name, len, tagging) {
     this.#mayName(name, len)
     const result = await tagging
@@ -96,14 +103,18 @@ export class Model {
 
   get lens () { return [...this.#blobs.keys()] }
 
-  /** @param {import('../../../store/index.js').BlobStore} store @param {string} when @returns {Promise<string[]>} what is wrong */
+  /**
+   * @param {import('../../../store/index.js').BlobStore} store @param {string} when
+   * @returns {Promise<string[]>} what is wrong
+   */
   async check (store, when) {
     const wrong = []
     const fault = (...words) => { wrong.push(`${when}: ${words.join(' ')}`) }
     const tags = new Map((await listed(store.tags.list())).map(({ name, cid }) => [name, cid.multihash.digest]))
     for (const [name, lens] of this.#tags) {
       const root = tags.get(name)
-      if (![...lens].some(len => len === undefined ? root === undefined : root !== undefined && same(blobOf(len).root, root))) fault(`lost: tag '${name}' should name ${[...lens]}`)
+      const isNamed = len => len === undefined ? root === undefined : root !== undefined && same(blobOf(len).root, root)
+      if (![...lens].some(isNamed)) fault(`lost: tag '${name}' should name ${[...lens]}`)
       tags.delete(name)
     }
     for (const name of tags.keys()) fault(`a tag '${name}' that was never set`)
@@ -116,14 +127,15 @@ export class Model {
       const present = stat?.present ?? ChunkRanges.none
       const due = isDamaged ? [] : stat === undefined ? ranges : [...ranges, ...rangesIfThere]
       for (const [start, end] of due) {
-        if (!present.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) fault(`lost: bytes ${start} to ${end} of ${len}, here is ${present.boundaries}`)
+        if (!covers(present, start, end)) fault(`lost: ${start} to ${end} of ${len}, here is ${present.boundaries}`)
       }
       if (stat?.complete && !isDamaged && stat.size !== len) fault(`${len} has the size ${stat.size}`)
       for (const [start, end] of present.toBytes(len)) {
         const read = await store.bytes(root, { start, end }).catch(error => {
-          if (!isDamaged || !['STORE_CORRUPT', 'STORE_MISSING'].includes(error.code)) fault(`corrupt: bytes ${start} to ${end} of ${len}: ${error.code} ${error.message}`)
+          if (isDamaged && ['STORE_CORRUPT', 'STORE_MISSING'].includes(error.code)) return
+          fault(`corrupt: bytes ${start} to ${end} of ${len}: ${error.code} ${error.message}`)
         })
-        if (read !== undefined && !same(read, bytes.subarray(start, end))) fault(`bytes ${start} to ${end} of ${len} are wrong`)
+        if (read && !same(read, bytes.subarray(start, end))) fault(`bytes ${start} to ${end} of ${len} are wrong`)
       }
     }
     return wrong

@@ -1,5 +1,5 @@
-// A process whose disk fails when it is told: it has calls to a store fail at one point after the other, and says what is wrong afterwards.
-// store-faults.test.js starts it.
+// A process whose disk fails when it is told: it has calls to a store fail at one point after the other, and says
+// what is wrong afterwards. store-faults.test.js starts it.
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,19 +7,15 @@ import { Level } from 'level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { Random } from '../../fuzz/random.js'
-import { stream } from '../../support/feeding.js'
 import { sliceOf } from '../../support/stores.js'
 import { Control, FAULTS } from './shim.js'
 import { Model, blobOf } from './faults-model.js'
-import { orphansIn } from './orphans.js'
+import { inPieces, orphansIn } from './look.js'
 
-const PIECE_LEN = 300_000
 const GROUP = 16384
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 /** No such call fails. */
 const NEVER = 2 ** 32 - 1
-
-const inPieces = bytes => stream(Array.from({ length: Math.ceil(bytes.length / PIECE_LEN) }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
 
 /** A store, and what it must hold. Blobs are named by their lengths. */
 class Subject {
@@ -32,6 +28,8 @@ class Subject {
   close () { return this.store.close() }
 
   put (len, tag) { return this.model.keep(len, this.store.put(inPieces(blobOf(len).bytes), { tag }), { tag }) }
+
+  async putAll (lens) { for (const len of lens) await this.put(len, `tag ${len}`) }
 
   /** What was told before one fails is kept. */
   async putMany (lens) {
@@ -111,14 +109,16 @@ export const CALLS = {
   'put of 100 KB': { call: subject => subject.put(100_002, 'new') },
   'put of 3 MiB': { call: subject => subject.put(3_000_002, 'new') },
   'put, when LevelDB begins a new log': {
-    before: async subject => { for (const len of [1_000_002, 1_000_003, 1_000_004]) await subject.put(len, `tag ${len}`) },
-    call: async subject => { for (const len of [900_001, 900_002, 900_003]) await subject.put(len, `tag ${len}`) }
+    before: subject => subject.putAll([1_000_002, 1_000_003, 1_000_004]),
+    call: subject => subject.putAll([900_001, 900_002, 900_003])
   },
   putMany: { call: subject => subject.putMany(SEVERAL) },
   'receive of 100 KB': { call: subject => subject.receive(100_003) },
   'receive of 3 MiB': { call: subject => subject.receive(3_000_003) },
   'receive of a part': { call: subject => subject.receive(PART, { start: 12 * GROUP, end: PART }) },
-  'receive of a part of a file': { call: subject => subject.receive(PART_FILE, { start: 12 * GROUP, end: 80 * GROUP }) },
+  'receive of a part of a file': {
+    call: subject => subject.receive(PART_FILE, { start: 12 * GROUP, end: 80 * GROUP })
+  },
   'tags.set': { call: subject => subject.tag('new', LOOSE) },
   'tags.rename': { call: subject => subject.rename(`tag ${SMALL}`, 'new'), isOnce: true },
   'tags.delete': { call: subject => subject.untag(`tag ${SMALL}`) },
@@ -131,8 +131,12 @@ export const CALLS = {
   'many at a time': {
     async call (subject) {
       const calls = [
-        ...[303, 30_001, 100_004, 304].map(len => subject.put(len, `tag ${len}`)), subject.receive(PART, { start: 12 * GROUP, end: PART }), subject.tag('new', LOOSE),
-        subject.delete(LOOSE_TREE), subject.put(1_400_001), subject.rename(`tag ${SMALL}`, 'other')
+        ...[303, 30_001, 100_004, 304].map(len => subject.put(len, `tag ${len}`)),
+        subject.receive(PART, { start: 12 * GROUP, end: PART }),
+        subject.tag('new', LOOSE),
+        subject.delete(LOOSE_TREE),
+        subject.put(1_400_001),
+        subject.rename(`tag ${SMALL}`, 'other')
       ]
       const failure = (await Promise.allSettled(calls)).find(({ status }) => status === 'rejected')
       if (failure !== undefined) throw failure.reason
@@ -157,7 +161,11 @@ async function baseOf (folder, name) {
   return bases.get(name)
 }
 
-const isStable = error => error instanceof Error && (/^STORE_[A-Z_]+$/.test(error.code) || ['ENOSPC', 'EIO', 'EDQUOT', 'EFBIG', 'EROFS'].includes(error.code))
+/** What the system says of files. */
+const OF_FILES = ['ENOSPC', 'EIO', 'EDQUOT', 'EFBIG', 'EROFS']
+
+const isStable = error =>
+  error instanceof Error && (/^STORE_[A-Z_]+$/.test(error.code) || OF_FILES.includes(error.code))
 
 /** A copy of a store, ready for a call. */
 async function prepare (folder, { base = 'filled', before, isFresh }) {
@@ -199,7 +207,8 @@ async function point (folder, control, { what, fault, pass, seed }) {
       await work()
       return 'done'
     } catch (error) {
-      if (mustWork || !isStable(error)) wrong.push(`${name} failed with ${error?.code} ${mustWork ? error?.stack : error}, because of ${error?.cause}`)
+      const isWrong = mustWork || !isStable(error)
+      if (isWrong) wrong.push(`${name} failed with ${error?.code} ${error?.stack}, because of ${error?.cause}`)
       return error?.code
     }
   }
@@ -223,7 +232,9 @@ async function point (folder, control, { what, fault, pass, seed }) {
     await must('a later put', () => subject.put(len, `later ${i}`))
   }
   if (again) await must(`${what}, again`, () => call.call(subject))
-  const check = async when => { wrong.push(...await subject.model.check(subject.store, when).catch(error => [`${when}: ${error.stack}`])) }
+  const check = async when => {
+    wrong.push(...await subject.model.check(subject.store, when).catch(error => [`${when}: ${error.stack}`]))
+  }
   await check('before closing')
   await must('closing', () => subject.close())
   if (await must('opening again', () => subject.open()) !== 'done') return { wrong, outcome }

@@ -1,16 +1,19 @@
-// What the shim has noted, and what of it a power cut leaves: the rules of a file system with a journal, such as ext4 and XFS.
+// What the shim has noted, and what of it a power cut leaves: the rules of a file system with a journal, such as ext4
+// and XFS.
 //
-// - The names in folders come to the disk in the order in which they were made, changed and taken away. A sync of a folder brings everything up to
-//   the last change in it; that of a file everything up to its own making.
-// - The bytes of a file are there that were written before a sync of it began that has ended. Of what was written later to a file of LevelDB some of
-//   the first is there, the last of it perhaps torn, and behind it nothing or zeros; to a file of a blob any pages of 4 KiB, and zeros between them.
+// - The names in folders come to the disk in the order in which they were made, changed and taken away. A sync of a
+//   folder brings everything up to the last change in it; that of a file everything up to its own making.
+// - The bytes of a file are there that were written before a sync of it began that has ended. Of what was written
+//   later to a file of LevelDB some of the first is there, the last of it perhaps torn, and behind it nothing or
+//   zeros; to a file of a blob any pages of 4 KiB, and zeros between them.
 import { constants } from 'node:buffer'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const HEAD_LEN = 32
 const PAGE_LEN = 4096
-export const [CREATE, WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, RENAME, UNLINK, MKDIR, RMDIR, MARK] = Array.from({ length: 10 }, (_, i) => i)
+/** Kinds of entries, as in shim.c. */
+export const [CREATE, WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, RENAME, UNLINK, MKDIR, RMDIR, MARK] = Array(10).keys()
 
 /** @typedef {{ kind: number, path: string, other: string, file: bigint, offset: number, bytes: Uint8Array }} Entry */
 
@@ -35,7 +38,11 @@ export function entriesOf (journal) {
   return entries
 }
 
-/** @typedef {(change: number, page: number) => 'here' | 'zeros' | 'absent'} Fate  of a page of a change; `zeros`: the file is longer by it, and that is all */
+/**
+ * What becomes of a page of a change. `zeros`: the file is longer by it, and that is all.
+ *
+ * @typedef {(change: number, page: number) => 'here' | 'zeros' | 'absent'} Fate
+ */
 
 /** A file: all that was done to its bytes, and how much of that the disk has. */
 class File {
@@ -49,7 +56,7 @@ class File {
     this.born = born
   }
 
-  /** What a power cut leaves of it. @param {(late: Entry[]) => Fate} choose  what becomes of changes that the disk need not have */
+  /** What a power cut leaves of it. @param {(late: Entry[]) => Fate} choose  for changes that the disk need not have */
   bytes (choose) {
     const content = new Content()
     for (const change of this.changes.slice(0, this.synced)) content.apply(change)
@@ -151,7 +158,7 @@ export class Disk {
    */
   async write (folder, random) {
     const late = this.#names.length - this.#syncedNames
-    const count = random === undefined ? this.#names.length : this.#syncedNames + random.pick([0, late, random.below(late + 1)])
+    const count = this.#syncedNames + (random === undefined ? late : random.pick([0, late, random.below(late + 1)]))
     const folders = new Set()
     const files = /** @type {Map<string, File | undefined>} */ (new Map())
     for (const { kind, path, other, file } of this.#names.slice(0, count)) {
@@ -163,18 +170,22 @@ export class Disk {
     }
     await mkdir(folder, { recursive: true })
     for (const path of folders) await mkdir(join(folder, path), { recursive: true })
-    for (const [path, file] of files) await writeFile(join(folder, path), file?.bytes(late => fateOf(late, path, random)) ?? new Uint8Array(0))
+    for (const [path, file] of files) {
+      if (file !== undefined) await writeFile(join(folder, path), file.bytes(late => fateOf(late, path, random)))
+    }
   }
 }
 
 /**
  * What becomes of changes that no sync has brought to the disk.
  *
- * @param {Entry[]} late @param {string} path  of their file @param {import('../../fuzz/random.js').Random | undefined} random
+ * @param {Entry[]} late @param {string} path  of their file
+ * @param {import('../../fuzz/random.js').Random | undefined} random
  * @returns {Fate}
  */
 function fateOf (late, path, random) {
-  const way = random === undefined || late.length === 0 ? 'all' : random.pick(['all', 'none', 'first', 'first', 'first', 'zeros'])
+  if (random === undefined || late.length === 0) return () => 'here'
+  const way = random.pick(['all', 'none', 'first', 'first', 'first', 'zeros'])
   if (way === 'all') return () => 'here'
   if (way === 'none') return () => 'absent'
   if (/(^|\/)blobs\/\d+$/.test(path)) return fateOfPages(late, random)
@@ -184,7 +195,11 @@ function fateOf (late, path, random) {
   return (i, page) => i < whole || (i === whole && page < torn) ? 'here' : behind
 }
 
-/** A page comes to the disk as it is at some moment. @param {Entry[]} late @param {import('../../fuzz/random.js').Random} random @returns {Fate} */
+/**
+ * A page comes to the disk as it is at some moment.
+ *
+ * @param {Entry[]} late @param {import('../../fuzz/random.js').Random} random @returns {Fate}
+ */
 function fateOfPages (late, random) {
   const moments = new Map()
   return (i, page) => {

@@ -1,5 +1,6 @@
-// Two processes on a disk with a journal: one works on a store and says in the journal what it begins and what it was promised; the other builds what
-// power cuts leave of it, and looks whether the promises hold. store-power.test.js starts both.
+// Two processes on a disk with a journal: one works on a store and says in the journal what it begins and what it was
+// promised; the other builds what power cuts leave of it, and looks whether the promises hold. store-power.test.js
+// starts both.
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,14 +8,13 @@ import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { Random } from '../../fuzz/random.js'
 import { same } from '../../support/bytes.js'
-import { listed, stream } from '../../support/feeding.js'
+import { listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { sliceOf } from '../../support/stores.js'
 import { Disk, MARK, entriesOf } from './journal.js'
 import { PARTS, Promises } from './promises.js'
-import { orphansIn } from './orphans.js'
+import { covers, inPieces, orphansIn } from './look.js'
 
-const PIECE_LEN = 300_000
 /** In one extent, in several, with a tree; and in files. The rest are small, and put many at a time. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000, 3_000_000]
 const LONG_COUNT = 12
@@ -29,8 +29,6 @@ const blobOf = i => {
   return made.get(i)
 }
 const rootOf = i => hash(blobOf(i))
-
-const inPieces = bytes => stream(Array.from({ length: Math.ceil(bytes.length / PIECE_LEN) }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
 
 /** What is done to a store, by name. */
 const JOBS = {
@@ -51,22 +49,28 @@ const JOBS = {
   repair: store => store.fsck({ repair: true })
 }
 
-/** A job on blobs that nothing else works on. @param {Random} random @param {Set<number>} busy @param {Promises} promises */
+/**
+ * A job on blobs that nothing else works on. A blob has one tag at most.
+ *
+ * @param {Random} random @param {Set<number>} busy @param {Promises} promises
+ */
 function nextJob (random, busy, promises) {
   if (random.chance(0.12)) return { what: random.weighted({ gc: 5, compact: 2, fsck: 1, repair: 1 }), blobs: [] }
   if (random.chance(0.25)) {
     const first = random.between(LONG_COUNT, BLOB_COUNT - 1)
-    const blobs = Array.from({ length: random.between(2, 8) }, (_, i) => first + i).filter(i => i < BLOB_COUNT && !busy.has(i))
-    return { what: random.weighted({ putMany: 3, deleteMany: 1 }), blobs }
+    const blobs = Array.from({ length: random.between(2, 8) }, (_, i) => first + i)
+    const what = random.weighted({ putMany: 3, deleteMany: 1 })
+    return { what, blobs: blobs.filter(i => i < BLOB_COUNT && !busy.has(i)) }
   }
-  const free = Array.from({ length: BLOB_COUNT }, (_, i) => i).filter(i => !busy.has(i) && (i < LONG_COUNT || i % 4 === 0))
-  const i = random.pick(free)
+  const isFree = i => !busy.has(i) && (i < LONG_COUNT || i % 4 === 0)
+  const i = random.pick(Array.from({ length: BLOB_COUNT }, (_, i) => i).filter(isFree))
   const from = promises.tagOf(i)
-  const what = random.weighted({ put: 3, putTagged: 3, receive: 5, delete: 3, tag: 1, untag: from === undefined ? 0 : 2, rename: from === undefined ? 0 : 1 })
-  const tag = ['putTagged', 'tag', 'rename'].includes(what) ? from === `a ${i}` ? `b ${i}` : `a ${i}` : undefined
-  // A blob has one tag at most: what has one is put without.
-  if ((what === 'putTagged' || what === 'tag') && from !== undefined) return { what: 'rename', blobs: [i], from, tag }
-  return { what: what === 'putTagged' ? 'put' : what, blobs: [i], ...(tag && { tag }), ...(from && { from }), ...(what === 'receive' && { part: random.below(PARTS.length) }) }
+  const other = from === `a ${i}` ? `b ${i}` : `a ${i}`
+  const tagging = from === undefined ? { putTagged: 3, tag: 1 } : { untag: 2, rename: 4 }
+  const what = random.weighted({ put: 3, receive: 5, delete: 3, ...tagging })
+  if (what === 'putTagged') return { what: 'put', blobs: [i], tag: other }
+  if (what === 'tag' || what === 'rename') return { what, blobs: [i], from, tag: other }
+  return { what, blobs: [i], from, part: what === 'receive' ? random.below(PARTS.length) : undefined }
 }
 
 /** @param {string} location @param {string} marks @param {number} seed @param {number} count  of jobs */
@@ -103,10 +107,15 @@ async function work (location, marks, seed, count) {
   closeSync(fd)
 }
 
-/** Opens what a power cut has left, and looks at everything. @param {string} location @param {Promises} promises @param {Random} random @returns {Promise<string[]>} what is wrong */
+/**
+ * Opens what a power cut has left, and looks at everything.
+ *
+ * @param {string} location @param {Promises} promises @param {Random} random
+ * @returns {Promise<string[]>} what is wrong
+ */
 async function examine (location, promises, random) {
   const wrong = []
-  const fault = (...words) => wrong.push(words.join(' '))
+  const fault = words => { wrong.push(words) }
   let store
   try {
     store = await BlobStore.open(location)
@@ -121,26 +130,31 @@ async function examine (location, promises, random) {
       const tags = (await listed(store.tags.list())).filter(({ name }) => name.endsWith(` ${i}`))
       const names = tags.map(({ name }) => name).join()
       if (tags.some(({ cid }) => !same(cid.multihash.digest, root))) fault(`tag ${names} names another blob`)
-      if (!promises.mayHaveTags(i, names)) fault(`blob ${i} has the tags '${names}', promised was '${promises.tagOf(i)}'`)
+      if (!promises.mayHaveTags(i, names)) fault(`tags of blob ${i}: '${names}', promised was '${promises.tagOf(i)}'`)
       const stat = await store.stat(root).catch(error => {
         if (error.code !== 'STORE_NOT_FOUND') fault(`stat of blob ${i}: ${error.code} ${error.message}`)
       })
       const ranges = stat?.present ?? ChunkRanges.none
       if (stat !== undefined && promises.isGone(i)) fault(`blob ${i} is there, and had been deleted`)
       for (const { start, end } of promises.rangesOf(i)) {
-        if (!ranges.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) fault(`lost: blob ${i} had been kept from ${start} to ${end}, and is here ${ranges.boundaries}`)
+        if (!covers(ranges, start, end)) fault(`lost: ${start} to ${end} of blob ${i}, here is ${ranges.boundaries}`)
       }
       if (stat?.sizeProven && stat.size !== bytes.length) fault(`blob ${i} has the size ${stat.size}`)
       for (const [start, end] of stat === undefined ? [] : ranges.toBytes(bytes.length)) {
-        const read = await store.bytes(root, { start, end }).catch(error => fault(`corrupt: bytes ${start} to ${end} of blob ${i}, ${stat.complete ? 'whole' : 'in part'}: ${error.code} ${error.message}`))
-        if (typeof read === 'object' && !same(read, bytes.subarray(start, end))) fault(`bytes ${start} to ${end} of blob ${i} are wrong`)
+        const where = `bytes ${start} to ${end} of blob ${i}, ${stat.complete ? 'whole' : 'in part'}`
+        const read = await store.bytes(root, { start, end }).catch(error => {
+          fault(`corrupt: ${where}: ${error.code} ${error.message}`)
+        })
+        if (read && !same(read, bytes.subarray(start, end))) fault(`wrong: ${where}`)
       }
       if (stat !== undefined) kept.push({ i, root, boundaries: ranges.boundaries.join() })
     }
     const early = await store.fsck()
     if (!early.isSound) fault(`unsound when opened: ${told(early)}`)
     for (const { i, root } of kept) await store.tags.set(`kept ${i}`, root)
-    for (let n = 0; n < 3; n++) await store.put(noise(random.pick([500, 40_000, 1_100_000]), random.next()), { tag: `new ${n}` })
+    for (const tag of ['new 1', 'new 2', 'new 3']) {
+      await store.put(noise(random.pick([500, 40_000, 1_100_000]), random.next()), { tag })
+    }
     await store.gc()
     const late = await store.fsck()
     if (!late.isSound) fault(`unsound after gc: ${told(late)}`)
@@ -149,7 +163,7 @@ async function examine (location, promises, random) {
     store = await BlobStore.open(location)
     for (const { i, root, boundaries } of kept) {
       const stat = await store.stat(root).catch(error => fault(`stat of blob ${i} when opened again: ${error.code}`))
-      if (typeof stat === 'object' && stat.present.boundaries.join() !== boundaries) fault(`blob ${i} is another when opened again`)
+      if (stat && stat.present.boundaries.join() !== boundaries) fault(`blob ${i} is another when opened again`)
     }
   } catch (error) {
     fault(`failed: ${error.code} ${error.stack}`)
@@ -159,9 +173,15 @@ async function examine (location, promises, random) {
 }
 
 /** What a report of `fsck` says is wrong. */
-const told = ({ isSound, ...report }) => JSON.stringify(Object.fromEntries(Object.entries(report).filter(([, value]) => Array.isArray(value) ? value.length > 0 : typeof value !== 'number' || value > 0)))
+function told ({ isSound, ...report }) {
+  const isWorthIt = value => Array.isArray(value) ? value.length > 0 : value !== 0
+  return JSON.stringify(Object.fromEntries(Object.entries(report).filter(([, value]) => isWorthIt(value))))
+}
 
-/** @param {string} journal @param {string} folder  for what is left @param {number[]} cuts  increasing @param {number} seed */
+/**
+ * @param {string} journal @param {string} folder  for what is left
+ * @param {number[]} cuts  increasing @param {number} seed
+ */
 async function cut (journal, folder, cuts, seed) {
   const entries = entriesOf(readFileSync(journal))
   const disk = new Disk()

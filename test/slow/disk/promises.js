@@ -1,5 +1,5 @@
-// What a store has promised at a moment of its life, while jobs are under way. It is told of every job that begins and ends: by the process that has
-// them done, or by the marks that this process has left in the journal of its disk.
+// What a store has promised at a moment of its life, while jobs are under way. It is told of every job that begins
+// and ends: by the process that has them done, or by the marks that this process has left in the journal of its disk.
 
 const GROUP = 16384
 
@@ -10,7 +10,11 @@ export const PARTS = [
   size => ({ start: Math.floor(size / 3 / GROUP) * GROUP, end: size })
 ]
 
-/** @typedef {{ what: string, blobs: number[], tag?: string, from?: string, part?: number }} Job  no two on the same blob are under way */
+/**
+ * No two on the same blob are under way.
+ *
+ * @typedef {{ what: string, blobs: number[], tag?: string, from?: string, part?: number }} Job
+ */
 
 class Promised {
   tag = /** @type {string | undefined} */ (undefined)

@@ -1,12 +1,13 @@
 // A disk that fails when a test wants it to, and that keeps a journal of what is done to it.
 //
-// It is loaded into a process in front of the C library (LD_PRELOAD) and takes the calls of it that change what is below one folder: those of
-// libuv for the files of Node.js, and those of LevelDB. LevelDB writes through stdio, whose own calls to the system cannot be taken; so a stream
-// for writing is given to it whose bytes come here. Nothing waits for the real disk: what a power cut leaves is worked out from the journal.
+// It is loaded into a process in front of the C library (LD_PRELOAD) and takes the calls of it that change what is
+// below one folder: those of libuv for the files of Node.js, and those of LevelDB. LevelDB writes through stdio,
+// whose own calls to the system cannot be taken; so a stream for writing is given to it whose bytes come here.
+// Nothing waits for the real disk: what a power cut leaves is worked out from the journal.
 //
-// In the environment: BAOBOX_DISK_FOLDER is the folder; BAOBOX_DISK_CONTROL a file of the size of `struct control`; BAOBOX_DISK_JOURNAL a file that is
-// appended to; BAOBOX_DISK_MARKS a file: what is written to it stands in the journal in its place; BAOBOX_DISK_SYNC_US how many microseconds a sync
-// takes at most.
+// In the environment: BAOBOX_DISK_FOLDER is the folder; BAOBOX_DISK_CONTROL a file of the size of `struct control`;
+// BAOBOX_DISK_JOURNAL a file that is appended to; BAOBOX_DISK_MARKS a file: what is written to it stands in the
+// journal in its place; BAOBOX_DISK_SYNC_US how many microseconds a sync takes at most.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -82,7 +83,9 @@ __attribute__((constructor)) static void begin(void) {
   folder_len = strlen(folder);
   if ((path = getenv("BAOBOX_DISK_MARKS")) != NULL) snprintf(marks, sizeof marks, "%s", path);
   if ((path = getenv("BAOBOX_DISK_SYNC_US")) != NULL) sync_us = (unsigned) atoi(path);
-  if ((path = getenv("BAOBOX_DISK_JOURNAL")) != NULL) journal = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if ((path = getenv("BAOBOX_DISK_JOURNAL")) != NULL) {
+    journal = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  }
   if ((path = getenv("BAOBOX_DISK_CONTROL")) != NULL) {
     int fd = real_open(path, O_RDWR | O_CLOEXEC, 0);
     void *shared = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -127,12 +130,15 @@ static int is_folder(int fd) {
 }
 
 /** Under the lock. Paths are told from the folder on. */
-static void note(uint32_t kind, const char *path, const char *other, uint64_t file, uint64_t offset, const struct iovec *parts, int count, size_t len) {
+static void note(uint32_t kind, const char *path, const char *other, uint64_t file, uint64_t offset,
+    const struct iovec *parts, int count, size_t len) {
   if (journal < 0) return;
   path = path == NULL ? "" : path + folder_len;
   other = other == NULL ? "" : other + folder_len;
   struct entry entry = { kind, (uint32_t) strlen(path), (uint32_t) strlen(other), (uint32_t) len, file, offset };
-  struct iovec head[3] = { { &entry, sizeof entry }, { (void *) path, entry.path_len }, { (void *) other, entry.other_len } };
+  struct iovec head[3] = {
+    { &entry, sizeof entry }, { (void *) path, entry.path_len }, { (void *) other, entry.other_len }
+  };
   real_writev(journal, head, 3);
   for (int i = 0; i < count && len > 0; i++) {
     struct iovec part = { parts[i].iov_base, parts[i].iov_len < len ? parts[i].iov_len : len };
@@ -232,7 +238,7 @@ static int sync_watched(int fd, char *path) {
   uint64_t file = isFolder ? 0 : inode_of(fd);
   if (result == 0) note(J_SYNC_BEGIN, isFolder ? path : NULL, NULL, file, number, NULL, 0, 0);
   pthread_mutex_unlock(&lock);
-  if (sync_us > 0) usleep((unsigned) random() % (random() % 16 == 0 ? 20 * sync_us : sync_us)); // now and then it takes long
+  if (sync_us > 0) usleep((unsigned) random() % (random() % 16 == 0 ? 20 * sync_us : sync_us)); // sometimes much longer
   pthread_mutex_lock(&lock);
   if (result == 0) note(J_SYNC_END, NULL, NULL, file, number, NULL, 0, 0);
   pthread_mutex_unlock(&lock);

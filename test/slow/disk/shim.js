@@ -1,4 +1,5 @@
-// A disk that fails on demand, and keeps a journal: shim.c, compiled, and loaded into processes that are started with `environmentOf`.
+// A disk that fails on demand, and keeps a journal: shim.c, compiled, and loaded into processes that are started with
+// `environmentOf`.
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
@@ -29,10 +30,12 @@ export const FAULTS = {
 /**
  * A folder with the compiled shim, in which nothing is left.
  *
- * @returns {Promise<{ missing: string } | { folder: string, shim: string, remove: () => Promise<void> }>} `missing`: why there is none
+ * @returns {Promise<{ missing: string } | { folder: string, shim: string, remove: () => Promise<void> }>} `missing`:
+ *   why there is none
  */
 export async function makeDisk () {
-  if (process.platform !== 'linux' || !('glibcVersionRuntime' in process.report.getReport().header)) return { missing: 'needs a C compiler on Linux (glibc)' }
+  const isGlibc = process.platform === 'linux' && 'glibcVersionRuntime' in process.report.getReport().header
+  if (!isGlibc) return { missing: 'needs a C compiler on Linux (glibc)' }
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'baobox-disk-')))
   const shim = join(folder, 'shim.so')
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -55,8 +58,11 @@ export async function environmentOf (shim, folder, { control, journal, marks, sy
   await mkdir(folder, { recursive: true })
   for (const path of [control, marks]) if (path !== undefined) writeFileSync(path, new Uint8Array(CONTROL_LEN))
   const given = { FOLDER: folder, CONTROL: control, JOURNAL: journal, MARKS: marks, SYNC_US: syncMicros }
-  const named = Object.entries(given).filter(([, value]) => value !== undefined).map(([name, value]) => [`BAOBOX_DISK_${name}`, String(value)])
-  return { ...process.env, ...Object.fromEntries(named), LD_PRELOAD: shim, UV_USE_IO_URING: '0' }
+  const environment = { ...process.env, LD_PRELOAD: shim, UV_USE_IO_URING: '0' }
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined) environment[`BAOBOX_DISK_${name}`] = String(value)
+  }
+  return environment
 }
 
 /** Has the disk of this process fail. */
@@ -68,7 +74,10 @@ export class Control {
     this.#fd = openSync(path, 'r+')
   }
 
-  /** @param {{ kinds: number, error: number, isSticky: boolean }} fault @param {number} pass  how many such calls are done before one fails */
+  /**
+   * @param {{ kinds: number, error: number, isSticky: boolean }} fault
+   * @param {number} pass  how many such calls are done before one fails
+   */
   arm ({ kinds, error, isSticky }, pass) {
     this.#write([0, kinds, pass, error, Number(isSticky), 0, 0])
     this.#write([1])
