@@ -198,8 +198,8 @@ export class Database {
     return this.#waiting.splice(0, count)
   }
 
-  /** @param {Write[]} group */
-  async #writeGroup (group) {
+  /** @param {Write[]} group @param {boolean} [isSecond]  was it tried before? */
+  async #writeGroup (group, isSecond = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = group.some(({ sync }) => sync)
     const [{ range }] = group
@@ -217,6 +217,7 @@ export class Database {
       if (isMoved(error) || (range !== undefined && isCorruption(error))) throw error // what cannot be read is not the log
       if (this.#isOpen && !this.#isTransactional) this.#fail(group, error)
       await this.#assertInPlace()
+      if (this.#failure === error && !isSecond && isOlderFailure(error)) return this.#writeGroup(group, true)
       throw toldAsWriteFailed(error)
     }
   }
@@ -317,6 +318,16 @@ function witnessOf (operations) {
 /** @param {Write[]} group @param {Uint8Array} key */
 const touches = (group, key) => group.some(({ operations, range }) =>
   range === undefined ? operations.some(operation => equals(operation.key, key)) : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
+
+/**
+ * Did LevelDB fail at another file than its log? It tells that to every later write, and writes nothing: also when there is room again.
+ *
+ * @param {unknown} error
+ */
+function isOlderFailure (error) {
+  const { message = '' } = /** @type {{ message?: string }} */ (error)
+  return message.startsWith('IO error: ') && !message.includes('.log: ')
+}
 
 /** @param {unknown} error */
 const isMoved = error => error instanceof BaoError && error.code === 'STORE_MOVED'

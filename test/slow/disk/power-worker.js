@@ -1,0 +1,214 @@
+// Two processes on a disk with a journal: one works on a store and says in the journal what it begins and what it was
+// promised; the other builds what power cuts leave of it, and looks whether the promises hold. store-power.test.js
+// starts both.
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { Random } from '../../fuzz/random.js'
+import { same } from '../../support/bytes.js'
+import { listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { sliceOf } from '../../support/stores.js'
+import { Disk, MARK, entriesOf } from './journal.js'
+import { PARTS, Promises } from './promises.js'
+import { covers, inPieces, orphansIn } from './look.js'
+
+/** In one extent, in several, with a tree; and in files. The rest are small, and put many at a time. */
+const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000, 3_000_000]
+const LONG_COUNT = 12
+const BLOB_COUNT = 30
+const MOST_AT_ONCE = 4
+/** Milliseconds after which a process is taken for stuck. */
+const PATIENCE = 60_000
+
+const made = /** @type {Map<number, Uint8Array>} */ (new Map())
+const blobOf = i => {
+  if (!made.has(i)) made.set(i, noise(i < LONG_COUNT ? SIZES[i % SIZES.length] + i : 200 + 501 * i, 1000 + i))
+  return made.get(i)
+}
+const rootOf = i => hash(blobOf(i))
+
+/** What is done to a store, by name. */
+const JOBS = {
+  put: (store, [i], { tag }) => store.put(inPieces(blobOf(i)), { tag }),
+  putMany: (store, blobs) => listed(store.putMany(blobs.map(blobOf))),
+  receive: (store, [i], { part }) => {
+    const range = PARTS[part](blobOf(i).length)
+    return store.receive(rootOf(i), inPieces(sliceOf(blobOf(i), ChunkRanges.fromBytes(range.start, range.end))), range)
+  },
+  delete: (store, [i]) => store.delete(rootOf(i), { force: true }),
+  deleteMany: (store, blobs) => Promise.all(blobs.map(i => store.delete(rootOf(i), { force: true }))),
+  tag: (store, [i], { tag }) => store.tags.set(tag, rootOf(i)),
+  untag: (store, _, { from }) => store.tags.delete(from),
+  rename: (store, _, { from, tag }) => store.tags.rename(from, tag),
+  gc: store => store.gc(),
+  compact: store => store.compact(),
+  fsck: store => store.fsck(),
+  repair: store => store.fsck({ repair: true })
+}
+
+/**
+ * A job on blobs that nothing else works on. A blob has one tag at most.
+ *
+ * @param {Random} random @param {Set<number>} busy @param {Promises} promises
+ */
+function nextJob (random, busy, promises) {
+  if (random.chance(0.12)) return { what: random.weighted({ gc: 5, compact: 2, fsck: 1, repair: 1 }), blobs: [] }
+  if (random.chance(0.25)) {
+    const first = random.between(LONG_COUNT, BLOB_COUNT - 1)
+    const blobs = Array.from({ length: random.between(2, 8) }, (_, i) => first + i)
+    const what = random.weighted({ putMany: 3, deleteMany: 1 })
+    return { what, blobs: blobs.filter(i => i < BLOB_COUNT && !busy.has(i)) }
+  }
+  const isFree = i => !busy.has(i) && (i < LONG_COUNT || i % 4 === 0)
+  const i = random.pick(Array.from({ length: BLOB_COUNT }, (_, i) => i).filter(isFree))
+  const from = promises.tagOf(i)
+  const other = from === `a ${i}` ? `b ${i}` : `a ${i}`
+  const tagging = from === undefined ? { putTagged: 3, tag: 1 } : { untag: 2, rename: 4 }
+  const what = random.weighted({ put: 3, receive: 5, delete: 3, ...tagging })
+  if (what === 'putTagged') return { what: 'put', blobs: [i], tag: other }
+  if (what === 'tag' || what === 'rename') return { what, blobs: [i], from, tag: other }
+  return { what, blobs: [i], from, part: what === 'receive' ? random.below(PARTS.length) : undefined }
+}
+
+/** @param {string} location @param {string} marks @param {number} seed @param {number} count  of jobs */
+async function work (location, marks, seed, count) {
+  const random = new Random(seed)
+  const fd = openSync(marks, 'w')
+  const say = (...words) => writeSync(fd, words.join(' '))
+  const promises = new Promises(blobOf)
+  let store = await BlobStore.open(location)
+  const underWay = new Set()
+  const busy = new Set()
+  for (let number = 0; number < count; number++) {
+    while (underWay.size >= random.between(1, MOST_AT_ONCE)) await Promise.race(underWay)
+    if (random.chance(0.03)) {
+      await Promise.all(underWay)
+      await store.close()
+      store = await BlobStore.open(location)
+    }
+    const job = nextJob(random, busy, promises)
+    if (job.blobs.length === 0 && job.what.endsWith('Many')) continue
+    for (const i of job.blobs) busy.add(i)
+    promises.begin(number, job)
+    say('begin', number, JSON.stringify(job))
+    const working = JOBS[job.what](store, job.blobs, job).then(() => {
+      say('done', number)
+      promises.end(number)
+      for (const i of job.blobs) busy.delete(i)
+      underWay.delete(working)
+    })
+    underWay.add(working)
+  }
+  await Promise.all(underWay)
+  await store.close()
+  closeSync(fd)
+}
+
+/**
+ * Opens what a power cut has left, and looks at everything.
+ *
+ * @param {string} location @param {Promises} promises @param {Random} random
+ * @returns {Promise<string[]>} what is wrong
+ */
+async function examine (location, promises, random) {
+  const wrong = []
+  const fault = words => { wrong.push(words) }
+  let store
+  try {
+    store = await BlobStore.open(location)
+  } catch (error) {
+    return [`open: ${error.code} ${error.message}: ${error.cause?.cause?.message ?? error.cause?.message}`]
+  }
+  try {
+    const kept = []
+    for (let i = 0; i < BLOB_COUNT; i++) {
+      const bytes = blobOf(i)
+      const root = rootOf(i)
+      const tags = (await listed(store.tags.list())).filter(({ name }) => name.endsWith(` ${i}`))
+      const names = tags.map(({ name }) => name).join()
+      if (tags.some(({ cid }) => !same(cid.multihash.digest, root))) fault(`tag ${names} names another blob`)
+      if (!promises.mayHaveTags(i, names)) fault(`tags of blob ${i}: '${names}', promised was '${promises.tagOf(i)}'`)
+      const stat = await store.stat(root).catch(error => {
+        if (error.code !== 'STORE_NOT_FOUND') fault(`stat of blob ${i}: ${error.code} ${error.message}`)
+      })
+      const ranges = stat?.present ?? ChunkRanges.none
+      if (stat !== undefined && promises.isGone(i)) fault(`blob ${i} is there, and had been deleted`)
+      for (const { start, end } of promises.rangesOf(i)) {
+        if (!covers(ranges, start, end)) fault(`lost: ${start} to ${end} of blob ${i}, here is ${ranges.boundaries}`)
+      }
+      if (stat?.sizeProven && stat.size !== bytes.length) fault(`blob ${i} has the size ${stat.size}`)
+      for (const [start, end] of stat === undefined ? [] : ranges.toBytes(bytes.length)) {
+        const where = `bytes ${start} to ${end} of blob ${i}, ${stat.complete ? 'whole' : 'in part'}`
+        const read = await store.bytes(root, { start, end }).catch(error => {
+          fault(`corrupt: ${where}: ${error.code} ${error.message}`)
+        })
+        if (read && !same(read, bytes.subarray(start, end))) fault(`wrong: ${where}`)
+      }
+      if (stat !== undefined) kept.push({ i, root, boundaries: ranges.boundaries.join() })
+    }
+    const early = await store.fsck()
+    if (!early.isSound) fault(`unsound when opened: ${told(early)}`)
+    for (const { i, root } of kept) await store.tags.set(`kept ${i}`, root)
+    for (const tag of ['new 1', 'new 2', 'new 3']) {
+      await store.put(noise(random.pick([500, 40_000, 1_100_000]), random.next()), { tag })
+    }
+    await store.gc()
+    const late = await store.fsck()
+    if (!late.isSound) fault(`unsound after gc: ${told(late)}`)
+    await store.close()
+    for (const orphan of await orphansIn(location)) fault(`orphan: ${orphan}`)
+    store = await BlobStore.open(location)
+    for (const { i, root, boundaries } of kept) {
+      const stat = await store.stat(root).catch(error => fault(`stat of blob ${i} when opened again: ${error.code}`))
+      if (stat && stat.present.boundaries.join() !== boundaries) fault(`blob ${i} is another when opened again`)
+    }
+  } catch (error) {
+    fault(`failed: ${error.code} ${error.stack}`)
+  }
+  await store.close()
+  return wrong
+}
+
+/** What a report of `fsck` says is wrong. */
+function told ({ isSound, ...report }) {
+  const isWorthIt = value => Array.isArray(value) ? value.length > 0 : value !== 0
+  return JSON.stringify(Object.fromEntries(Object.entries(report).filter(([, value]) => isWorthIt(value))))
+}
+
+/**
+ * @param {string} journal @param {string} folder  for what is left
+ * @param {number[]} cuts  increasing @param {number} seed
+ */
+async function cut (journal, folder, cuts, seed) {
+  const entries = entriesOf(readFileSync(journal))
+  const disk = new Disk()
+  const promises = new Promises(blobOf)
+  let at = 0
+  for (const place of cuts) {
+    for (; at < place; at++) {
+      if (entries[at].kind === MARK) promises.read(Buffer.from(entries[at].bytes).toString())
+      else disk.follow(entries[at])
+    }
+    const random = new Random(seed * 1_000_003 + place)
+    const location = join(folder, `${place}`)
+    await mkdir(folder, { recursive: true })
+    await disk.write(location, random)
+    const stuck = setTimeout(() => {
+      console.log(JSON.stringify({ place, wrong: ['stuck'] }))
+      process.exit(1)
+    }, PATIENCE)
+    const wrong = await examine(join(location, 'store'), promises, random)
+    clearTimeout(stuck)
+    console.log(JSON.stringify({ place, wrong, ...(wrong.length > 0 && { underWay: promises.underWay }) }))
+    if (!process.env.KEEP || wrong.length === 0) await rm(location, { recursive: true })
+  }
+}
+
+const [, file, what, ...args] = process.argv
+if (file === new URL(import.meta.url).pathname) {
+  if (what === 'work') await work(args[0], args[1], Number(args[2]), Number(args[3]))
+  else await cut(args[0], args[1], JSON.parse(args[2]), Number(args[3]))
+}
