@@ -198,7 +198,10 @@ export class Database {
     return this.#waiting.splice(0, count)
   }
 
-  /** @param {Write[]} group @param {boolean} [isSecond]  was it tried before? */
+  /**
+   * @param {Write[]} group @param {boolean} [isSecond]  was it tried before?
+   * @returns {Promise<void>}
+   */
   async #writeGroup (group, isSecond = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = group.some(({ sync }) => sync)

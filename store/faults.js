@@ -79,10 +79,13 @@ export const noRoom = cause => new BaoError('STORE_FULL', 'there is no room left
 
 /** Did a write fail because there is no room? A browser has a name for that, the system a code, and LevelDB words. @param {unknown} error */
 export function isNoRoom (error) {
-  const { name, code = '', message = '' } = /** @type {{ name?: string, code?: string, message?: string }} */ (error ?? {})
+  const { name, code = '', errno, message = '' } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
   const isSaid = code === 'LEVEL_IO_ERROR' && /no space left|disk quota exceeded/i.test(message)
-  return isSaid || name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT'
+  return isSaid || name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT' || errno === LINUX_EDQUOT
 }
+
+/** Node.js has no name for the error of Linux that says that a user's share of the disk is full. */
+const LINUX_EDQUOT = -122
 
 /**
  * What a failed write to a database, or to open it again, is told as.
