@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
+import { Level } from 'level'
 import { Random } from '../fuzz/random.js'
 import { Disk, MARK, RENAME, SYNC_END, UNLINK, entriesOf } from './disk/journal.js'
 import { environmentOf, makeDisk } from './disk/shim.js'
@@ -77,6 +78,27 @@ describe('store: power cuts', () => {
     }
     return results
   }
+
+  it('what is acknowledged is there though LevelDB has gone on from the log in which it began', async () => {
+    const folder = join(disk.folder, 'logs')
+    const [journal, marks] = ['journal', 'marks'].map(file => join(disk.folder, `${file} of logs`))
+    const env = await environmentOf(disk.shim, folder, { journal, marks, syncMicros: SYNC_MICROS })
+    execFileSync(process.execPath, [WORKER, 'logs', join(folder, 'store'), marks, '20'], { env, stdio: 'inherit' })
+    const followed = new Disk()
+    for (const entry of entriesOf(readFileSync(journal))) {
+      if (entry.kind !== MARK) {
+        followed.follow(entry)
+        continue
+      }
+      const round = Number(Buffer.from(entry.bytes).toString())
+      const left = join(disk.folder, `logs ${round}`)
+      await followed.write(left, 'least')
+      const level = new Level(join(left, 'store/index'), { keyEncoding: 'view', valueEncoding: 'view' })
+      const kept = await level.getMany([Uint8Array.of(1, round), Uint8Array.of(2, round)])
+      await level.close()
+      expect(kept.map(value => value?.length), `round ${round}`).to.deep.equal([100, 100])
+    }
+  })
 
   it('the journal has all that is done to the disk', async () => {
     const { journal, entries, live: folder } = await live(Number(SEED), 'first')

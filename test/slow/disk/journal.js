@@ -154,11 +154,14 @@ export class Disk {
   /**
    * Writes what is left when the power goes now.
    *
-   * @param {string} folder  made @param {import('../../fuzz/random.js').Random} [random]  undefined: nothing is lost
+   * @param {string} folder  made
+   * @param {import('../../fuzz/random.js').Random | 'least'} [random]  `least`: all is lost that may be;
+   *   undefined: nothing is
    */
   async write (folder, random) {
     const late = this.#names.length - this.#syncedNames
-    const count = this.#syncedNames + (random === undefined ? late : random.pick([0, late, random.below(late + 1)]))
+    const more = random === 'least' ? 0 : random === undefined ? late : random.pick([0, late, random.below(late + 1)])
+    const count = this.#syncedNames + more
     const folders = new Set()
     const files = /** @type {Map<string, File | undefined>} */ (new Map())
     for (const { kind, path, other, file } of this.#names.slice(0, count)) {
@@ -180,11 +183,12 @@ export class Disk {
  * What becomes of changes that no sync has brought to the disk.
  *
  * @param {Entry[]} late @param {string} path  of their file
- * @param {import('../../fuzz/random.js').Random | undefined} random
+ * @param {import('../../fuzz/random.js').Random | 'least' | undefined} random
  * @returns {Fate}
  */
 function fateOf (late, path, random) {
   if (random === undefined || late.length === 0) return () => 'here'
+  if (random === 'least') return () => 'absent'
   const way = random.pick(['all', 'none', 'first', 'first', 'first', 'zeros'])
   if (way === 'all') return () => 'here'
   if (way === 'none') return () => 'absent'

@@ -6,6 +6,8 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
+import { Database } from '../../../store/database.js'
+import { levelsAt } from '../../../store/levels.js'
 import { Random } from '../../fuzz/random.js'
 import { same } from '../../support/bytes.js'
 import { listed } from '../../support/feeding.js'
@@ -105,6 +107,28 @@ async function work (location, marks, seed, count) {
   await Promise.all(underWay)
   await store.close()
   closeSync(fd)
+}
+
+/**
+ * Has LevelDB go on from its log while there is something in it that no sync has brought to the disk, and then
+ * acknowledges something with a sync.
+ *
+ * @param {string} location @param {string} marks @param {number} count  of rounds
+ */
+async function changeLogs (location, marks, count) {
+  await mkdir(location, { recursive: true })
+  const fd = openSync(marks, 'w')
+  const database = new Database(levelsAt(location).index, { location, path: `${location}/index` })
+  await database.open()
+  for (let i = 0; i < count; i++) {
+    await database.put(Uint8Array.of(1, i), new Uint8Array(100))
+    const compacting = database.compact()
+    await new Promise(resolve => setTimeout(resolve, 3))
+    await database.put(Uint8Array.of(2, i), new Uint8Array(100), { sync: true })
+    writeSync(fd, String(i))
+    await compacting
+  }
+  await database.close()
 }
 
 /**
@@ -210,5 +234,6 @@ async function cut (journal, folder, cuts, seed) {
 const [, file, what, ...args] = process.argv
 if (file === new URL(import.meta.url).pathname) {
   if (what === 'work') await work(args[0], args[1], Number(args[2]), Number(args[3]))
+  else if (what === 'logs') await changeLogs(args[0], args[1], Number(args[2]))
   else await cut(args[0], args[1], JSON.parse(args[2]), Number(args[3]))
 }

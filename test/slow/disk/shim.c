@@ -238,7 +238,8 @@ static int sync_watched(int fd, char *path) {
   uint64_t file = isFolder ? 0 : inode_of(fd);
   if (result == 0) note(J_SYNC_BEGIN, isFolder ? path : NULL, NULL, file, number, NULL, 0, 0);
   pthread_mutex_unlock(&lock);
-  if (sync_us > 0) usleep((unsigned) random() % (random() % 16 == 0 ? 20 * sync_us : sync_us)); // sometimes much longer
+  unsigned longest = strstr(path, ".ldb") != NULL || random() % 16 == 0 ? 20 * sync_us : sync_us; // tables are long
+  if (longest > 0) usleep((unsigned) random() % longest);
   pthread_mutex_lock(&lock);
   if (result == 0) note(J_SYNC_END, NULL, NULL, file, number, NULL, 0, 0);
   pthread_mutex_unlock(&lock);
