@@ -5,6 +5,6 @@ export { writeFileAtomically } from './disk/file-writer.js'
 export { assertRoomFor, identityOf, logsLen, syncOlderLogs } from './disk/level-folder.js'
 export { openRegular } from './disk/regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, isHeadless, isStoreAt,
-  linkFolder, makeFolder, moveFolder, readText, realPath, removeFolder, syncFiles
+  absolute, assertFolder, assertLevel, exists, isHeadless, isMissing, isStoreAt,
+  linkFolder, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, syncFiles
 } from './disk/folders.js'

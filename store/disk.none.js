@@ -73,3 +73,12 @@ export const assertRoomFor = async (_path, _len) => {}
 
 /** @param {string} _path */
 export const syncOlderLogs = async _path => {}
+
+/** @param {string} _path */
+export const isMissing = async _path => false
+
+/** @param {string} _from @param {string} _to @param {{ sync: boolean }} _options */
+export const placeFolder = async (_from, _to, _options) => {}
+
+/** @param {string} _path @param {string} _prefix */
+export const removeFoldersLike = async (_path, _prefix) => {}

@@ -9,6 +9,7 @@ import { Databases } from './databases.js'
 import { absent, isNoRoom, locked, noRoom } from './faults.js'
 import { hold } from './hold.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from './levels.js'
+import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
 import { repairAt } from './repair-mark.js'
 import { isHalfSalvaged, wholeOf } from './salvage.js'
@@ -58,6 +59,7 @@ async function attempt (where, { sync, create, signal }) {
       await assertOwn(where)
       await assertOpenable(where, create)
     }
+    if (typeof where === 'string') await makeMissing(where, { sync }).catch(cause => { throw notOpened('open', where, cause) })
     return await openHeld(where, { sync, create, sweeps: true, isRepair: false, signal, letGo })
   } catch (error) {
     await letGo()

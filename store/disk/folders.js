@@ -70,6 +70,29 @@ export async function assertLevel (path) {
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
 
+/** Is there no folder, or nothing in it? @param {string} path */
+export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
+
+/**
+ * Gives a folder its name, unless a folder with anything in it has that by now: then it is removed.
+ *
+ * @param {string} from @param {string} to  beside it @param {{ sync: boolean }} options  `sync`: it outlasts a power cut
+ */
+export async function placeFolder (from, to, { sync }) {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    await removeFolder(from)
+    if (await isMissing(to)) throw error
+  }
+  if (sync) await syncFolder(dirname(to))
+}
+
+/** Removes what was left of drafts. @param {string} path  of a folder @param {string} prefix  of their names */
+export async function removeFoldersLike (path, prefix) {
+  for (const name of await readdir(path)) if (name.startsWith(prefix)) await removeFolder(`${path}/${name}`)
+}
+
 /** To where another may stand, which is removed. @param {string} from @param {string} to  beside it */
 export async function moveFolder (from, to) {
   const replaced = `${to}.replaced`
