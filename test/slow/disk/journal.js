@@ -168,6 +168,7 @@ export class Disk {
       if (kind === MKDIR) folders.add(path)
       else if (kind === RMDIR) folders.delete(path)
       else if (kind === CREATE) files.set(path, file)
+      else if (kind === RENAME && folders.has(path)) moveAll(folders, files, path, other)
       else if (kind === RENAME) files.set(other, files.get(path))
       if (kind === UNLINK || kind === RENAME) files.delete(path)
     }
@@ -176,6 +177,24 @@ export class Disk {
     for (const [path, file] of files) {
       if (file !== undefined) await writeFile(join(folder, path), file.bytes(late => fateOf(late, path, random)))
     }
+  }
+}
+
+/**
+ * Gives a folder another name, with all that is in it.
+ *
+ * @param {Set<string>} folders @param {Map<string, File | undefined>} files @param {string} from @param {string} to
+ */
+function moveAll (folders, files, from, to) {
+  const isIn = (/** @type {string} */ path) => path === from || path.startsWith(`${from}/`)
+  const moved = (/** @type {string} */ path) => to + path.slice(from.length)
+  for (const path of [...folders].filter(isIn)) {
+    folders.delete(path)
+    folders.add(moved(path))
+  }
+  for (const path of [...files.keys()].filter(isIn)) {
+    files.set(moved(path), files.get(path))
+    files.delete(path)
   }
 }
 
