@@ -18,7 +18,7 @@ import { VIEWS, allOfId, decodeDoomed, doomedKey, pathKey } from './keys.js'
 /** @import { Home } from './keys.js' */
 
 /** Ids whose data was deleted, before their notes are removed. */
-const NOTED_COUNT = 256
+const NOTED_COUNT = 4096
 
 /**
  * @typedef {object} DoomedData  what is to be deleted under an id
