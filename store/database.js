@@ -1,8 +1,9 @@
-// One of the two databases of a store, while the store is open: a level, of which only finished writes are believed.
+// Wraps one of the two levels of a store, and acknowledges only writes that are there when the level is opened next.
 //
-// LevelDB goes on after a write to its log has failed half way. What is written later lands behind the torn record, can be read, and is gone when the
-// log is replayed at the next opening. So one batch is written after the other, and after one has failed nothing more is acknowledged before the level
-// was closed and opened again: that drops the torn record and begins a new log. Reads go on meanwhile, from the level as it is.
+// LevelDB goes on after a write to its log has failed half way. Later writes land behind the torn record, can be read,
+// and are gone when LevelDB replays the log at the next opening. So this class writes one batch after the other. After
+// a batch has failed it closes the level and opens it again before it writes the next one: LevelDB then drops the torn
+// record and begins a new log. Until then reads go on from the level as it is.
 
 import { assertRoomFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../lib/errors.js'
@@ -16,6 +17,7 @@ import { acknowledgedLost, isCorruption, moved, notReopened, toldAsFull, toldAsW
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
+/** @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: deleted */
 
 /**
  * A write that waits for its turn.
@@ -34,8 +36,9 @@ const GROUP_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, beside what stands in its logs. */
 const OPENING_LEN = 1 << 20
-/** Another process that tries to open the store holds a lock of LevelDB for a moment: how often, and after how many milliseconds it is tried again. */
+/** Another process that tries to open the store holds LevelDB's lock for a moment: how often this one tries again. */
 const LOCK_TRIES = 50
+/** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20
 
 /** Milliseconds from one attempt to open a level again to the next, unless something is to be written. */
@@ -63,16 +66,18 @@ export class Database {
   #isClosed = false
   /** Has anything been written since the disk last had everything? */
   #hasUnsynced = false
-  /** The last entry that was acknowledged as written, or deleted: everything in front of it in the log is there if this is. */
-  #witness = /** @type {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array } | undefined} */ (undefined)
+  /** The last entry that was acknowledged. If it is there, so is everything in front of it in the log. */
+  #witness = /** @type {Witness | undefined} */ (undefined)
   /** Which file LevelDB holds its lock on, and when it was last looked whether that is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 
   /**
    * @param {AnyLevel} level  not opened yet
-   * @param {{ location: string, path?: string, isTransactional?: boolean }} about  `location`: of the store, for messages; `path`: the directory of a LevelDB
-   *   that is this store's own; `isTransactional`: a write that fails leaves nothing behind (IndexedDB)
+   * @param {object} about
+   * @param {string} about.location  of the store, for messages
+   * @param {string} [about.path]  the directory of the level, if that is LevelDB and the store has made it
+   * @param {boolean} [about.isTransactional]  does a write that fails leave nothing behind (IndexedDB)? Default: false
    */
   constructor (level, { location, path, isTransactional = false }) {
     this.#level = level
@@ -100,8 +105,8 @@ export class Database {
   get canReadNow () { return this.#isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
-   * What a call waits for before it begins: after a failed write the level is opened again first, so that this does not end what the call reads later.
-   * While there is no room for that, reads go on.
+   * What a call waits for before it begins. After a failed write the level is opened again first, so that the call's
+   * own iterators are not ended by that. While there is no room to open it, reads go on.
    *
    * @returns {Promise<void> | undefined}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed, and cannot be opened
@@ -116,13 +121,13 @@ export class Database {
   get #isOpen () { return this.#level.status === 'open' }
 
   /** @param {Uint8Array} key @param {object} options @returns {Promise<any>} */
-  get (key, options) { return this.#isOpen ? this.#level.get(key, options) : this.#later(() => this.#level.get(key, options)) }
+  get (key, options) { return this.#whenOpen(() => this.#level.get(key, options)) }
 
   /** @param {Uint8Array[]} keys @param {object} options @returns {Promise<any[]>} */
-  getMany (keys, options) { return this.#isOpen ? this.#level.getMany(keys, options) : this.#later(() => this.#level.getMany(keys, options)) }
+  getMany (keys, options) { return this.#whenOpen(() => this.#level.getMany(keys, options)) }
 
   /** @param {Uint8Array[]} keys @param {object} options @returns {Promise<boolean[]>} */
-  hasMany (keys, options) { return this.#isOpen ? this.#level.hasMany(keys, options) : this.#later(() => this.#level.hasMany(keys, options)) }
+  hasMany (keys, options) { return this.#whenOpen(() => this.#level.hasMany(keys, options)) }
 
   /** @param {Uint8Array} key @param {object} options @returns {any} */
   getSync (key, options) { return this.#level.getSync(key, options) }
@@ -139,9 +144,11 @@ export class Database {
   /**
    * Writes all of it or nothing, behind everything that was written before.
    *
-   * @param {Operation[]} operations @param {{ sync?: boolean }} [options]  `sync`: the disk has it, and everything before it, when this resolves
+   * @param {Operation[]} operations  left alone until this resolves
+   * @param {{ sync?: boolean }} [options]  `sync`: the disk has it, and everything before it, when this resolves
    * @returns {Promise<void>}
-   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED: it may be there all the same when the level is opened next
+   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED: the operations may be there all the same when the
+   *   level is opened next
    */
   batch (operations, { sync = false } = {}) { return this.#write({ operations, sync }) }
 
@@ -156,8 +163,8 @@ export class Database {
 
   /** Has everything rewritten without what was deleted, where the level can do that (LevelDB). */
   async compact () {
-    const { compactRange } = /** @type {any} */ (this.#level)
-    if (typeof compactRange === 'function') await compactRange.call(this.#level, new Uint8Array(0), new Uint8Array(17).fill(0xff), VIEWS)
+    const level = /** @type {any} */ (this.#level)
+    if (typeof level.compactRange === 'function') await level.compactRange(new Uint8Array(0), LAST_KEY, VIEWS)
   }
 
   /** @param {Pick<Write, 'operations' | 'range' | 'sync'>} write @returns {Promise<void>} */
@@ -168,7 +175,10 @@ export class Database {
     })
   }
 
-  /** Writes what waits, one group after the other: LevelDB itself does not say which of several writes at a time came behind one that failed. */
+  /**
+   * Writes what waits, one group after the other. Of several writes at a time, LevelDB does not say which came behind one
+   * that failed.
+   */
   async #writeAll () {
     while (this.#waiting.length > 0) {
       const group = this.#nextGroup()
@@ -210,14 +220,16 @@ export class Database {
     try {
       const looking = this.#lookSometimes(sync)
       looking.catch(() => {}) // it is awaited when the write is done
-      await (range === undefined ? this.#level.batch(operations, sync ? SYNC_BATCH : BATCH) : this.#level.clear({ ...range, ...VIEWS }))
-      // A log that LevelDB has gone on from was not brought to the disk, and is there until a table has what it holds.
+      if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
+      else await this.#level.clear({ ...range, ...VIEWS })
+      // When LevelDB begins a new log it does not sync the old one, which stays until a table has what it holds.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       this.#hasUnsynced = !sync
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)
       await looking
     } catch (error) {
-      if (isMoved(error) || (range !== undefined && isCorruption(error))) throw error // what cannot be read is not the log
+      // A range whose keys cannot be read says nothing of the log.
+      if (isMoved(error) || (range !== undefined && isCorruption(error))) throw error
       if (this.#isOpen && !this.#isTransactional) this.#fail(group, error)
       await this.#assertInPlace()
       if (this.#failure === error && !isSecond && isOlderFailure(error)) return this.#writeGroup(group, true)
@@ -225,9 +237,10 @@ export class Database {
     }
   }
 
-  /** @param {Write[]} group  which may come to be there when the level is opened again, in the place of what was acknowledged @param {unknown} error */
+  /** @param {Write[]} group @param {unknown} error */
   #fail (group, error) {
     this.#failure = error
+    // What has failed may be there when the level is opened again, in the place of what was acknowledged.
     if (this.#witness !== undefined && touches(group, this.#witness.key)) this.#witness = undefined
   }
 
@@ -244,14 +257,11 @@ export class Database {
     if (await this.#look() !== this.#identity) throw moved(this.#location)
   }
 
-  /** What tells the file that LevelDB holds its lock on from all others. It is held open, so no other can have the same. */
+  /** The identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
   async #look () { return this.#path === undefined ? undefined : identityOf(`${this.#path}/LOCK`) }
 
   /** @template T @param {() => Promise<T>} read @returns {Promise<T>} */
-  async #later (read) {
-    await this.ready
-    return read()
-  }
+  #whenOpen (read) { return this.#isOpen || this.#isClosed ? read() : this.#openAgain().then(read) }
 
   #openAgain () {
     this.#triedAt = performance.now()
@@ -264,8 +274,7 @@ export class Database {
     if (this.#lost !== undefined) throw this.#lost
     await this.#assertInPlace()
     try {
-      // As long as there is no room for opening it, it is better open: it can be read.
-      if (this.#isOpen && this.#path !== undefined) await assertRoomFor(`${this.#path}.room`, await logsLen(this.#path) + OPENING_LEN)
+      await this.#assertRoom()
       await this.#level.close()
       await this.#openUnlocked()
       await this.#assertAcknowledged()
@@ -274,6 +283,12 @@ export class Database {
       const told = toldAsFull(error)
       throw told instanceof BaoError ? told : notReopened(this.#location, error)
     }
+  }
+
+  /** As long as there is no room to open the level again it stays open, so that it can be read. */
+  async #assertRoom () {
+    if (!this.#isOpen || this.#path === undefined) return
+    await assertRoomFor(`${this.#path}.room`, await logsLen(this.#path) + OPENING_LEN)
   }
 
   async #openUnlocked () {
@@ -287,7 +302,7 @@ export class Database {
     }
   }
 
-  /** The log is replayed from its beginning to the first record that is torn: so one look at the last entry that counts tells of all. */
+  /** LevelDB replays a log up to the first torn record, so the last entry that was acknowledged tells of all before it. */
   async #assertAcknowledged () {
     if (this.#witness === undefined) return
     const { key, ...value } = this.#witness
@@ -300,6 +315,9 @@ export class Database {
     throw this.#lost
   }
 }
+
+/** Behind the keys that compacting is to reach. */
+const LAST_KEY = new Uint8Array(17).fill(0xff)
 
 const SYNC_BATCH = { ...BATCH, sync: true }
 
@@ -319,11 +337,13 @@ function witnessOf (operations) {
 }
 
 /** @param {Write[]} group @param {Uint8Array} key */
-const touches = (group, key) => group.some(({ operations, range }) =>
-  range === undefined ? operations.some(operation => equals(operation.key, key)) : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
+const touches = (group, key) => group.some(({ operations, range }) => range === undefined
+  ? operations.some(operation => equals(operation.key, key))
+  : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
 
 /**
- * Did LevelDB fail at another file than its log? It tells that to every later write, and writes nothing: also when there is room again.
+ * Did LevelDB fail at another file than its log, at a table or a manifest? It then refuses every later write, also when
+ * there is room again.
  *
  * @param {unknown} error
  */

@@ -62,7 +62,7 @@ export class Databases {
     this.ids = new Ids(this.index, { sync: isSync })
   }
 
-  /** What a call has to wait for before it begins: a database may just be opened again. @returns {Promise<unknown> | undefined} */
+  /** What a call waits for before it begins, if anything. See `Database.ready`. @returns {Promise<unknown> | undefined} */
   get ready () { return this.index.ready ?? this.data.ready }
 
   /**
@@ -128,13 +128,17 @@ export class Databases {
     if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
   }
 
-  /** Removes the notes of ids whose data is deleted. The disk must know that first: a power cut must not bring back data that nothing names. */
+  /**
+   * Removes the notes of ids whose data is deleted. The disk must have the deletions first: a power cut must not bring
+   * back data that neither a record nor a note names.
+   */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
     if (deleted.length === 0) return
     await this.syncDeletions()
-    const keys = deleted.flatMap(({ id, isGroup }) => isGroup ? [doomedKey(id, this.room)] : [doomedKey(id, this.room), pathKey(id)])
-    await this.index.batch(keys.map(deletion))
+    const notes = deleted.map(({ id }) => doomedKey(id, this.room))
+    const paths = deleted.flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
+    await this.index.batch([...notes, ...paths].map(deletion))
   }
 
   /** Has the disk know what was deleted. */

@@ -100,24 +100,35 @@ export function toldAsWriteFailed (error) {
 }
 
 /** @param {string} location @param {unknown} cause */
-export const notReopened = (location, cause) => new BaoError('STORE_WRITE_FAILED',
-  `a write failed, and a database of the store at ${location} could not be opened again: ${/** @type {Error} */ (cause).message}`, { location, cause })
+export function notReopened (location, cause) {
+  const { message } = /** @type {Error} */ (cause)
+  const what = `a write failed, and a database of the store at ${location} could not be opened again: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+}
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
-export const acknowledgedLost = (location, cause) => new BaoError('STORE_WRITE_FAILED',
-  `after a failed write the store at ${location} lacks what it had acknowledged: close it, open it again and run fsck`, { location, cause })
+export function acknowledgedLost (location, cause) {
+  const what = `after a failed write the store at ${location} lacks what it had acknowledged: open it again and run fsck`
+  return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
+}
 
 /** @param {string} location */
-export const moved = location =>
-  new BaoError('STORE_MOVED', `the directory of the store was removed, moved or replaced while it was open: ${location}`, { location })
+export function moved (location) {
+  const what = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
+  return new BaoError('STORE_MOVED', what, { location })
+}
 
 /** @param {unknown} cause */
-export const reopened = cause =>
-  new BaoError('STORE_REOPENED', 'a database of the store was opened again after a failed write, which ended this read: read again', { cause })
+export function reopened (cause) {
+  const what = 'this read was ended, because the store opened a database again after a failed write: read again'
+  return new BaoError('STORE_REOPENED', what, { cause })
+}
 
 /** Does this say that a level, or what reads it, has been closed? @param {unknown} error */
-export const isNotOpen = error =>
-  ['LEVEL_DATABASE_NOT_OPEN', 'LEVEL_ITERATOR_NOT_OPEN', 'LEVEL_SNAPSHOT_NOT_OPEN'].includes(/** @type {{ code?: string }} */ (error)?.code ?? '')
+export function isNotOpen (error) {
+  const { code = '' } = /** @type {{ code?: string }} */ (error ?? {})
+  return ['LEVEL_DATABASE_NOT_OPEN', 'LEVEL_ITERATOR_NOT_OPEN', 'LEVEL_SNAPSHOT_NOT_OPEN'].includes(code)
+}
 
 /** What a failure is told as. @param {unknown} error */
 export const toldAsFull = error => isNoRoom(error) ? noRoom(error) : error

@@ -1,5 +1,5 @@
-// Makes the databases of a new store. LevelDB makes its files one after the other, and cannot open what is left when the power goes meanwhile. So each
-// database is made under another name, and gets its own when all of it is on the disk.
+// Makes the databases of a new store. LevelDB makes its files one after the other, and cannot open what a power cut
+// leaves meanwhile. So each database is made under another name, and gets its own when all of it is on the disk.
 
 import { isMissing, placeFolder, removeFoldersLike, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from './levels.js'

@@ -9,7 +9,12 @@ import { entryBatches } from './walk.js'
 /** @import { Database } from './database.js' */
 /** @import { Databases } from './databases.js' */
 
-/** @typedef {{ ids: IdSet, behind: number, isWhole: boolean }} Recorded  `behind`: an id behind all; `isWhole`: could all records be read? */
+/**
+ * @typedef {object} Recorded
+ * @property {IdSet} ids  that records name
+ * @property {number} behind  an id behind all of them
+ * @property {boolean} isWhole  could all records be read?
+ */
 
 /**
  * Deletes orphans while the store is in use.
@@ -21,7 +26,8 @@ export async function sweepOrphansInUse (databases, signal) {
   // What is written from now on may be there before its record is.
   const limit = ids.next
   const underWay = new Set(ids.underWay)
-  if (!await ids.isStateSound()) return // a store that has lost its state may have lost records, too: that is for `fsck` to judge
+  // A store that has lost its state may have lost records, too: that is for `fsck` to judge.
+  if (!await ids.isStateSound()) return
   await sweepOrphans(databases, await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
 }
 
@@ -41,7 +47,7 @@ export async function sweepOrphans (databases, { ids, isWhole }, isSettled, sign
     if (id !== undefined && isOrphan(id)) orphans.push(id)
   }
   if (orphans.length === 0) return true
-  // One flipped bit in a table of LevelDB may hide records, or make something else of them: their data would be swept away with what nobody misses.
+  // One flipped bit in a table of LevelDB may hide a record: then its data is no orphan.
   if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
   for (const id of orphans) await readable(databases.deleteDoomed([{ id }]))
   await databases.dropNotes()
@@ -66,7 +72,7 @@ export async function recordedIds (index, signal) {
   return recorded
 }
 
-/** Is there nothing in the index that was never written like that? @param {Database} index @param {AbortSignal} [signal] */
+/** Has every entry of the index a shape that this release writes? @param {Database} index @param {AbortSignal} [signal] */
 async function isIndexKnown (index, signal) {
   for await (const [key, value] of index.iterator({ ...allOfIndex, ...VIEWS })) {
     signal?.throwIfAborted()

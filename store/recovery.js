@@ -25,7 +25,9 @@ export async function recover (databases, { create, sweeps, signal }) {
   const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), recorded?.behind ?? 0)
   await deleteAllDoomed(databases)
   // A store that has lost its state may have lost records, too: then what has none is for `fsck` to judge.
-  const isSwept = !sweeps || state === undefined || recorded === undefined || await sweepOrphans(databases, recorded, id => id >= swept, signal)
+  const isSettled = (/** @type {number} */ id) => id >= swept
+  const isSwept = !sweeps || state === undefined || recorded === undefined ||
+    await sweepOrphans(databases, recorded, isSettled, signal)
   await ids.begin({ next, swept, isSwept })
 }
 

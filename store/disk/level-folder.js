@@ -30,7 +30,8 @@ export async function assertRoomFor (path, len) {
   const file = await open(path, 'wx')
   try {
     await rm(path, { force: true }) // a file without a name goes with whoever has it open
-    const piece = randomFillSync(new Uint8Array(Math.min(len, PIECE_LEN))) // some file systems keep zeros in no room at all
+    // Some file systems keep zeros in no room at all.
+    const piece = randomFillSync(new Uint8Array(Math.min(len, PIECE_LEN)))
     for (let left = len; left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left))
     await file.sync()
   } finally {

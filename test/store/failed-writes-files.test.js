@@ -82,7 +82,10 @@ describe('store: files that may not grow', () => {
     const store = await BlobStore.open(location, { wait: 10_000 })
     try {
       for (const name of kept) expect(await store.tags.get(name), name).to.not.equal(undefined)
-      for (let i = 0; i < 40; i++) expect(same(await store.bytes(hash(noise(3000 + i, i))), noise(3000 + i, i))).to.equal(true)
+      for (let i = 0; i < 40; i++) {
+        const bytes = noise(3000 + i, i)
+        expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      }
       expect(await store.fsck()).to.include({ isSound: true })
     } finally {
       await store.close()

@@ -1,4 +1,5 @@
-// A process of its own, whose files may not grow for a while: the system then writes a part of what LevelDB has for its log, and refuses the rest.
+// A process of its own, whose files may not grow for a while: the system then writes a part of what LevelDB has for
+// its log, and refuses the rest.
 import { execFileSync } from 'node:child_process'
 import { BlobStore } from '../../store/index.js'
 import { noise } from '../support/inputs.js'

@@ -1,4 +1,5 @@
-// A level in memory that knows what a power cut would leave of it: everything up to the last write that had to reach the disk.
+// A level in memory that knows what a power cut would leave of it: everything up to the last write that had to reach
+// the disk.
 import { MemoryLevel } from 'memory-level'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }

@@ -1,10 +1,11 @@
-// A level in memory that does what LevelDB does when a write to its log fails half way: later writes are taken and can be read, and are gone when the level
-// is opened next.
+// A level in memory that does what LevelDB does when a write to its log fails half way: later writes are taken and can
+// be read, and are gone when the level is opened next.
 import { MemoryLevel } from 'memory-level'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
-export const noRoom = () => Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
+export const noRoom = () =>
+  Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
 
 export class TornLevel extends MemoryLevel {
   /** How many batches fail from now on, and how many attempts to open the level. */
