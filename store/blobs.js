@@ -449,7 +449,9 @@ export class BlobStore {
    * @returns {Promise<FsckReport>}
    */
   fsck ({ repair = false, signal, onProgress } = {}) {
-    return this.#whileOpen(() => new Fsck(this.#parts, { repair, signal, onProgress }).run())
+    const run = () => new Fsck(this.#parts, { repair, signal, onProgress }).run()
+    // A collection would delete data that a repair is about to give a record.
+    return this.#whileOpen(() => repair ? this.#locks.run('gc', run) : run())
   }
 
   /**

@@ -11,7 +11,7 @@ import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from './keys.js'
 import { isLocked } from './levels.js'
-import { acknowledgedLost, isCorruption, moved, notReopened, toldAsFull, toldAsWriteFailed } from './faults.js'
+import { acknowledgedLost, closed, isCorruption, moved, notReopened, toldAsFull, toldAsWriteFailed } from './faults.js'
 
 /** @import { AnyLevel } from './levels.js' */
 
@@ -53,8 +53,10 @@ export class Database {
   /** The directory of LevelDB; undefined where the level is not LevelDB, or somebody else made it. */
   #path
   #location
-  /** Does a failed write leave the log as it was? */
+  /** Does a failed write leave nothing behind? (IndexedDB) */
   #isTransactional
+  #alone
+  #mayClose
   #waiting = /** @type {Write[]} */ ([])
   #writing = /** @type {Promise<void> | undefined} */ (undefined)
   /** What a write failed with: nothing is written before the level was opened again. */
@@ -77,18 +79,22 @@ export class Database {
    * @param {object} about
    * @param {string} about.location  of the store, for messages
    * @param {string} [about.path]  the directory of the level, if that is LevelDB and the store has made it
+   * @param {<T>(work: () => Promise<T>) => Promise<T>} about.alone  has one of the two levels opened again at a time
+   * @param {() => boolean} about.mayClose  is the other level open, so that its lock keeps other processes away?
    * @param {boolean} [about.isTransactional]  does a write that fails leave nothing behind (IndexedDB)? Default: false
    */
-  constructor (level, { location, path, isTransactional = false }) {
+  constructor (level, { location, path, alone, mayClose, isTransactional = false }) {
     this.#level = level
     this.#location = location
     this.#path = path
+    this.#alone = alone
+    this.#mayClose = mayClose
     this.#isTransactional = isTransactional
   }
 
   async open () {
     await this.#level.open()
-    this.#identity = await this.#look()
+    this.#identity = await this.#lockIdentity()
   }
 
   /** Waits for what is being written, and closes the level. */
@@ -102,7 +108,7 @@ export class Database {
   get supports () { return this.#level.supports }
 
   /** Can it be read without waiting? See `getSync`. */
-  get canReadNow () { return this.#isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
+  get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
    * What a call waits for before it begins. After a failed write the level is opened again first, so that the call's
@@ -113,12 +119,12 @@ export class Database {
    */
   get ready () {
     if (this.#isClosed) return undefined
-    if (!this.#isOpen) return this.#openAgain()
+    if (!this.isOpen) return this.#openAgain()
     if (this.#failure === undefined || performance.now() - this.#triedAt < RETRY_MS) return undefined
-    return this.#openAgain().catch(error => { if (!this.#isOpen) throw error })
+    return this.#openAgain().catch(error => { if (!this.isOpen) throw error })
   }
 
-  get #isOpen () { return this.#level.status === 'open' }
+  get isOpen () { return this.#level.status === 'open' }
 
   /** @param {Uint8Array} key @param {object} options @returns {Promise<any>} */
   get (key, options) { return this.#whenOpen(() => this.#level.get(key, options)) }
@@ -169,6 +175,7 @@ export class Database {
 
   /** @param {Pick<Write, 'operations' | 'range' | 'sync'>} write @returns {Promise<void>} */
   #write (write) {
+    if (this.#isClosed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...write, resolve, reject })
       this.#writing ??= this.#writeAll()
@@ -192,7 +199,7 @@ export class Database {
     this.#writing = undefined
   }
 
-  /** Batches that come one behind the other are written as one: that waits for the disk once. */
+  /** Joins batches that wait into one write, so that they wait for the disk once. */
   #nextGroup () {
     const [first] = this.#waiting
     let count = 1
@@ -209,16 +216,16 @@ export class Database {
   }
 
   /**
-   * @param {Write[]} group @param {boolean} [isSecond]  was it tried before?
+   * @param {Write[]} group @param {boolean} [isRetry]  is this the second attempt?
    * @returns {Promise<void>}
    */
-  async #writeGroup (group, isSecond = false) {
+  async #writeGroup (group, isRetry = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = group.some(({ sync }) => sync)
     const [{ range }] = group
     const operations = group.length === 1 ? group[0].operations : group.flatMap(({ operations }) => operations)
     try {
-      const looking = this.#lookSometimes(sync)
+      const looking = this.#assertInPlaceSometimes(sync)
       looking.catch(() => {}) // it is awaited when the write is done
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
@@ -229,10 +236,10 @@ export class Database {
       await looking
     } catch (error) {
       // A range whose keys cannot be read says nothing of the log.
-      if (isMoved(error) || (range !== undefined && isCorruption(error))) throw error
-      if (this.#isOpen && !this.#isTransactional) this.#fail(group, error)
+      if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
+      if (this.isOpen && !this.#isTransactional) this.#fail(group, error)
       await this.#assertInPlace()
-      if (this.#failure === error && !isSecond && isOlderFailure(error)) return this.#writeGroup(group, true)
+      if (this.#failure === error && !isRetry && isOlderFailure(error)) return this.#writeGroup(group, true)
       throw toldAsWriteFailed(error)
     }
   }
@@ -245,7 +252,7 @@ export class Database {
   }
 
   /** @param {boolean} sync  look in any case */
-  async #lookSometimes (sync) {
+  async #assertInPlaceSometimes (sync) {
     const now = performance.now()
     if (!sync && now - this.#lookedAt < LOOK_MS) return
     this.#lookedAt = now
@@ -254,26 +261,28 @@ export class Database {
 
   /** @throws {BaoError} STORE_MOVED when the directory is not the one any more that was opened */
   async #assertInPlace () {
-    if (await this.#look() !== this.#identity) throw moved(this.#location)
+    if (await this.#lockIdentity() !== this.#identity) throw moved(this.#location)
   }
 
   /** The identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
-  async #look () { return this.#path === undefined ? undefined : identityOf(`${this.#path}/LOCK`) }
+  async #lockIdentity () { return this.#path === undefined ? undefined : identityOf(`${this.#path}/LOCK`) }
 
   /** @template T @param {() => Promise<T>} read @returns {Promise<T>} */
-  #whenOpen (read) { return this.#isOpen || this.#isClosed ? read() : this.#openAgain().then(read) }
+  #whenOpen (read) { return this.isOpen || this.#isClosed ? read() : this.#openAgain().then(read) }
 
   #openAgain () {
     this.#triedAt = performance.now()
-    this.#reopening ??= this.#closeAndOpen().finally(() => { this.#reopening = undefined })
+    this.#reopening ??= this.#alone(() => this.#closeAndOpen()).finally(() => { this.#reopening = undefined })
     return this.#reopening
   }
 
   /** @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED */
   async #closeAndOpen () {
+    if (this.#isClosed) throw closed()
     if (this.#lost !== undefined) throw this.#lost
     await this.#assertInPlace()
     try {
+      if (this.isOpen && !this.#mayClose()) throw this.#failure
       await this.#assertRoom()
       await this.#level.close()
       await this.#openUnlocked()
@@ -287,7 +296,7 @@ export class Database {
 
   /** As long as there is no room to open the level again it stays open, so that it can be read. */
   async #assertRoom () {
-    if (!this.#isOpen || this.#path === undefined) return
+    if (!this.isOpen || this.#path === undefined) return
     await assertRoomFor(`${this.#path}.room`, await logsLen(this.#path) + OPENING_LEN)
   }
 
@@ -349,8 +358,11 @@ const touches = (group, key) => group.some(({ operations, range }) => range === 
  */
 function isOlderFailure (error) {
   const { message = '' } = /** @type {{ message?: string }} */ (error)
-  return message.startsWith('IO error: ') && !message.includes('.log: ')
+  return message.startsWith('IO error: ') && !isOfLog(error)
 }
+
+/** Does LevelDB name its log as what failed? @param {unknown} error */
+const isOfLog = error => /\.log: /.test(/** @type {{ message?: string }} */ (error).message ?? '')
 
 /** @param {unknown} error */
 const isMoved = error => error instanceof BaoError && error.code === 'STORE_MOVED'

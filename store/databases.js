@@ -6,6 +6,7 @@ import { allOf } from './activity.js'
 import { getSmall } from './pace.js'
 import { readable } from './faults.js'
 import { Database } from './database.js'
+import { Locks } from './locks.js'
 import { CELL_LEN } from './extents.js'
 import { Ids } from './ids.js'
 import { dataIds } from './data-ids.js'
@@ -28,7 +29,9 @@ const NOTED_COUNT = 4096
  */
 
 export class Databases {
+  /** @type {Database} */
   index
+  /** @type {Database} */
   data
   /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
@@ -40,9 +43,11 @@ export class Databases {
   #kind
   #letGo
   #room = sharedRoom()
-  /** What was deleted, and is still noted. */
+  /** Ids whose data is deleted and whose notes are not. */
   #noted = /** @type {DoomedData[]} */ ([])
-  #hasUnsyncedDeletions = false
+  /** How many deletions were made, and how many of them the disk has. */
+  #deletions = 0
+  #syncedDeletions = 0
 
   /**
    * Neither of them opened yet: see `openHeld`.
@@ -53,8 +58,10 @@ export class Databases {
   constructor ({ index, data }, { location, isSync, kind, letGo }) {
     const isTransactional = kind === 'IndexedDB'
     const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
-    this.index = new Database(index, { location, path: pathOf('index'), isTransactional })
-    this.data = new Database(data, { location, path: pathOf('data'), isTransactional })
+    const locks = new Locks()
+    const about = { location, isTransactional, alone: (/** @type {() => Promise<any>} */ work) => locks.run('open', work) }
+    this.index = new Database(index, { ...about, path: pathOf('index'), mayClose: () => this.data.isOpen })
+    this.data = new Database(data, { ...about, path: pathOf('data'), mayClose: () => this.index.isOpen })
     this.location = location
     this.isSync = isSync
     this.#kind = kind
@@ -63,7 +70,10 @@ export class Databases {
   }
 
   /** What a call waits for before it begins, if anything. See `Database.ready`. @returns {Promise<unknown> | undefined} */
-  get ready () { return this.index.ready ?? this.data.ready }
+  get ready () {
+    const [index, data] = [this.index.ready, this.data.ready]
+    return index || data ? allOf([index, data]) : undefined
+  }
 
   /**
    * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
@@ -104,9 +114,12 @@ export class Databases {
 
   /** Deletes what is kept under an id. @param {number} id */
   async deleteData (id) {
-    this.#hasUnsyncedDeletions = true
-    await this.data.clear(allOfId(id))
-    await this.files?.remove(id)
+    try {
+      await this.data.clear(allOfId(id))
+      await this.files?.remove(id)
+    } finally {
+      this.#deletions++
+    }
   }
 
   /**
@@ -115,7 +128,17 @@ export class Databases {
    * @param {DoomedData[]} doomed
    */
   async deleteDoomed (doomed) {
-    this.#hasUnsyncedDeletions = true
+    try {
+      await this.#deleteAll(doomed)
+    } finally {
+      this.#deletions++
+    }
+    for (const one of doomed) this.#noted.push(one)
+    if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /** @param {DoomedData[]} doomed */
+  async #deleteAll (doomed) {
     const groups = doomed.filter(({ isGroup }) => isGroup)
     const others = doomed.filter(({ isGroup }) => !isGroup)
     // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
@@ -124,8 +147,6 @@ export class Databases {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
     }
     await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
-    for (const one of doomed) this.#noted.push(one)
-    if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
   }
 
   /**
@@ -143,10 +164,11 @@ export class Databases {
 
   /** Has the disk know what was deleted. */
   async syncDeletions () {
-    if (!this.#hasUnsyncedDeletions || !this.isSync) return
-    this.#hasUnsyncedDeletions = false
-    // Any write that reaches the disk brings there what came before it: this one deletes a key that is never written.
+    const upTo = this.#deletions
+    if (!this.isSync || this.#syncedDeletions >= upTo) return
+    // A synced write also syncs all writes before it. This one deletes a key that does not exist.
     await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
+    this.#syncedDeletions = Math.max(this.#syncedDeletions, upTo)
   }
 
   /** @param {DoomedData[]} groups */

@@ -89,7 +89,7 @@ export class Ids {
   /** Is the state as it was written? */
   async isStateSound () {
     await this.#promise.catch(() => {})
-    const given = this.#next
+    const given = Math.min(this.#next, this.#promised)
     const { state } = await this.stored()
     return state !== undefined && state.nextId >= given
   }

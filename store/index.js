@@ -10,7 +10,8 @@ export { asBlockstore } from './blockstore.js'
 /** @typedef {import('./blobs.js').GetOptions} GetOptions */
 /** @typedef {import('./blobs.js').PutOptions} PutOptions */
 /** @typedef {import('./blobs.js').StoreOptions} StoreOptions */
-/** @typedef {import('./levels.js').AnyLevel} Database */
+/** @typedef {import('./levels.js').AnyLevel} AnyLevel */
+/** @typedef {AnyLevel} Database */
 /** @typedef {import('./levels.js').DatabasePair} DatabasePair */
 /** @typedef {import('./many.js').GetResult} GetResult */
 /** @typedef {import('./many.js').PutResult} PutResult */

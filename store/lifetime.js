@@ -32,7 +32,10 @@ export class Lifetime {
     this.assertOpen()
     try {
       const ready = this.#ready()
-      if (ready !== undefined) await ready
+      if (ready !== undefined) {
+        await ready
+        this.assertOpen()
+      }
       return await work()
     } catch (error) {
       throw this.explain(error)
@@ -44,6 +47,7 @@ export class Lifetime {
     this.assertOpen()
     try {
       await this.#ready()
+      this.assertOpen()
       yield * work()
     } catch (error) {
       throw this.explain(error)

@@ -1,11 +1,11 @@
-// Makes the databases of a new store. LevelDB makes its files one after the other, and cannot open what a power cut
-// leaves meanwhile. So each database is made under another name, and gets its own when all of it is on the disk.
+// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the store
+// creates each database under a temporary name, and renames it when all its files are on the disk.
 
-import { isMissing, placeFolder, removeFoldersLike, syncFiles } from '#disk'
+import { isMissing, placeFolder, removeFolder, removeFoldersLike, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from './levels.js'
 
 /**
- * Several processes may do this at a time: the first to be done gives a database its name.
+ * Several processes may do this at a time: the first that finishes renames its draft, and the others delete theirs.
  *
  * @param {string} location  a directory, made when it is missing
  * @param {{ sync: boolean }} options  `sync`: what is made outlasts a power cut
@@ -16,11 +16,16 @@ export async function makeMissing (location, { sync }) {
     const path = `${location}/${name}`
     if (!await isMissing(path)) continue
     const draft = `${path}.making-${Math.random().toString(36).slice(2)}`
-    const level = newLevel(name, draft)
-    await level.open()
-    await level.close()
-    if (sync) await syncFiles(draft)
-    await placeFolder(draft, path, { sync })
-    await removeFoldersLike(location, `${name}.making-`)
+    try {
+      const level = newLevel(name, draft)
+      await level.open()
+      await level.close()
+      if (sync) await syncFiles(draft)
+      await placeFolder(draft, path, { sync })
+    } catch (error) {
+      await removeFolder(draft)
+      if (await isMissing(path)) throw error // no other process has made it
+    }
+    await removeFoldersLike(location, `${name}.making-`).catch(() => {}) // drafts do no harm
   }
 }

@@ -1,4 +1,4 @@
-// Deletes data that no record names: what a call has left that did not end, or a power cut.
+// Deletes orphans: data without a record, which an interrupted call or a power cut has left.
 
 import { IdSet } from './id-set.js'
 import { readable } from './faults.js'
@@ -23,7 +23,7 @@ import { entryBatches } from './walk.js'
  */
 export async function sweepOrphansInUse (databases, signal) {
   const { index, ids } = databases
-  // What is written from now on may be there before its record is.
+  // Data that is written from now on may get its record later, so it is no orphan.
   const limit = ids.next
   const underWay = new Set(ids.underWay)
   // A store that has lost its state may have lost records, too: that is for `fsck` to judge.
@@ -33,7 +33,7 @@ export async function sweepOrphansInUse (databases, signal) {
 
 /**
  * @param {Databases} databases @param {Recorded} recorded
- * @param {(id: number) => boolean} isSettled  must what is under this id have a record, if it is ever to have one?
+ * @param {(id: number) => boolean} isSettled  can no call write a record for this id any more?
  * @param {AbortSignal} [signal]
  * @returns {Promise<boolean>} false when it cannot be told what orphans are: then nothing is deleted
  */
@@ -49,7 +49,10 @@ export async function sweepOrphans (databases, { ids, isWhole }, isSettled, sign
   if (orphans.length === 0) return true
   // One flipped bit in a table of LevelDB may hide a record: then its data is no orphan.
   if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
-  for (const id of orphans) await readable(databases.deleteDoomed([{ id }]))
+  for (const id of new Set(orphans)) {
+    signal?.throwIfAborted()
+    await readable(databases.deleteDoomed([{ id }]))
+  }
   await databases.dropNotes()
   return true
 }

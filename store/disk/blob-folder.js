@@ -160,7 +160,7 @@ export class BlobFolder {
   }
 
   /** Makes files that are new outlast a power cut. */
-  sync () { return syncFolder(this.#path) }
+  sync () { return syncFolder(this.#path).catch(unlessMissing) }
 
   /** Ends all reading. */
   async close () {

@@ -11,7 +11,15 @@ const PIECE_LEN = 1 << 20
  *
  * @param {string} path @returns {Promise<string>} empty when there is none
  */
-export const identityOf = path => stat(path).then(({ dev, ino }) => `${dev}:${ino}`, () => '')
+export async function identityOf (path) {
+  try {
+    const { dev, ino } = await stat(path)
+    return `${dev}:${ino}`
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return ''
+    throw error
+  }
+}
 
 /** Bytes in the logs of a LevelDB: what it writes to tables when it is opened. @param {string} path */
 export async function logsLen (path) {
@@ -29,7 +37,7 @@ export async function assertRoomFor (path, len) {
   await rm(path, { force: true })
   const file = await open(path, 'wx')
   try {
-    await rm(path, { force: true }) // a file without a name goes with whoever has it open
+    await rm(path, { force: true }) // the system deletes an unlinked file when it is closed
     // Some file systems keep zeros in no room at all.
     const piece = randomFillSync(new Uint8Array(Math.min(len, PIECE_LEN)))
     for (let left = len; left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left))
@@ -40,7 +48,7 @@ export async function assertRoomFor (path, len) {
   }
 }
 
-/** Has the disk take the logs that LevelDB has gone on from: it does not do that itself. @param {string} path */
+/** Syncs the logs that LevelDB has replaced by newer ones. LevelDB does not. @param {string} path */
 export async function syncOlderLogs (path) {
   const logs = await logsIn(path)
   for (const log of logs.slice(0, -1)) {
