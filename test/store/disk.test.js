@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
+import { makeMissing } from '../../store/making.js'
 import { partsOf } from '../../store/blobs.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
@@ -46,6 +47,18 @@ describe('store: on a disk', () => {
     const path = join(place.where, 'file')
     await writeFile(path, 'text')
     expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
+  })
+
+  it('is made once when several processes make it at a time', async () => {
+    for (let round = 0; round < 5; round++) {
+      const location = join(place.where, `${round}`)
+      await mkdir(location)
+      await Promise.all(Array.from({ length: 3 }, () => makeMissing(location, { sync: true })))
+      const store = await BlobStore.open(location)
+      await store.put(noise(100))
+      await store.close()
+      expect(await readdir(location)).to.have.members(['blobs', 'data', 'index'])
+    }
   })
 
   it('is made when making it was interrupted before', async () => {

@@ -80,6 +80,33 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[1])).to.include({ isNew: true })
   })
 
+  it('one level stays open while the other cannot be opened, so that no other process gets in', async () => {
+    for (const level of [pair.data, pair.index]) {
+      level.failures = 1
+      await errorOf(store.put(blobs[1]))
+      level.openFailures = 100
+    }
+    for (let i = 0; i < 5; i++) expect(await errorOf(store.put(blobs[2]))).to.include({ code: 'STORE_FULL' })
+    expect([pair.index.status, pair.data.status]).to.include('open')
+    for (const level of [pair.data, pair.index]) level.openFailures = 0
+    expect(await store.put(blobs[1])).to.include({ isNew: true })
+  })
+
+  it('a store that was closed is not opened again by what came later', async () => {
+    await store.put(blobs[0], { tag: 'a' })
+    pair.index.failures = 1
+    pair.index.openFailures = 2
+    await errorOf(store.put(blobs[1]))
+    const late = [store.tags.set('b', hash(blobs[0])), store.gc(), store.delete(hash(blobs[0]), { force: true })]
+    await Promise.allSettled([store.close(), ...late])
+    expect(await errorOf(store.put(blobs[1]))).to.include({ code: 'STORE_CLOSED' })
+    await Promise.allSettled(late)
+    expect([pair.index.status, pair.data.status]).to.deep.equal(['closed', 'closed'])
+    pair.index.openFailures = 0
+    await opened()
+    expect(await store.put(blobs[1])).to.include({ isNew: true })
+  })
+
   it('a list that was begun before ends with a code', async () => {
     for (const bytes of blobs) await store.put(bytes)
     const list = store.list()
