@@ -222,6 +222,7 @@ export class Database {
   async #writeGroup (group, isRetry = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = group.some(({ sync }) => sync)
+    if (!sync) this.#hasUnsynced = true // also when the write fails in the middle of a range
     const [{ range }] = group
     const operations = group.length === 1 ? group[0].operations : group.flatMap(({ operations }) => operations)
     try {
@@ -231,7 +232,7 @@ export class Database {
       else await this.#level.clear({ ...range, ...VIEWS })
       // When LevelDB begins a new log it does not sync the old one, which stays until a table has what it holds.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
-      this.#hasUnsynced = !sync
+      if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)
       await looking
     } catch (error) {

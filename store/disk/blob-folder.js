@@ -128,7 +128,7 @@ export class BlobFolder {
   forget (id) { this.#retire(id) }
 
   /**
-   * Deletes the file of an id, and nothing else that has its name. Who reads it meanwhile gets the rest.
+   * Deletes the file of an id, and nothing else that has its name. A reader that has it open gets the rest.
    *
    * @param {number} id
    */

@@ -40,7 +40,7 @@ describe('store: a power cut', () => {
     'a delete': async () => { for (const bytes of blobs) await store.delete(hash(bytes)) },
     'a collection': () => store.gc()
   })) {
-    it(`brings back no data of ${what} that nothing speaks of`, async () => {
+    it(`leaves no orphans of ${what}`, async () => {
       await remove()
       await store.tags.set('later', hash(kept)) // what the index has written until then reaches the disk
       await cutPower()
