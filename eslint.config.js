@@ -5,7 +5,7 @@ const MOCHA = ['after', 'afterEach', 'before', 'beforeEach', 'describe', 'it']
 /** What tests must do without: they run in browsers, too. */
 const OF_NODE = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global']
 /** Of the folder test, and no tests. */
-const NEED_NODE = ['browser/', 'helia/', 'interop/', 'runtimes/', 'support/runtime.js', 'store/worker.js', 'store/failed-writes-worker.js']
+const NEED_NODE = ['browser/', 'helia/', 'interop/', 'runtimes/', 'support/runtime.js', 'support/program.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js']
 
 export default [
   ...neostandard({ ignores: ['**/node_modules/', 'types/', 'coverage/'] }),

@@ -1,6 +1,6 @@
 // How long does the first hash take?
 //
-// Every figure is of fresh processes: from before the import of a package to its first hash of so many bytes. `lib/hasher.js alone` is
+// Every figure is of fresh processes: from before the import of a package to its first hash of so many bytes. `lib/hash/hasher.js alone` is
 // ours without the tree, the ranges and the CIDs. The second table is about the WebAssembly modules that are assembled at run
 // time: until they are ready, the part of that which is compiling, and how large they are (`x` there: how many times as small).
 
@@ -22,7 +22,7 @@ report('startup', 'the module that is assembled at run time', kernels())
 
 /** @param {number} size */
 function firstHashes (size) {
-  const names = ['baobox', 'baobox, lib/hasher.js alone', ...peers.filter(name => size <= (PEERS[name].upTo ?? Infinity))]
+  const names = ['baobox', 'baobox, lib/hash/hasher.js alone', ...peers.filter(name => size <= (PEERS[name].upTo ?? Infinity))]
   return { name: sized(size), bytes: size, unit: /** @type {const} */ ('time'), samples: interleaved(names, name => fresh(name, String(size))) }
 }
 

@@ -11,7 +11,7 @@ import { hash, hashStream } from '../lib/index.js'
 import { GiB, MiB, sized, withRandomFile } from './support/inputs.js'
 import { flags, run } from './support/run.js'
 
-/** @import { Source } from '../lib/types.js' */
+/** @import { Source } from '../lib/core/types.js' */
 
 const FILE_LEN = flags.quick ? 32 * MiB : GiB
 const MEMORY_LEN = flags.quick ? 16 * MiB : 256 * MiB

@@ -13,8 +13,8 @@ import { SliceVerifier, verifySlice } from '../verifier/index.js'
 import { KiB, MiB, randomBytes, sized, split } from './support/inputs.js'
 import { measureRust, runBesideRust } from './support/rust.js'
 
-/** @import { KeepOptions } from '../verifier/leaves.js' */
-/** @import { VerifyOptions } from '../verifier/slice.js' */
+/** @import { KeepOptions } from '../verifier/slice/leaves.js' */
+/** @import { VerifyOptions } from '../verifier/slice/slice.js' */
 
 const SIZE = 16 * MiB
 const GROUP_LOGS = [0, 4]

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { KEY_LEN, MAX_GROUP_LOG, parseRoot } from '../lib/index.js'
-import { UsageError } from './errors.js'
+import { UsageError } from './terminal/errors.js'
 
 /** @import { Command, Option, Options, Values } from './types.js' */
 

@@ -4,27 +4,27 @@
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { parse } from './arguments.js'
-import { UsageError, lineOf } from './errors.js'
+import { UsageError, lineOf } from './terminal/errors.js'
 import { commandHelp, programHelp } from './help.js'
-import { print, stopPrinting } from './output.js'
+import { print, stopPrinting } from './terminal/output.js'
 
 /** @import { Command } from './types.js' */
 
 /** Commands are loaded when they are wanted: who hashes need not wait for a database. @type {Record<string, () => Promise<Command>>} */
 const COMMANDS = {
-  hash: async () => (await import('./hash.js')).hash,
-  add: async () => (await import('./store.js')).add,
-  get: async () => (await import('./store.js')).get,
-  ls: async () => (await import('./store.js')).ls,
-  rm: async () => (await import('./store.js')).rm,
-  tag: async () => (await import('./tags.js')).tag,
-  gc: async () => (await import('./tags.js')).gc,
-  fsck: async () => (await import('./fsck.js')).fsck,
-  outboard: async () => (await import('./outboard.js')).outboard,
-  slice: async () => (await import('./slice.js')).slice,
-  verify: async () => (await import('./slice.js')).verify,
-  receive: async () => (await import('./slice.js')).receive,
-  demo: async () => (await import('./demo.js')).demo
+  hash: async () => (await import('./commands/hash.js')).hash,
+  add: async () => (await import('./commands/store.js')).add,
+  get: async () => (await import('./commands/store.js')).get,
+  ls: async () => (await import('./commands/store.js')).ls,
+  rm: async () => (await import('./commands/store.js')).rm,
+  tag: async () => (await import('./commands/tags.js')).tag,
+  gc: async () => (await import('./commands/tags.js')).gc,
+  fsck: async () => (await import('./commands/fsck.js')).fsck,
+  outboard: async () => (await import('./commands/outboard.js')).outboard,
+  slice: async () => (await import('./commands/slice.js')).slice,
+  verify: async () => (await import('./commands/slice.js')).verify,
+  receive: async () => (await import('./commands/slice.js')).receive,
+  demo: async () => (await import('./commands/demo.js')).demo
 }
 
 const [OK, FAILED, USAGE] = [0, 1, 2]

@@ -1,22 +1,22 @@
 // Outboards of blobs that have grown. In post-order the pairs of what stands to the left come first, and stay as they are: only the right edge of the
 // tree changes, and what is new comes behind it. So neither the old bytes nor the old pairs are needed, but for that edge and the chunk group at its end.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/constants.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
-import { PairTable } from '../lib/pairs.js'
-import { TreeBuilder } from '../lib/builder.js'
-import { WINDOW_CHUNKS } from '../lib/arena.js'
-import { ahead, givingWay, inTurn, readUpTo, untilAborted } from '../lib/reading.js'
-import { areEqual } from '../lib/bytes.js'
-import { groupCount, leftChunks } from '../lib/tree.js'
-import { parentStep } from '../lib/walk.js'
-import { leafMismatch, parentMismatch, truncated } from '../lib/errors.js'
-import { modeOf } from '../lib/hasher.js'
-import { pairsOf } from '../lib/paged.js'
-import { parentCvIn } from '../lib/subtree.js'
-import { closeSource, toRandomAccess } from '../lib/source.js'
+import { PairTable } from '../lib/outboard/pairs.js'
+import { TreeBuilder } from '../lib/hash/tree-builder.js'
+import { WINDOW_CHUNKS } from '../lib/engine/arena.js'
+import { ahead, givingWay, inTurn, readUpTo, untilAborted } from '../lib/source/async-util.js'
+import { areEqual } from '../lib/core/bytes.js'
+import { groupCount, leftChunks } from '../lib/tree/geometry.js'
+import { parentStep } from '../lib/tree/walk.js'
+import { leafMismatch, parentMismatch, truncated } from '../lib/core/errors.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { pairsOf } from '../lib/outboard/paged-outboard.js'
+import { parentCvIn } from '../lib/hash/subtree.js'
+import { closeSource, toRandomAccess } from '../lib/source/source.js'
 
-/** @import { Mode, PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { Mode, PairSink, ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
 /** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that stays as it is */
 /**

@@ -1,17 +1,17 @@
 // Combined encodings: the length, then pairs and bytes of a blob interleaved in pre-order. Source: Bao spec, "Combined Encoding Format".
 
-import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
-import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/bytes.js'
-import { TreeBuilder } from '../lib/builder.js'
-import { copyPair, cvsOf } from '../lib/window.js'
-import { STAGE, u8 } from '../lib/arena.js'
-import { encodedLen, putTogether } from '../lib/perfect.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
+import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/core/bytes.js'
+import { TreeBuilder } from '../lib/hash/tree-builder.js'
+import { copyPair, cvsOf } from '../lib/engine/window.js'
+import { STAGE, u8 } from '../lib/engine/arena.js'
+import { encodedLen, putTogether } from '../lib/slice/subtree-encoding.js'
 import { encodeSlice } from './slice.js'
-import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree.js'
-import { modeOf } from '../lib/hasher.js'
+import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree/geometry.js'
+import { modeOf } from '../lib/hash/hasher.js'
 
 /** @import { SliceOptions, StreamOptions } from './slice.js' */
-/** @import { PairSink, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { PairSink, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
 /**
  * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.

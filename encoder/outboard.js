@@ -1,19 +1,19 @@
 // Outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob. Source: Bao spec, "Outboard Encoding Format";
 // orders and group levels as in bao-tree.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
-import { BaoError } from '../lib/errors.js'
-import { PairTable, assertOrder } from '../lib/pairs.js'
-import { TreeBuilder } from '../lib/builder.js'
-import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64FromBytes, u64ToBytes } from '../lib/bytes.js'
-import { growTree } from '../lib/grow.js'
-import { modeOf } from '../lib/hasher.js'
-import { outboardLen, placeOf } from '../lib/tree.js'
-import { parseRoot, toCid } from '../lib/cid.js'
-import { turnPairs } from '../lib/turn.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
+import { BaoError } from '../lib/core/errors.js'
+import { PairTable, assertOrder } from '../lib/outboard/pairs.js'
+import { TreeBuilder } from '../lib/hash/tree-builder.js'
+import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64FromBytes, u64ToBytes } from '../lib/core/bytes.js'
+import { growTree } from '../lib/parallel/grow.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { outboardLen, placeOf } from '../lib/tree/geometry.js'
+import { parseRoot, toCid } from '../lib/hash/cid.js'
+import { turnPairs } from '../lib/outboard/reorder.js'
 
-/** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/types.js' */
-/** @import { Order } from '../lib/pairs.js' */
+/** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/core/types.js' */
+/** @import { Order } from '../lib/outboard/pairs.js' */
 /** @import { CID } from 'multiformats/cid' */
 
 /** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */

@@ -1,16 +1,16 @@
 // Making inclusion proofs. They are taken out of slices: those have the same pairs, made and checked by the same code, and with every pair
 // both children where a proof needs one at most.
 
-import { HASH_LEN, PAIR_LEN } from '../lib/constants.js'
-import { ENTER, LEAF, Walk } from '../lib/walk.js'
-import { Proof } from '../lib/proof.js'
+import { HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
+import { ENTER, LEAF, Walk } from '../lib/tree/walk.js'
+import { Proof } from '../lib/slice/proof.js'
 import { encodeSlice, encodeSliceSync } from './slice.js'
-import { concat } from '../lib/bytes.js'
-import { toRanges } from '../lib/ranges.js'
+import { concat } from '../lib/core/bytes.js'
+import { toRanges } from '../lib/tree/ranges.js'
 
-/** @import { BaoError } from '../lib/errors.js' */
-/** @import { ChunkRanges, RangesLike } from '../lib/ranges.js' */
-/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
+/** @import { BaoError } from '../lib/core/errors.js' */
+/** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
+/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
 /** @typedef {{ validate?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
 

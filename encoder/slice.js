@@ -1,21 +1,21 @@
 // Slices: the part of an encoding that proves some ranges of a blob. Source: Bao spec, "Slice Format"; several ranges and groups
 // as in bao-tree.
 
-import { BaoError, leafMismatch } from '../lib/errors.js'
-import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
-import { Checker } from '../lib/checker.js'
-import { FIRST_CHUNKS } from '../lib/windows.js'
-import { cut, cutSync, sliceLenOf } from '../lib/slicer.js'
-import { pairsAtHand, pairsOf } from '../lib/paged.js'
-import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/bytes.js'
-import { closeSource, toRandomAccess } from '../lib/source.js'
-import { levelOf } from '../lib/tree.js'
-import { modeOf } from '../lib/hasher.js'
-import { toRanges } from '../lib/ranges.js'
+import { BaoError, leafMismatch } from '../lib/core/errors.js'
+import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
+import { Checker } from '../lib/slice/checker.js'
+import { FIRST_CHUNKS } from '../lib/slice/batches.js'
+import { cut, cutSync, sliceLenOf } from '../lib/slice/slicer.js'
+import { pairsAtHand, pairsOf } from '../lib/outboard/paged-outboard.js'
+import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/core/bytes.js'
+import { closeSource, toRandomAccess } from '../lib/source/source.js'
+import { levelOf } from '../lib/tree/geometry.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { toRanges } from '../lib/tree/ranges.js'
 
-/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/types.js' */
-/** @import { RangesLike } from '../lib/ranges.js' */
-/** @import { Check } from '../lib/slicer.js' */
+/** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
+/** @import { RangesLike } from '../lib/tree/ranges.js' */
+/** @import { Check } from '../lib/slice/slicer.js' */
 
 /**
  * @typedef {object} SliceOptions

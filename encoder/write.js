@@ -1,19 +1,19 @@
 // Outboards that go to a file, or to anything else that can be written at any place, while the blob is read: memory holds no more of them than a write.
 
-import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/constants.js'
-import { PairWriter } from '../lib/pair-writer.js'
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
+import { PairWriter } from '../lib/outboard/pair-writer.js'
 import { assertPostOrder, grownFrom } from './append.js'
-import { HEADER_LEN, assertInteger, describe } from '../lib/bytes.js'
-import { assertOrder } from '../lib/pairs.js'
+import { HEADER_LEN, assertInteger, describe } from '../lib/core/bytes.js'
+import { assertOrder } from '../lib/outboard/pairs.js'
 import { changeFile, createFile } from '#files'
-import { growTree } from '../lib/grow.js'
-import { modeOf } from '../lib/hasher.js'
-import { openOutboard } from '../lib/paged.js'
-import { outboardLen } from '../lib/tree.js'
+import { growTree } from '../lib/parallel/grow.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { openOutboard } from '../lib/outboard/paged-outboard.js'
+import { outboardLen } from '../lib/tree/geometry.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Order } from '../lib/pairs.js' */
-/** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/types.js' */
+/** @import { Order } from '../lib/outboard/pairs.js' */
+/** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/core/types.js' */
 /** @import { OutboardOptions } from './outboard.js' */
 
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */

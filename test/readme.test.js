@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILES = { 'README.md': 4, 'docs/verifying.md': 5, 'docs/store.md': 3 }
 
 it('the README explains every code of an error', () => {
-  const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(readFileSync(ROOT + 'lib/errors.js', 'utf8'))
+  const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(readFileSync(ROOT + 'lib/core/errors.js', 'utf8'))
   const [, table] = /\n### Errors\n([\s\S]*?)\n## /.exec(readFileSync(ROOT + 'README.md', 'utf8'))
   const explained = table.split('\n').map(row => row.split('|')[1] ?? '').join().match(/[A-Z]+_[A-Z_]+/g)
   expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())

@@ -1,18 +1,18 @@
 // Checking inclusion proofs: chunks and siblings in, the root out, and believed only when that is the root that was asked for.
 
-import { CHUNK_LEN, HASH_LEN } from '../lib/constants.js'
-import { Proof, foldProof } from '../lib/proof.js'
-import { TreeBuilder } from '../lib/builder.js'
-import { areEqual, assertBytes } from '../lib/bytes.js'
-import { badProof, proofMismatch } from '../lib/errors.js'
-import { modeOf } from '../lib/hasher.js'
-import { parentCv, rootHash } from '../lib/subtree.js'
-import { parseRoot } from '../lib/cid.js'
-import { toRanges } from '../lib/ranges.js'
+import { CHUNK_LEN, HASH_LEN } from '../lib/core/constants.js'
+import { Proof, foldProof } from '../lib/slice/proof.js'
+import { TreeBuilder } from '../lib/hash/tree-builder.js'
+import { areEqual, assertBytes } from '../lib/core/bytes.js'
+import { badProof, proofMismatch } from '../lib/core/errors.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { parentCv, rootHash } from '../lib/hash/subtree.js'
+import { parseRoot } from '../lib/hash/cid.js'
+import { toRanges } from '../lib/tree/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BaoError } from '../lib/errors.js' */
-/** @import { RangesLike } from '../lib/ranges.js' */
+/** @import { BaoError } from '../lib/core/errors.js' */
+/** @import { RangesLike } from '../lib/tree/ranges.js' */
 
 /**
  * Says which bytes of a blob these are, or throws.

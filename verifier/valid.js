@@ -1,21 +1,21 @@
 // Audits: what of a blob, or of its outboard, is still right. Nothing here throws because something is wrong: it is left out of the answer.
 
-import { HASH_LEN, MAX_GROUP_LOG } from '../lib/constants.js'
-import { Audit } from '../lib/audit.js'
-import { PairAudit } from '../lib/pair-audit.js'
-import { ChunkRanges, toRanges } from '../lib/ranges.js'
-import { PIECE_LEN, ahead, inTurn, turnsWhenDue, untilAborted } from '../lib/reading.js'
-import { pairsOf } from '../lib/paged.js'
-import { SpanReader } from '../lib/spans.js'
+import { HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
+import { Audit } from '../lib/slice/audit.js'
+import { PairAudit } from '../lib/slice/pair-audit.js'
+import { ChunkRanges, toRanges } from '../lib/tree/ranges.js'
+import { PIECE_LEN, ahead, inTurn, turnsWhenDue, untilAborted } from '../lib/source/async-util.js'
+import { pairsOf } from '../lib/outboard/paged-outboard.js'
+import { SpanReader } from '../lib/source/prefetch.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
-import { assertBytesOf, assertInteger } from '../lib/bytes.js'
-import { modeOf } from '../lib/hasher.js'
-import { closeSource, sharedOf, toRandomAccess } from '../lib/source.js'
+import { assertBytesOf, assertInteger } from '../lib/core/bytes.js'
+import { modeOf } from '../lib/hash/hasher.js'
+import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 
-/** @import { OpenFile } from '../lib/files.node.js' */
-/** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/types.js' */
-/** @import { SpanOptions } from '../lib/parallel/spans.js' */
-/** @import { RangesLike } from '../lib/ranges.js' */
+/** @import { OpenFile } from '../lib/source/files.node.js' */
+/** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/core/types.js' */
+/** @import { SpanOptions } from '../lib/parallel/hash-spans.js' */
+/** @import { RangesLike } from '../lib/tree/ranges.js' */
 
 /**
  * The chunks that are right in the source and that the outboard's pairs prove, up to the root. What is looked at are whole chunk groups of

@@ -1,11 +1,11 @@
-// Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in lib/kernel/simd.js left open.
+// Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in lib/engine/kernel/simd.js left open.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../../lib/constants.js'
-import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../lib/kernel/assembler.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../../lib/core/constants.js'
+import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../lib/engine/kernel/assembler.js'
 
-/** @import { Local } from '../../lib/kernel/assembler.js' */
-/** @import { Code } from '../../lib/types.js' */
+/** @import { Local } from '../../lib/engine/kernel/assembler.js' */
+/** @import { Code } from '../../lib/core/types.js' */
 
 /**
  * How words are computed with, one or four at a time.
@@ -34,7 +34,7 @@ export const PLAIN = {
   isSideBySide: false
 }
 
-/** Mixing as lib/kernel/simd.js does it. @type {Mixing} */
+/** Mixing as lib/engine/kernel/simd.js does it. @type {Mixing} */
 export const SHIPPED = { by16: 'swizzle', by8: 'swizzle', keepsMasks: true, addsWordLast: false, isSideBySide: true }
 
 /** Ways to rotate the four words of a vector. A shuffle, and a swizzle by a mask, move whole bytes. */

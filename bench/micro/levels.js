@@ -4,10 +4,10 @@
 // there is a call for each level; or for each parent, one after the other.
 
 import assert from 'node:assert/strict'
-import { CVS, CVS_TABLE, KEY, OUT, u8 } from '../../lib/arena.js'
-import { HASH_LEN, PAIR_LEN, PARENT } from '../../lib/constants.js'
+import { CVS, CVS_TABLE, KEY, OUT, u8 } from '../../lib/engine/arena.js'
+import { HASH_LEN, PAIR_LEN, PARENT } from '../../lib/core/constants.js'
 import { hash } from '../../lib/index.js'
-import { useKernel } from '../../lib/kernel/index.js'
+import { useKernel } from '../../lib/engine/kernel/index.js'
 import { randomBytes } from '../support/inputs.js'
 import { run } from '../support/run.js'
 

@@ -4,7 +4,7 @@
 // are; one that takes chunks side by side needs them copied. `side by side already` is what neither can beat.
 
 import assert from 'node:assert/strict'
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/constants.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { randomBytes } from '../support/inputs.js'
 import { run } from '../support/run.js'
 import { compile, compressMany } from './kernel.js'

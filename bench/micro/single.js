@@ -2,13 +2,13 @@
 //
 // It is a chain: each mixing waits for the one before, and each block for the block before. Vectors can hold the four rows of the state, so
 // that four mixings are one; or every word is by itself, and the processor finds the four that may go side by side. The first row is
-// what lib/kernel/simd.js does, the last what lib/kernel/js.js does.
+// what lib/engine/kernel/simd.js does, the last what lib/engine/kernel/js.js does.
 
 import assert from 'node:assert/strict'
-import { INPUT, OUT, memory, u8 } from '../../lib/arena.js'
-import { CHUNK_END, HASH_LEN, ROOT } from '../../lib/constants.js'
+import { INPUT, OUT, memory, u8 } from '../../lib/engine/arena.js'
+import { CHUNK_END, HASH_LEN, ROOT } from '../../lib/core/constants.js'
 import { hash } from '../../lib/index.js'
-import { useKernel } from '../../lib/kernel/index.js'
+import { useKernel } from '../../lib/engine/kernel/index.js'
 import { KiB, randomBytes, sized } from '../support/inputs.js'
 import { run } from '../support/run.js'
 import { compile, compressChunk } from './kernel.js'

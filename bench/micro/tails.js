@@ -4,10 +4,10 @@
 // way of the others up to its last block, in a lane that would be empty, and has only that block to itself. The first row is what ships.
 
 import assert from 'node:assert/strict'
-import { CHUNK_TABLE, CVS, INPUT, u8 } from '../../lib/arena.js'
-import { CHUNK_END, CHUNK_LEN, HASH_LEN } from '../../lib/constants.js'
+import { CHUNK_TABLE, CVS, INPUT, u8 } from '../../lib/engine/arena.js'
+import { CHUNK_END, CHUNK_LEN, HASH_LEN } from '../../lib/core/constants.js'
 import { hash } from '../../lib/index.js'
-import { useKernel } from '../../lib/kernel/index.js'
+import { useKernel } from '../../lib/engine/kernel/index.js'
 import { randomBytes, sized } from '../support/inputs.js'
 import { run } from '../support/run.js'
 

@@ -1,6 +1,6 @@
 // The tree over windows: many chunks side by side, then their parents level by level, four at a time like the chunks.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/constants.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
 import { SCRATCH_LEN, compile, compressMany, compressParent } from './kernel.js'
 import { STACK_WORDS, chunkHasher } from './steps/offsets.js'
 import { compressOf } from './steps/compress.js'

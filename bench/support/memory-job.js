@@ -13,7 +13,7 @@ import { closeWorkers, hashStream, warmup } from '../../lib/index.js'
 import { createOutboard, encodeStream, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { validRanges, verifyStream } from '../../verifier/index.js'
 
-/** @import { PagedOutboard } from '../../lib/paged.js' */
+/** @import { PagedOutboard } from '../../lib/outboard/paged-outboard.js' */
 
 const [job, options, folder] = process.argv.slice(2)
 const { groupLog, threads, reuse } = JSON.parse(options)

@@ -50,7 +50,7 @@ export async function contestants () {
 /** Ours, whose pieces are lent. @param {string} folder */
 export const lending = folder => ours(folder, {}, { reuse: true })
 
-/** @param {string} folder @param {import('../../store/blobs.js').StoreOptions} options @param {{ reuse?: boolean }} [reading] @returns {Promise<OpenStore>} */
+/** @param {string} folder @param {import('../../store/blob-store.js').StoreOptions} options @param {{ reuse?: boolean }} [reading] @returns {Promise<OpenStore>} */
 async function ours (folder, options, reading) {
   const store = await BlobStore.open(folder, options)
   return {

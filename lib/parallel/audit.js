@@ -2,20 +2,20 @@
 // its pairs are those of the outboard, and its chaining value is what the parents above promise. What is not is left to the audit that looks at
 // every step, so the answer is the same whoever has found it.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../constants.js'
-import { ChunkRanges } from '../ranges.js'
-import { SPAN_LEN, SpanWork } from './work.js'
-import { chunkCount, leftChunks } from '../tree.js'
-import { forEachParent } from '../perfect.js'
-import { parentCvIn } from '../subtree.js'
-import { parentStep } from '../walk.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
+import { ChunkRanges } from '../tree/ranges.js'
+import { SPAN_LEN, SpanWork } from './span-queue.js'
+import { chunkCount, leftChunks } from '../tree/geometry.js'
+import { forEachParent } from '../slice/subtree-encoding.js'
+import { parentCvIn } from '../hash/subtree.js'
+import { parentStep } from '../tree/walk.js'
 import { sharedPool } from './pool.js'
-import { untilAborted } from '../reading.js'
-import { widthOf } from './spans.js'
+import { untilAborted } from '../source/async-util.js'
+import { widthOf } from './hash-spans.js'
 
-/** @import { AuditOf } from '../audit.js' */
-/** @import { OpenSource, PairReader, SpanResult, ThreadOptions } from '../types.js' */
-/** @import { SpanOptions } from './spans.js' */
+/** @import { AuditOf } from '../slice/audit.js' */
+/** @import { OpenSource, PairReader, SpanResult, ThreadOptions } from '../core/types.js' */
+/** @import { SpanOptions } from './hash-spans.js' */
 
 /** Parents whose pairs are fetched at a time. */
 const MAX_NODES = 1024
@@ -126,7 +126,7 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
   for (const subtree of subtrees) {
     /** @type {number[]} */
     const nodes = []
-    const visit = (/** @type {(step: import('../types.js').Step) => void} */ each) =>
+    const visit = (/** @type {(step: import('../core/types.js').Step) => void} */ each) =>
       subtree.isParent ? each(parentStep((subtree.start + subtree.len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)) : forEachParent(subtree, size, groupLog, each)
     if (pairs.prepare) {
       visit(({ node }) => { nodes.push(node) })
@@ -147,8 +147,8 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
 /**
  * A subtree in the order of its parents: those above, one by one, and those below in subtrees of as many as are fetched at a time.
  *
- * @param {import('../perfect.js').Subtree} subtree
- * @returns {Generator<import('../perfect.js').Subtree & { isParent: boolean }>}
+ * @param {import('../slice/subtree-encoding.js').Subtree} subtree
+ * @returns {Generator<import('../slice/subtree-encoding.js').Subtree & { isParent: boolean }>}
  */
 function * partsOf ({ start, len, leafLen }) {
   if (len === leafLen) return

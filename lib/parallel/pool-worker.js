@@ -1,9 +1,9 @@
 // One worker, as the thread sees it that gives it work. Whatever becomes of the worker, who waits for it is told.
 
-import { fromMessage } from './failure.js'
-import { workerFailed } from '../errors.js'
+import { fromMessage } from './threads/transfer-errors.js'
+import { workerFailed } from '../core/errors.js'
 
-/** @import { SpanJob, SpanResult, Thread, ThreadEvents } from '../types.js' */
+/** @import { SpanJob, SpanResult, Thread, ThreadEvents } from '../core/types.js' */
 
 /** The worker cannot have what it should hash: a file in a runtime whose threads do not share them, a Blob that cannot be sent. */
 export class NotShared extends Error {}

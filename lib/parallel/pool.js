@@ -3,7 +3,7 @@
 import { PoolWorker } from './pool-worker.js'
 import * as threads from '#threads'
 
-/** @import { Thread, ThreadEvents } from '../types.js' */
+/** @import { Thread, ThreadEvents } from '../core/types.js' */
 
 // With types of their own: those of `#threads` are not found in the package.
 

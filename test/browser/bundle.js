@@ -7,7 +7,7 @@ import { LEFT_OUT } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
 const VISITOR = fileURLToPath(new URL('visitor.js', import.meta.url))
-const WORKER = fileURLToPath(new URL('../../lib/parallel/worker.js', import.meta.url))
+const WORKER = fileURLToPath(new URL('../../lib/parallel/threads/worker.js', import.meta.url))
 
 /** Paths from `test`. */
 export function suites () {

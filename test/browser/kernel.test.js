@@ -1,6 +1,6 @@
 // Which kernel a page gets. The suites run over all kernels that can be had: here it shows when one is missing.
 import { expect } from 'chai'
-import { useKernel } from '../../lib/kernel/index.js'
+import { useKernel } from '../../lib/engine/kernel/index.js'
 import { hash, hashStream, kernelName } from '../../lib/index.js'
 import { errorOf } from '../support/feeding.js'
 import { hex } from '../support/bytes.js'

@@ -6,7 +6,7 @@ import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { expectNoOrphans, onDisk, sliceOf } from '../support/stores.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
 
 const MIB = 1 << 20
 const NOISE = noise(1_000_003, 50)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
 import { Outboard, createOutboard, createOutboardSync, createProofSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
-import { Walk } from '../../lib/walk.js'
+import { Walk } from '../../lib/tree/walk.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, input } from '../support/inputs.js'
 import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'

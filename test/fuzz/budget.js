@@ -1,7 +1,7 @@
 // How much work is done, in steps and not in seconds: steps of walks, and blocks that are compressed. Both are counted where everything comes by.
-import { PARENT } from '../../lib/constants.js'
-import { kernelName, useKernel } from '../../lib/kernel/index.js'
-import { Walk } from '../../lib/walk.js'
+import { PARENT } from '../../lib/core/constants.js'
+import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
+import { Walk } from '../../lib/tree/walk.js'
 import { finding } from './finding.js'
 
 /** Done so far. */

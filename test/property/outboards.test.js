@@ -8,7 +8,7 @@ import { noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { boundaries, cutAt, cuts, groupLogs, holds, keys, sizes } from '../support/property.js'
 import { MemorySink } from '../support/sinks.js'
-import { ChunkRanges } from '../../lib/ranges.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 const SIZE = 300_000
 const BYTES = noise(SIZE, 31)

@@ -4,7 +4,7 @@ import { errorOf, listed } from '../support/feeding.js'
 import { hash } from '../../lib/index.js'
 import { noise } from '../support/inputs.js'
 import { same } from '../support/bytes.js'
-import { sliceOf } from '../support/stores.js'
+import { sliceOf } from '../support/store/stores.js'
 
 const GROUP = 16384
 /** In one extent, with a page, with pages of two bands, in a file. */

@@ -4,7 +4,7 @@ import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { sliceOf } from '../support/stores.js'
+import { sliceOf } from '../support/store/stores.js'
 
 const GROUP = 16384
 const PIECE_LEN = 300_000

@@ -10,7 +10,7 @@ import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { sliceOf } from '../support/stores.js'
+import { sliceOf } from '../support/store/stores.js'
 
 const MIB = 1 << 20
 

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { Hasher } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
-import { onDisk } from '../support/stores.js'
+import { onDisk } from '../support/store/stores.js'
 
 const MIB = 1 << 20
 /** SIZE_MIB=10240 takes minutes, and twice as much of the disk. */

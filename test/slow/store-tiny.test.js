@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
-import { onDisk } from '../support/stores.js'
+import { onDisk } from '../support/store/stores.js'
 
 const COUNT = Number(process.env.COUNT ?? 100_000)
 /** @param {number} i */

@@ -3,8 +3,8 @@ import { createOutboardSync, encodeSliceSync } from '../../encoder/index.js'
 import { hex, same } from '../support/bytes.js'
 import { collect, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { forEachPlace, onDisk } from '../support/stores.js'
-import { describeStore } from './suite.js'
+import { forEachPlace, onDisk } from '../support/store/stores.js'
+import { describeStore } from '../support/store/suite.js'
 
 const GROUP = 16384
 const MIB = 1 << 20

@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { errorOf, ragged } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
-import { forEachPlace } from '../support/stores.js'
-import { describeSources } from './suite.js'
+import { forEachPlace } from '../support/store/stores.js'
+import { describeSources } from '../support/store/suite.js'
 
 describe('store: files', () => {
   const bytes = noise(4_500_001, 73)

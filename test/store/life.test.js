@@ -2,12 +2,12 @@
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { LAYOUT_VERSION, encodeState, stateKey, decodeState } from '../../store/keys.js'
+import { LAYOUT_VERSION, encodeState, stateKey, decodeState } from '../../store/storage/format/keys.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
-import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/stores.js'
+import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/store/stores.js'
 
 const MIB = 1 << 20
 

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
-import { partsOf } from '../../store/blobs.js'
+import { partsOf } from '../../store/blob-store.js'
 import { flipped, header, same } from '../support/bytes.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
-import { expectNoOrphans, idsIn, inMemory, onDisk, recordsIn, sliceOf } from '../support/stores.js'
+import { expectNoOrphans, idsIn, inMemory, onDisk, recordsIn, sliceOf } from '../support/store/stores.js'
 
 const GROUP = 16384
 const FAST = { durability: 'process' }

@@ -1,5 +1,5 @@
 // Runs the same tests on every kernel there is.
-import { kernelName, useKernel } from '../../lib/kernel/index.js'
+import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 
 const available = ['simd', 'js'].filter(name => {
   const usual = kernelName()

@@ -2,7 +2,7 @@
 // The later forms differ in where words live and in nothing else, so their text is put together from what differs.
 // Source: BLAKE3 paper 2.2.
 
-import { IV, MIXINGS, PERMUTATION, SCHEDULE } from '../../../lib/constants.js'
+import { IV, MIXINGS, PERMUTATION, SCHEDULE } from '../../../lib/core/constants.js'
 
 /** @typedef {(cv: ArrayLike<number>, block: ArrayLike<number>, counter: number, len: number, flags: number) => Uint32Array} Compress
  *  gives a fresh state of 16 words */

@@ -1,7 +1,7 @@
 // Four chunks at a time in WebAssembly, three ways to bring them there. Each gives the functions that the tree over offsets (offsets.js)
 // calls instead of its own.
 
-import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/constants.js'
+import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/core/constants.js'
 import { PLAIN, SCRATCH_LEN, compile, compressFour, compressFourChunks, compressMany, compressParent } from '../kernel.js'
 import { STACK_WORDS } from './offsets.js'
 import { readBlock } from './words.js'

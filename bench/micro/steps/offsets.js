@@ -1,7 +1,7 @@
 // The tree over offsets: nothing is cut out of anything. Chaining values stand side by side in one array, so the two on top are the block
 // of their parent, and whatever is compressed is written to where it belongs.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT } from '../../../lib/constants.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT } from '../../../lib/core/constants.js'
 import { readBlock, readShort } from './words.js'
 
 /** @import { CompressInPlace } from './compress.js' */

@@ -1,6 +1,6 @@
 // Message words out of bytes.
 
-import { BLOCK_LEN } from '../../../lib/constants.js'
+import { BLOCK_LEN } from '../../../lib/core/constants.js'
 
 /** Byte by byte, each looked at whether it is there. @param {Uint8Array} bytes  at most 64 @returns {Uint32Array} fresh */
 export function readChecked (bytes) {

@@ -1,9 +1,9 @@
 // validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what recursion finds right.
 import { ChunkRanges } from '../../../lib/index.js'
-import { modeOf } from '../../../lib/hasher.js'
+import { modeOf } from '../../../lib/hash/hasher.js'
 import { auditInSpans } from '../../../lib/parallel/audit.js'
-import { pairsOf } from '../../../lib/paged.js'
-import { openSource } from '../../../lib/source.js'
+import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
+import { openSource } from '../../../lib/source/source.js'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { validOutboardRanges, validRanges } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'

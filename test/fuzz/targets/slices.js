@@ -1,6 +1,6 @@
 // Encodings and slices that lie, to everything that verifies them.
 import { ChunkRanges } from '../../../lib/index.js'
-import { u8 } from '../../../lib/arena.js'
+import { u8 } from '../../../lib/engine/arena.js'
 import { SliceSource, SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { chosenRuns, collect, errorOf, joined, stream } from '../../support/feeding.js'

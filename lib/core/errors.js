@@ -1,0 +1,99 @@
+// Errors that a caller may want to act on carry a stable code and the place they name.
+// A caller's slip (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { ChunkRanges } from '../tree/ranges.js' */
+
+/**
+ * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH' | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED'
+ *   | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG' | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'FETCH_CHANGED' | 'FETCH_FAILED' | 'FETCH_REFUSED'
+ *   | 'FETCH_STATUS' | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED' | 'STORE_MISSING'
+ *   | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_REOPENED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION'
+ *   | 'STORE_WRITE_FAILED'} BaoErrorCode
+ */
+
+/**
+ * @typedef {object} Place  where it happened: whichever of these the code's documentation names
+ * @property {number} [node]      in-order number of a parent
+ * @property {number} [start]     byte offset in the blob
+ * @property {number} [len]       bytes
+ * @property {number} [wanted]    bytes that were due
+ * @property {number} [got]       bytes that came
+ * @property {unknown} [cid]      of CID_UNSUPPORTED: whatever was given as one
+ * @property {ChunkRanges} [ranges]
+ * @property {string} [location]
+ * @property {string} [tag]       a tag's name
+ * @property {number} [status]    of HTTP
+ */
+
+/** An error with a stable `code`; the message may change between releases, the code does not. */
+export class BaoError extends Error {
+  /**
+   * @param {BaoErrorCode} code
+   * @param {string} message
+   * @param {Place & { cause?: unknown }} [place]  becomes properties of the error; `cause` is kept as the cause
+   */
+  constructor (code, message, { cause, ...place } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'BaoError'
+    this.code = code
+    const { node, start, len, wanted, got, cid, ranges, location, tag, status } = place
+    /** @type {number | undefined} */ if (node !== undefined) this.node = node
+    /** @type {number | undefined} */ if (start !== undefined) this.start = start
+    /** @type {number | undefined} */ if (len !== undefined) this.len = len
+    /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
+    /** @type {number | undefined} */ if (got !== undefined) this.got = got
+    /** A CID, or of CID_UNSUPPORTED what was given as one. @type {CID | string | Uint8Array | undefined} */
+    if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
+    /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
+    /** @type {string | undefined} */ if (location !== undefined) this.location = location
+    /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
+    /** @type {number | undefined} */ if (status !== undefined) this.status = status
+  }
+}
+
+/** @param {number} node @returns {BaoError} */
+export const parentMismatch = node =>
+  new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root`, { node })
+
+/** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
+export const leafMismatch = (start, len) =>
+  new BaoError('BAO_LEAF_MISMATCH', `${len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`} not match the root`, { start, len })
+
+/** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
+export const truncated = place => {
+  const what = place.node !== undefined ? `parent ${place.node}` : place.start !== undefined ? `bytes from ${place.start}` : 'the header'
+  return new BaoError('BAO_TRUNCATED', `input ended at ${what}: ${place.got} of ${place.wanted} bytes`, place)
+}
+
+/** @param {string} location  of a file @returns {BaoError} */
+export const sourceChanged = location =>
+  new BaoError('BAO_SOURCE_CHANGED', `${location} changed while it was read`, { location })
+
+/** @param {string} what  happened @param {unknown} [cause] @returns {BaoError} */
+export const workerFailed = (what, cause) =>
+  new BaoError('BAO_WORKER_FAILED', `hashing on several threads ended: ${what}`, { cause })
+
+/** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
+export const badProof = (what, place) =>
+  new BaoError('BAO_BAD_PROOF', `this is no proof of what was asked for: ${what}`, place)
+
+/** @returns {BaoError} */
+export const proofMismatch = () =>
+  new BaoError('BAO_PROOF_MISMATCH', 'these bytes and this proof are not what the root names')
+
+/** @param {string} location @param {unknown} cause @returns {BaoError} */
+export const fetchFailed = (location, cause) =>
+  new BaoError('FETCH_FAILED', `${location} could not be fetched, or not to the end`, { location, cause })
+
+/** @param {string} location @param {number} status @returns {BaoError} */
+export const fetchStatus = (location, status) =>
+  new BaoError('FETCH_STATUS', `${location} answers with status ${status}`, { location, status })
+
+/** @param {string} location @returns {BaoError} */
+export const fetchChanged = location =>
+  new BaoError('FETCH_CHANGED', `${location} is not the file any more that it was when it was first asked for`, { location })
+
+/** @param {string} location @param {string} why @returns {BaoError} */
+export const fetchRefused = (location, why) =>
+  new BaoError('FETCH_REFUSED', `${location} gives no answer that could be used: ${why}`, { location })

@@ -1,0 +1,77 @@
+// The arena: one fixed memory for everything the kernels touch. Regions are named here and nowhere else.
+// It never grows, so its views never go stale. Hashing is synchronous and never re-entered, so one arena per thread serves all;
+// whoever needs bytes beyond a call copies them out.
+
+import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
+
+/** Chunks that are hashed side by side before their parents. A power of two: a full window is a perfect subtree. */
+export const WINDOW_CHUNKS = 128
+/** Bytes of a full window of chunks. */
+export const WINDOW_LEN = WINDOW_CHUNKS * CHUNK_LEN
+/** Bytes of input: a window of chunks with the pairs that stand between them in an encoding, and more. */
+export const INPUT_LEN = WINDOW_LEN + WINDOW_LEN / 8
+/** Chunks, or pairs, that fit into the input. */
+const MAX_CHUNKS = INPUT_LEN / CHUNK_LEN
+const MAX_PAIRS = INPUT_LEN / PAIR_LEN
+/** Kernels work four inputs at a time: tables are read, and chaining values written, up to the next multiple. */
+export const LANES = 4
+/** All levels of a reduction, each rounded up to whole pairs and followed by room for unused lanes. */
+const CVS_PAIRS = MAX_CHUNKS + 2 * Math.ceil(Math.log2(MAX_CHUNKS)) + LANES
+
+let end = 0
+/** @param {number} len bytes @returns {number} the offset of a fresh region */
+const region = len => {
+  const at = end
+  end = Math.ceil((at + len) / BLOCK_LEN) * BLOCK_LEN
+  return at
+}
+
+/** The eight key words of the computation in hand. */
+export const KEY = region(HASH_LEN)
+/** A chaining value that goes into a single compression. */
+export const CV = region(HASH_LEN)
+/** A block for a single compression. */
+export const BLOCK = region(BLOCK_LEN)
+/** What a single compression gives. */
+export const OUT = region(BLOCK_LEN)
+/** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
+export const LANE_CVS = region(LANES * HASH_LEN)
+/** Pointers to the chunks of a window, filled once. */
+export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
+/** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */
+export const CVS_TABLE = region(4 * CVS_PAIRS)
+/** Pointers to the pairs of a window, in the order in which they are wanted. */
+export const PAIR_TABLE = region(4 * WINDOW_CHUNKS)
+/** Pointers that a caller fills for one call. */
+export const TABLE = region(4 * (MAX_PAIRS + LANES))
+/** Chaining values: those of a window's chunks, then level upon level of their parents. */
+export const CVS = region(PAIR_LEN * CVS_PAIRS)
+/** Chaining values computed for the pairs, and for the leaves, of a window under verification. */
+export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))
+export const LEAF_CVS = region(HASH_LEN * (MAX_CHUNKS + LANES))
+/** The input window. */
+export const INPUT = region(INPUT_LEN)
+/** What is put together or taken apart, beside the input. */
+export const STAGE = region(INPUT_LEN)
+/** Two buffers that files are read into (buffers.js): their bytes are hashed where they were read. */
+export const READ_LEN = 1 << 20
+export const READS = region(2 * READ_LEN)
+
+const WASM_PAGE_LEN = 65536
+const pages = Math.ceil(end / WASM_PAGE_LEN)
+
+/** The WebAssembly memory, or undefined where WebAssembly is refused. */
+export const memory = typeof WebAssembly === 'object'
+  ? new WebAssembly.Memory({ initial: pages, maximum: pages })
+  : undefined
+
+const buffer = memory?.buffer ?? new ArrayBuffer(pages * WASM_PAGE_LEN)
+export const u8 = new Uint8Array(buffer)
+export const u32 = new Uint32Array(buffer)
+export const i32 = new Int32Array(buffer)
+/** A chaining value or hash at OUT. Copies are made as `new Uint8Array(RESULT)`: a third quicker than `slice`. */
+export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
+
+for (let i = 0; i < WINDOW_CHUNKS + LANES; i++) u32[CHUNK_TABLE / 4 + i] = INPUT + Math.min(i, WINDOW_CHUNKS - 1) * CHUNK_LEN
+for (let i = 0; i < CVS_PAIRS; i++) u32[CVS_TABLE / 4 + i] = CVS + i * PAIR_LEN
+u32.fill(INPUT, TABLE / 4, TABLE / 4 + MAX_PAIRS + LANES)

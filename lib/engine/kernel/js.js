@@ -1,0 +1,268 @@
+// The JavaScript kernel: the twin of simd.js over the same memory, for places that refuse WebAssembly.
+// The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
+
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../../core/constants.js'
+import { BLOCK, CVS, CVS_TABLE, KEY, OUT, u8 } from '../arena.js'
+
+/** @import { Kernel } from '../../core/types.js' */
+
+/**
+ * The arena as signed words, which is what the bit operators give: an unsigned word from 2^31 on would not stay a 32-bit integer.
+ * A constant of this very module, because V8 compiles its address and length in; of an imported one it loads them.
+ */
+const words = new Int32Array(u8.buffer)
+const [IV0, IV1, IV2, IV3] = new Int32Array(IV)
+
+/**
+ * Compresses blocks that follow one another, each from the chaining value that the one before gave. All places are word indices.
+ *
+ * State, message and chaining value stay in local variables. The seven rounds are written out, so that the message stays where it is and
+ * each round names the words it takes (SCHEDULE in constants.js); a loop over one round would move all sixteen six times.
+ *
+ * @param {number} cv  where the first chaining value stands
+ * @param {number} block  where the blocks stand
+ * @param {number} last  where the last of them stands, which may be somewhere else, with zeros behind its bytes
+ * @param {number} len  bytes of all blocks: 64 in each but the last
+ * @param {number} firstFlags  of the first block
+ * @param {number} flags  of the others
+ * @param {number} endFlags  what the last one gets as well
+ * @param {number} counterLo @param {number} counterHi
+ * @param {number} out  written: 8 words, the last chaining value
+ * @param {boolean} isWhole  16 words are written instead; for a single block only
+ */
+function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo, counterHi, out, isWhole) {
+  let s0 = words[cv]; let s1 = words[cv + 1]; let s2 = words[cv + 2]; let s3 = words[cv + 3]
+  let s4 = words[cv + 4]; let s5 = words[cv + 5]; let s6 = words[cv + 6]; let s7 = words[cv + 7]
+
+  for (let blockFlags = firstFlags; ; blockFlags = flags, block += BLOCK_LEN / 4, len -= BLOCK_LEN) {
+    const isLast = len <= BLOCK_LEN
+    if (isLast) block = last
+
+    const m0 = words[block]; const m1 = words[block + 1]; const m2 = words[block + 2]; const m3 = words[block + 3]
+    const m4 = words[block + 4]; const m5 = words[block + 5]; const m6 = words[block + 6]; const m7 = words[block + 7]
+    const m8 = words[block + 8]; const m9 = words[block + 9]; const m10 = words[block + 10]; const m11 = words[block + 11]
+    const m12 = words[block + 12]; const m13 = words[block + 13]; const m14 = words[block + 14]; const m15 = words[block + 15]
+
+    let s8 = IV0; let s9 = IV1; let s10 = IV2; let s11 = IV3
+    let s12 = counterLo | 0; let s13 = counterHi | 0
+    let s14 = isLast ? len : BLOCK_LEN; let s15 = isLast ? blockFlags | endFlags : blockFlags
+
+    // Round 1: four columns, then four diagonals, two lines each.
+    s0 = (s0 + s4 + m0) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m1) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m2) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m3) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m4) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m5) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m6) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m7) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m8) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m9) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m10) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m11) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m12) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m13) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m14) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m15) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 2.
+    s0 = (s0 + s4 + m2) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m6) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m3) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m10) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m7) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m0) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m4) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m13) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m1) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m11) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m12) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m5) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m9) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m14) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m15) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m8) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 3.
+    s0 = (s0 + s4 + m3) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m4) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m10) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m12) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m13) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m2) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m7) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m14) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m6) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m5) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m9) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m0) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m11) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m15) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m8) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m1) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 4.
+    s0 = (s0 + s4 + m10) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m7) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m12) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m9) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m14) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m3) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m13) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m15) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m4) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m0) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m11) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m2) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m5) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m8) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m1) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m6) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 5.
+    s0 = (s0 + s4 + m12) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m13) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m9) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m11) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m15) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m10) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m14) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m8) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m7) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m2) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m5) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m3) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m0) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m1) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m6) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m4) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 6.
+    s0 = (s0 + s4 + m9) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m14) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m11) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m5) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m8) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m12) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m15) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m1) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m13) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m3) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m0) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m10) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m2) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m6) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m4) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m7) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    // Round 7.
+    s0 = (s0 + s4 + m11) | 0; s12 ^= s0; s12 = (s12 >>> 16) | (s12 << 16); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 12) | (s4 << 20)
+    s0 = (s0 + s4 + m15) | 0; s12 ^= s0; s12 = (s12 >>> 8) | (s12 << 24); s8 = (s8 + s12) | 0; s4 ^= s8; s4 = (s4 >>> 7) | (s4 << 25)
+    s1 = (s1 + s5 + m5) | 0; s13 ^= s1; s13 = (s13 >>> 16) | (s13 << 16); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 12) | (s5 << 20)
+    s1 = (s1 + s5 + m0) | 0; s13 ^= s1; s13 = (s13 >>> 8) | (s13 << 24); s9 = (s9 + s13) | 0; s5 ^= s9; s5 = (s5 >>> 7) | (s5 << 25)
+    s2 = (s2 + s6 + m1) | 0; s14 ^= s2; s14 = (s14 >>> 16) | (s14 << 16); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 12) | (s6 << 20)
+    s2 = (s2 + s6 + m9) | 0; s14 ^= s2; s14 = (s14 >>> 8) | (s14 << 24); s10 = (s10 + s14) | 0; s6 ^= s10; s6 = (s6 >>> 7) | (s6 << 25)
+    s3 = (s3 + s7 + m8) | 0; s15 ^= s3; s15 = (s15 >>> 16) | (s15 << 16); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 12) | (s7 << 20)
+    s3 = (s3 + s7 + m6) | 0; s15 ^= s3; s15 = (s15 >>> 8) | (s15 << 24); s11 = (s11 + s15) | 0; s7 ^= s11; s7 = (s7 >>> 7) | (s7 << 25)
+    s0 = (s0 + s5 + m14) | 0; s15 ^= s0; s15 = (s15 >>> 16) | (s15 << 16); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 12) | (s5 << 20)
+    s0 = (s0 + s5 + m10) | 0; s15 ^= s0; s15 = (s15 >>> 8) | (s15 << 24); s10 = (s10 + s15) | 0; s5 ^= s10; s5 = (s5 >>> 7) | (s5 << 25)
+    s1 = (s1 + s6 + m2) | 0; s12 ^= s1; s12 = (s12 >>> 16) | (s12 << 16); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 12) | (s6 << 20)
+    s1 = (s1 + s6 + m12) | 0; s12 ^= s1; s12 = (s12 >>> 8) | (s12 << 24); s11 = (s11 + s12) | 0; s6 ^= s11; s6 = (s6 >>> 7) | (s6 << 25)
+    s2 = (s2 + s7 + m3) | 0; s13 ^= s2; s13 = (s13 >>> 16) | (s13 << 16); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 12) | (s7 << 20)
+    s2 = (s2 + s7 + m4) | 0; s13 ^= s2; s13 = (s13 >>> 8) | (s13 << 24); s8 = (s8 + s13) | 0; s7 ^= s8; s7 = (s7 >>> 7) | (s7 << 25)
+    s3 = (s3 + s4 + m7) | 0; s14 ^= s3; s14 = (s14 >>> 16) | (s14 << 16); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 12) | (s4 << 20)
+    s3 = (s3 + s4 + m13) | 0; s14 ^= s3; s14 = (s14 >>> 8) | (s14 << 24); s9 = (s9 + s14) | 0; s4 ^= s9; s4 = (s4 >>> 7) | (s4 << 25)
+
+    s0 ^= s8; s1 ^= s9; s2 ^= s10; s3 ^= s11; s4 ^= s12; s5 ^= s13; s6 ^= s14; s7 ^= s15
+    if (!isLast) continue
+
+    if (isWhole) {
+      words[out + 8] = s8 ^ words[cv]; words[out + 9] = s9 ^ words[cv + 1]; words[out + 10] = s10 ^ words[cv + 2]; words[out + 11] = s11 ^ words[cv + 3]
+      words[out + 12] = s12 ^ words[cv + 4]; words[out + 13] = s13 ^ words[cv + 5]; words[out + 14] = s14 ^ words[cv + 6]; words[out + 15] = s15 ^ words[cv + 7]
+    }
+    words[out] = s0; words[out + 1] = s1; words[out + 2] = s2; words[out + 3] = s3
+    words[out + 4] = s4; words[out + 5] = s5; words[out + 6] = s6; words[out + 7] = s7
+    return
+  }
+}
+
+/**
+ * Where a block can be read as 16 words, as a word index. A short one is copied, with zeros behind it: word by word, because for so few
+ * a call of `copyWithin` and one of `fill` cost more than the loop.
+ *
+ * @param {number} at  in bytes
+ * @param {number} len  0 to 64
+ * @returns {number}
+ */
+function padded (at, len) {
+  if (len === BLOCK_LEN) return at >> 2
+  for (let i = 0; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 4 * i < len ? words[(at >> 2) + i] : 0
+  for (let end = len; end % 4 !== 0; end++) u8[BLOCK + end] = 0 // the bytes of the last word that are not the input's
+  return BLOCK / 4
+}
+
+/** @type {Kernel['compressChunk']} */
+function compressChunk (input, len, flags, endFlags, counterLo, counterHi, out) {
+  const before = Math.max(0, len - 1) & -BLOCK_LEN
+  const last = padded(input + before, len - before)
+  compress(KEY / 4, input >> 2, last, len, flags | CHUNK_START, flags, endFlags, counterLo, counterHi, out >> 2, false)
+}
+
+/** @type {Kernel['compressBlock']} */
+function compressBlock (cv, block, len, flags, counterLo, counterHi, out) {
+  const at = padded(block, len)
+  compress(cv >> 2, at, at, len, flags, flags, 0, counterLo, counterHi, out >> 2, true)
+}
+
+/** @type {Kernel['compressMany']} */
+function compressMany (table, count, lastLen, flags, counterLo, counterHi, out) {
+  const isParent = (flags & PARENT) !== 0
+  for (let i = 0; i < count; i++, out += HASH_LEN) {
+    const input = words[(table >> 2) + i]
+    if (isParent) {
+      compress(KEY / 4, input >> 2, input >> 2, BLOCK_LEN, flags, flags, 0, 0, 0, out >> 2, false)
+    } else {
+      compressChunk(input, i === count - 1 ? lastLen : CHUNK_LEN, flags, CHUNK_END, counterLo, counterHi, out)
+      counterLo = (counterLo + 1) >>> 0
+      if (counterLo === 0) counterHi++
+    }
+  }
+}
+
+/** @type {Kernel['reduce']} */
+function reduce (count, flags, downTo) {
+  for (let at = CVS; count > downTo;) {
+    const pairs = count >> 1
+    const above = at + Math.ceil(count / 2) * PAIR_LEN
+    compressMany(CVS_TABLE + (at - CVS) / PAIR_LEN * 4, pairs, PAIR_LEN, flags | PARENT, 0, 0, above)
+    if (count % 2 === 1) u8.copyWithin(above + pairs * HASH_LEN, at + (count - 1) * HASH_LEN, at + count * HASH_LEN)
+    at = above
+    count -= pairs
+  }
+}
+
+/** @type {Kernel['gather']} */
+function gather (table, count, len, out) {
+  for (let i = 0; i < count; i++, out += len) {
+    const at = words[(table >> 2) + i]
+    u8.copyWithin(out, at, at + len)
+  }
+}
+
+/** @type {Kernel['scatter']} */
+function scatter (table, count, len, input) {
+  for (let i = 0; i < count; i++, input += len) u8.copyWithin(words[(table >> 2) + i], input, input + len)
+}
+
+/** @type {Kernel['compare']} */
+function compare (table, count, len, at) {
+  let difference = 0
+  for (let i = 0, word = at >> 2; i < count; i++) {
+    const other = words[(table >> 2) + i] >> 2
+    for (let n = 0; n < len >> 2; n++) difference |= words[word++] ^ words[other + n]
+  }
+  words.fill(difference, OUT >> 2, (OUT >> 2) + 4)
+}
+
+/** @type {Kernel} */
+export const jsKernel = { name: 'js', compressMany, compressChunk, compressBlock, reduce, gather, scatter, compare }

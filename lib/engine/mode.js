@@ -1,0 +1,75 @@
+// The three modes of BLAKE3 differ in the key words and one flag. Source: BLAKE3 paper 2.3.
+
+import { IV, KEYED_HASH, KEY_LEN } from '../core/constants.js'
+import { KEY, u32 } from './arena.js'
+import { assertBytesOf } from '../core/bytes.js'
+
+/** @import { Mode } from '../core/types.js' */
+
+/** @type {Mode} */
+export const HASH_MODE = { keyWords: IV, flags: 0 }
+
+/**
+ * The little-endian words of bytes: a copy, at any alignment. (`slice` would be no copy of a Node.js Buffer.)
+ *
+ * @param {Uint8Array} bytes
+ * @returns {Uint32Array}
+ */
+export const wordsOf = bytes => new Uint32Array(new Uint8Array(bytes).buffer)
+
+/** The key that came last, which tends to come again. @type {Mode} */
+let lastKeyed = { keyWords: new Uint32Array(KEY_LEN / 4), flags: KEYED_HASH }
+let lastKey = new Uint8Array(lastKeyed.keyWords.buffer)
+
+/**
+ * @param {Uint8Array} key  32 bytes; copied
+ * @returns {Mode}
+ */
+export function keyedMode (key) {
+  assertBytesOf('key', key, KEY_LEN)
+  for (let i = 0; i < KEY_LEN; i++) {
+    if (key[i] === lastKey[i]) continue
+    lastKey = new Uint8Array(key)
+    lastKeyed = { keyWords: new Uint32Array(lastKey.buffer), flags: KEYED_HASH }
+    break
+  }
+  return lastKeyed
+}
+
+/** @type {Mode | undefined} */
+let entered
+let isLent = false
+
+/**
+ * Makes the arena's key words those of a mode. Every computation calls it before its first compression.
+ *
+ * @param {Mode} mode
+ * @returns {number} the flag of the mode
+ */
+export function enter (mode) {
+  assertNotLent()
+  if (mode !== entered) {
+    u32.set(mode.keyWords, KEY / 4)
+    entered = mode
+  }
+  return mode.flags
+}
+
+function assertNotLent () {
+  if (isLent) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
+}
+
+/**
+ * Does work during which the arena's memory is in somebody else's hands: nothing can be hashed meanwhile.
+ *
+ * @param {() => void} work
+ */
+export function whileLent (work) {
+  assertNotLent()
+  isLent = true
+  try {
+    work()
+  } finally {
+    isLent = false
+  }
+}

@@ -1,0 +1,104 @@
+// Hashes as names: BLAKE3 multihashes and version 1 CIDs. Sources: multiformats "multihash" and "CID" specs; the multicodec table.
+
+import { CID } from 'multiformats/cid'
+import { from as hasherFrom } from 'multiformats/hashes/hasher'
+import * as Digest from 'multiformats/hashes/digest'
+import { base16 } from 'multiformats/bases/base16'
+import { HASH_LEN } from '../core/constants.js'
+import { BaoError } from '../core/errors.js'
+import { assertBytesOf, assertInteger, describe } from '../core/bytes.js'
+import { hash } from './hasher.js'
+
+/** Multicodec of plain bytes. */
+export const RAW = 0x55
+/** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
+export const HASHSEQ = 0x80
+
+/** Characters of a CID at most: 44 bytes, were each of their bits a digit, and one in front. */
+const MAX_NAME_LEN = 353
+
+/** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
+export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @type {Uint8Array} */ bytes) => hash(bytes) })
+
+/** What stands in front of the hash in a CID of plain bytes, which nearly all are. */
+const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
+/** The name of the hash function, the length, the hash. */
+const MULTIHASH_LEN = 2 + HASH_LEN
+
+/**
+ * @param {Uint8Array} hash  32 bytes; copied
+ * @param {number} [code]  multicodec of the content
+ * @returns {CID} version 1
+ */
+export function toCid (hash, code = RAW) {
+  assertBytesOf('hash', hash, HASH_LEN)
+  assertInteger('code', code)
+  if (code !== RAW) return CID.createV1(code, Digest.create(blake3.code, new Uint8Array(hash)))
+  const bytes = new Uint8Array(RAW_PREFIX.length + HASH_LEN)
+  bytes.set(RAW_PREFIX)
+  bytes.set(hash, RAW_PREFIX.length)
+  // One memory for all of it: `CID.createV1` takes three, and twice the time.
+  return new CID(1, RAW, new Digest.Digest(blake3.code, HASH_LEN, bytes.subarray(-HASH_LEN), bytes.subarray(-MULTIHASH_LEN)), bytes)
+}
+
+/**
+ * The BLAKE3 hash in a CID.
+ *
+ * @param {CID | string | Uint8Array} cid
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ * @throws {BaoError} CID_UNSUPPORTED for another hash function, length or version, or no CID at all
+ */
+export function fromCid (cid) {
+  const parsed = parseCid(cid)
+  const { code, digest } = parsed.multihash
+  if (parsed.version !== 1) throw unsupported(cid, `version ${parsed.version}, expected 1`)
+  if (code !== blake3.code) throw unsupported(cid, `hash function 0x${code.toString(16)}, expected BLAKE3 (0x1e)`)
+  if (digest.length !== HASH_LEN) throw unsupported(cid, `a hash of ${digest.length} bytes, expected ${HASH_LEN}`)
+  return new Uint8Array(digest)
+}
+
+/**
+ * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID: as an object, bytes, or a string in base32, base36, base58btc or base16.
+ *
+ * @param {CID | string | Uint8Array} name
+ * @param {string} [argument]  what a caller calls it
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ * @throws {BaoError} CID_UNSUPPORTED
+ */
+export function parseRoot (name, argument = 'root') {
+  if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
+  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
+  if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
+    throw new TypeError(`"${argument}" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
+  }
+  return fromCid(name)
+}
+
+/** What a name says of the content: the codec of a CID; undefined for a mere hash. @param {CID | string | Uint8Array} name  that `parseRoot` takes */
+export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
+
+/** @param {unknown} name */
+const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
+
+/** @param {unknown} cid @returns {CID} */
+function parseCid (cid) {
+  const known = CID.asCID(cid)
+  if (known !== null) return known
+  if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
+    throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
+  }
+  // The time to read some of the alphabets goes with the square of the length.
+  if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) throw unsupported(cid, `${cid.length} characters, no CID has so many`)
+  try {
+    return typeof cid === 'string' ? CID.parse(cid, cid.startsWith('f') ? base16 : undefined) : CID.decode(cid)
+  } catch (cause) {
+    throw unsupported(cid, 'not a CID', cause)
+  }
+}
+
+/** @param {unknown} cid @param {string} why @param {unknown} [cause] */
+export const unsupported = (cid, why, cause) =>
+  new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : brief(String(cid))}: ${why}`, { cid, cause })
+
+/** Names are short; a message need not carry what a stranger sends instead of one. @param {string} text */
+const brief = text => text.length > 100 ? `${text.slice(0, 100)}...` : text

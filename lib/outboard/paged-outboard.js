@@ -1,0 +1,154 @@
+// Outboards that are kept elsewhere, and may be longer than memory: their pairs are read in pages, as they are needed.
+
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
+import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
+import { PAGE_LEN, PageCache } from '../source/page-cache.js'
+import { assertOrder } from './pairs.js'
+import { placeOf } from '../tree/geometry.js'
+import { parseRoot, toCid } from '../hash/cid.js'
+import { parentStep, startOf } from '../tree/walk.js'
+import { sizeIn } from '../source/header.js'
+import { toRandomAccess } from '../source/source.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Order } from './pairs.js' */
+/** @import { PairReader, RandomAccess, SliceOutboard } from '../core/types.js' */
+
+/**
+ * @typedef {object} OutboardInfo  what the bytes of an outboard do not say
+ * @property {Uint8Array | CID | string} root  the hash of the blob
+ * @property {number} [size]  bytes of the blob; may be left out where it stands in front
+ * @property {number} [groupLog]  0 to 16, 4 unless told
+ * @property {Order} [order]  'pre' unless told
+ * @property {boolean} [header]  do 8 bytes with the size stand in front, as in bao's outboards? Not unless told
+ */
+
+/**
+ * Opens an outboard that is kept in a file, or anything else that can be read at any place. Nothing in it is believed: whatever it proves is
+ * checked against the root when it is used. Pairs that are not there are missed only where they are needed.
+ *
+ *     const info = await writeOutboard('movie.mp4', 'movie.obao')
+ *     const outboard = await openOutboard('movie.obao', info)
+ *
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes behind the last pair are not looked at
+ * @param {OutboardInfo} info  as `writeOutboard` gave it
+ * @returns {Promise<PagedOutboard>} to be closed by the caller
+ * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, where the size stands in front and was not told
+ */
+export async function openOutboard (source, { root, size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false }) {
+  const hash = parseRoot(root)
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  assertOrder(order)
+  if (size !== undefined || !header) assertInteger('size', size)
+  const file = await toRandomAccess(source)
+  try {
+    const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order }
+    return new PagedOutboard(new PageCache(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** An outboard whose pairs are read as they are needed. Any number of readers may use it at the same time. */
+export class PagedOutboard {
+  #pages
+  #offsetOf
+  #close
+  /** The hash of the blob: 32 bytes. */
+  root
+  /** Bytes of the blob. */
+  size
+  /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
+  groupLog
+  /** @type {Order} */
+  order
+
+  /**
+   * See `openOutboard`, which checks.
+   *
+   * @param {PageCache} pages
+   * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} what
+   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  where in the pages a pair stands: by its places in outboards, and
+   *   the byte of the blob that its subtree starts at
+   * @param {() => Promise<void> | void} [close]
+   */
+  constructor (pages, { root, size, groupLog, order }, offsetOf, close = () => {}) {
+    this.#pages = pages
+    this.#offsetOf = offsetOf
+    this.#close = close
+    this.root = root
+    this.size = size
+    this.groupLog = groupLog
+    this.order = order
+  }
+
+  /** The blob's name. @returns {CID} */
+  get cid () { return toCid(this.root) }
+
+  /**
+   * The pair of a parent.
+   *
+   * @param {number} node  in-order number
+   * @returns {Promise<Uint8Array | undefined>} 64 fresh bytes; undefined when no such pair is kept
+   */
+  async pair (node) {
+    assertInteger('node', node)
+    if (placeOf(node, this.size, this.groupLog) === undefined) return undefined
+    const reader = this.reader()
+    await reader.prepare?.([node])
+    const pair = new Uint8Array(PAIR_LEN)
+    return reader.copyPair(parentStep(node, this.size, this.groupLog, true, true), pair, 0) ? pair : undefined
+  }
+
+  /** For one reader. @returns {PairReader} */
+  reader () {
+    /** What the last `prepare` has brought. */
+    let pages = /** @type {Map<number, Uint8Array>} */ (new Map())
+    return {
+      prepare: async nodes => { pages = await this.#pages.load(this.#pagesOf(nodes)) },
+      copyPair: (step, out, at) => {
+        const from = this.#offsetOf(step, step.start)
+        const page = pages.get(Math.floor(from / PAGE_LEN))
+        const pair = page?.subarray(from % PAGE_LEN, from % PAGE_LEN + PAIR_LEN)
+        if (pair === undefined || pair.length < PAIR_LEN) return false
+        out.set(pair, at)
+        return true
+      }
+    }
+  }
+
+  /** @param {number[]} nodes @returns {number[]} increasing */
+  #pagesOf (nodes) {
+    const pages = new Set()
+    for (const node of nodes) {
+      const place = placeOf(node, this.size, this.groupLog)
+      if (place !== undefined) pages.add(Math.floor(this.#offsetOf(place, startOf(node)) / PAGE_LEN))
+    }
+    return [...pages].sort((a, b) => a - b)
+  }
+
+  /** Lets go of the file. */
+  async close () { await this.#close() }
+
+  async [Symbol.asyncDispose] () { await this.close() }
+}
+
+/**
+ * Who gives one reader the pairs of an outboard.
+ *
+ * @param {SliceOutboard} outboard
+ * @returns {PairReader}
+ */
+export function pairsOf (outboard) {
+  if (typeof outboard?.reader === 'function') return outboard.reader()
+  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  return /** @type {PairReader} */ (outboard)
+}
+
+/** The same where nothing can be awaited. @param {SliceOutboard} outboard @returns {PairReader} */
+export function pairsAtHand (outboard) {
+  const pairs = pairsOf(outboard)
+  if (typeof pairs.prepare === 'function') throw new TypeError('"outboard" expected an outboard in memory, got one that is read as it is needed')
+  return pairs
+}

@@ -1,0 +1,141 @@
+// Where the pairs of a growing tree go: into a list, which is an outboard in post-order, or each to its place in either order.
+
+import { PAIR_LEN } from '../core/constants.js'
+import { describe } from '../core/bytes.js'
+import { copyPair, copyPairs, emitPairs } from '../engine/window.js'
+import { leftChunks, outboardLen, placeOf } from '../tree/geometry.js'
+
+/** @import { PairSink } from '../core/types.js' */
+
+/** @typedef {'pre' | 'post'} Order  parents before what is below them, or after */
+
+const PAIR_WORDS = PAIR_LEN / 4
+
+/** Pairs of a tree whose size need not be known, in post-order. @implements {PairSink} */
+export class PairList {
+  groupLog
+  #words = new Uint32Array(64 * PAIR_WORDS)
+  #count = 0
+
+  /** @param {number} groupLog  0 to 16 */
+  constructor (groupLog) {
+    this.groupLog = groupLog
+  }
+
+  /** @type {PairSink['pair']} */
+  pair (_node, at) {
+    const to = this.#room(1) // which may bring other words
+    copyPair(at, this.#words, to)
+  }
+
+  /** @type {PairSink['subtree']} */
+  subtree (level, index, _startChunk, chunks) {
+    const to = this.#room(pairsBelow(chunks, this.groupLog))
+    copyPairs(level, index, this.groupLog, 'post', this.#words, to)
+  }
+
+  /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
+  get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
+
+  /** Where so many more go. @param {number} pairs */
+  #room (pairs) {
+    const at = this.#count * PAIR_WORDS
+    this.#count += pairs
+    if (this.#count * PAIR_WORDS > this.#words.length) {
+      const longer = new Uint32Array(Math.max(this.#count * PAIR_WORDS, 2 * this.#words.length))
+      longer.set(this.#words)
+      this.#words = longer
+    }
+    return at
+  }
+}
+
+/** Where pairs stand in the outboard of a tree whose size is known. */
+export class Places {
+  #size
+  #groupLog
+  #order
+  #startChunk
+
+  /**
+   * @param {number} size  bytes of the tree
+   * @param {number} groupLog  0 to 16
+   * @param {Order} order
+   * @param {number} [startChunk]  where in the blob the tree begins, when it is a subtree
+   */
+  constructor (size, groupLog, order, startChunk = 0) {
+    this.#size = size
+    this.#groupLog = groupLog
+    this.#order = order
+    this.#startChunk = startChunk
+  }
+
+  /** @param {number} node */
+  of (node) {
+    const place = placeOf(node - this.#startChunk, this.#size, this.#groupLog)
+    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.#groupLog}`)
+    return place[this.#order]
+  }
+
+  /** Of the first pair of a subtree. They stand side by side in both orders. @param {number} startChunk @param {number} chunks  more than a group */
+  first (startChunk, chunks) {
+    const root = this.of(startChunk + leftChunks(chunks) - 1)
+    return this.#order === 'pre' ? root : root + 1 - pairsBelow(chunks, this.#groupLog)
+  }
+}
+
+/** Pairs of a tree whose size is known: each goes to its place, in whatever order they come. @implements {PairSink} */
+export class PairTable {
+  groupLog
+  /** All pairs, when all have come. */
+  bytes
+  #order
+  #places
+  #words
+
+  /** @param {number} size @param {number} groupLog @param {Order} order @param {number} [startChunk]  as for `Places` */
+  constructor (size, groupLog, order, startChunk) {
+    this.groupLog = groupLog
+    this.#order = order
+    this.#places = new Places(size, groupLog, order, startChunk)
+    this.#words = new Uint32Array(outboardLen(size, groupLog) / 4)
+    this.bytes = new Uint8Array(this.#words.buffer)
+  }
+
+  /** @type {PairSink['pair']} */
+  pair (node, at) {
+    copyPair(at, this.#words, this.#places.of(node) * PAIR_WORDS)
+  }
+
+  /** @type {PairSink['subtree']} */
+  subtree (level, index, startChunk, chunks) {
+    if (pairsBelow(chunks, this.groupLog) === 0) return
+    copyPairs(level, index, this.groupLog, this.#order, this.#words, this.#places.first(startChunk, chunks) * PAIR_WORDS)
+  }
+
+  /** Takes a copy of all pairs of a subtree. @param {number} startChunk @param {number} chunks @param {Uint8Array} pairs  in the order of the table */
+  putSubtree (startChunk, chunks, pairs) {
+    if (pairs.length > 0) this.bytes.set(pairs, this.#places.first(startChunk, chunks) * PAIR_LEN)
+  }
+}
+
+/**
+ * Hands out pairs one by one, in post-order.
+ *
+ * @param {number} groupLog
+ * @param {PairSink['pair']} pair
+ * @returns {PairSink}
+ */
+export const eachPair = (groupLog, pair) => ({
+  groupLog,
+  pair,
+  subtree: (level, index, startChunk) => emitPairs(level, index, startChunk - index * 2 ** level, groupLog, pair)
+})
+
+/** Pairs at and above the group level in a subtree of so many chunks. @param {number} chunks @param {number} groupLog */
+export const pairsBelow = (chunks, groupLog) => Math.ceil(chunks / 2 ** groupLog) - 1
+
+/** @param {unknown} order @returns {asserts order is Order} */
+export function assertOrder (order) {
+  if (order !== 'pre' && order !== 'post') throw new TypeError(`"order" expected 'pre' or 'post', got ${typeof order === 'string' ? `'${order}'` : describe(order)}`)
+}

@@ -1,0 +1,118 @@
+// From one order of an outboard to the other, in place. Read from its end, an outboard in post-order begins with the root, then what is below it
+// on the right, then what is below it on the left; written from its end, one in pre-order ends with the root. So each pair waits only until
+// what is below it has been written, on a stack that is no deeper than the tree, and what is written never gets ahead of what has been read. From
+// pre-order to post-order the same is done from the start.
+
+import { MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
+import { assertBytesOf } from '../core/bytes.js'
+import { groupCount, leftChunks, outboardLen } from '../tree/geometry.js'
+import { wordsOf } from '../engine/mode.js'
+
+/** @import { Order } from './pairs.js' */
+/** @import { RandomAccessSink } from '../core/types.js' */
+
+const PAIR_WORDS = PAIR_LEN / 4
+/** Bytes that are read, and written, at a time. */
+const TURN_LEN = 1 << 18
+
+/** Takes the pairs of one order, and gives those of the other. */
+class Turn {
+  #isToPre
+  /** Groups of the subtree whose root is taken next. */
+  #groups
+  /** Pairs that wait, the last one on top, and the groups of that half of each that has not been begun. */
+  #waiting = new Uint32Array(MAX_DEPTH * PAIR_WORDS)
+  #second = /** @type {number[]} */ ([])
+  #depth = 0
+
+  /** @param {number} groups  of the blob @param {Order} to */
+  constructor (groups, to) {
+    this.#groups = groups
+    this.#isToPre = to === 'pre'
+  }
+
+  /** Takes the next pair, from the end of what becomes pre-order, from the start of what becomes post-order. @param {Uint32Array} words @param {number} at */
+  take (words, at) {
+    const left = leftChunks(this.#groups)
+    const right = this.#groups - left
+    const top = this.#depth * PAIR_WORDS
+    for (let i = 0; i < PAIR_WORDS; i++) this.#waiting[top + i] = words[at + i]
+    this.#second[this.#depth++] = this.#isToPre ? left : right
+    this.#groups = this.#isToPre ? right : left
+  }
+
+  /** Is there a pair to be given? When there is not, the next is to be taken. */
+  get isDue () {
+    if (this.#groups === 1 && this.#depth > 0) {
+      this.#groups = this.#second[this.#depth - 1]
+      this.#second[this.#depth - 1] = 1
+    }
+    return this.#groups === 1 && this.#depth > 0
+  }
+
+  /** Gives the pair that is due. @param {Uint32Array} words @param {number} at */
+  give (words, at) {
+    const top = --this.#depth * PAIR_WORDS
+    for (let i = 0; i < PAIR_WORDS; i++) words[at + i] = this.#waiting[top + i]
+  }
+}
+
+/**
+ * Brings all pairs of a tree to the other order, in place.
+ *
+ * @param {Uint8Array} bytes  changed; its memory aligned to words
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog
+ * @param {Order} to
+ */
+export function turnPairs (bytes, size, groupLog, to) {
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+  const turn = new Turn(groupCount(size, groupLog), to)
+  const step = to === 'pre' ? -PAIR_WORDS : PAIR_WORDS
+  let read = to === 'pre' ? words.length - PAIR_WORDS : 0
+  let write = read
+  for (let left = words.length; left > 0; left -= PAIR_WORDS) {
+    turn.take(words, read)
+    read += step
+    for (; turn.isDue; write += step) turn.give(words, write)
+  }
+}
+
+/**
+ * Brings all pairs of an outboard from post-order to pre-order where they are kept, a piece at a time.
+ *
+ * @param {RandomAccessSink} sink  that can be read
+ * @param {number} start  byte offset of the first pair
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog
+ */
+export async function turnInSink (sink, start, size, groupLog) {
+  const len = outboardLen(size, groupLog)
+  const turn = new Turn(groupCount(size, groupLog), 'pre')
+  const out = new Uint32Array((TURN_LEN + MAX_DEPTH * PAIR_LEN) / 4)
+  let free = out.length
+  let writtenTo = len
+  const write = async () => {
+    const pairs = new Uint8Array(out.buffer, free * 4)
+    writtenTo -= pairs.length
+    await sink.write(start + writtenTo, pairs)
+    free = out.length
+  }
+  for (let end = len; end > 0; end -= TURN_LEN) {
+    const from = Math.max(0, end - TURN_LEN)
+    const words = wordsOf(await readWhole(sink, start + from, start + end))
+    for (let at = words.length; at > 0;) {
+      turn.take(words, at -= PAIR_WORDS)
+      while (turn.isDue) turn.give(out, free -= PAIR_WORDS)
+      if (out.length - free >= TURN_LEN / 4) await write()
+    }
+  }
+  if (free < out.length) await write()
+}
+
+/** @param {RandomAccessSink} sink @param {number} start @param {number} end */
+async function readWhole (sink, start, end) {
+  const bytes = await /** @type {NonNullable<RandomAccessSink['read']>} */ (sink.read)(start, end)
+  assertBytesOf('what target.read gave', bytes, end - start)
+  return bytes
+}

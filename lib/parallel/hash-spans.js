@@ -1,0 +1,118 @@
+// Hashing on several threads. A source is cut into spans: perfect subtrees of one size, and what is left at the end. Each thread hashes one
+// span after the other; here their chaining values are joined, in order, as windows are when a tree is grown on one thread.
+
+import { CHUNK_LEN } from '../core/constants.js'
+import { DEPTH, SPAN_LEN, SpanWork } from './span-queue.js'
+import { PairTable } from '../outboard/pairs.js'
+import { TreeBuilder } from '../hash/tree-builder.js'
+import { assertInteger } from '../core/bytes.js'
+import { chunkCount } from '../tree/geometry.js'
+import { parallelism, sharedPool } from './pool.js'
+import { untilAborted } from '../source/async-util.js'
+
+/** @import { GrowOptions, Grown } from './grow.js' */
+/** @import { OpenSource, SpanResult } from '../core/types.js' */
+/** @import { Pool } from './pool.js' */
+
+/** @typedef {{ pool?: Pool, spanLen?: number }} SpanOptions  for tests: other workers; shorter spans, of a power of two of chunks, in bytes */
+
+/** Bytes from which on `auto` is more than one thread: as many spans as two workers take in hand. */
+const MIN_LEN = 2 * DEPTH * SPAN_LEN
+const MAX_THREADS = 256
+
+/**
+ * @param {OpenSource} opened
+ * @param {GrowOptions & SpanOptions} options
+ * @returns {Promise<Grown | undefined>} undefined when it is for one thread: nothing has been read then
+ */
+export async function growInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
+  const { shared, size = 0 } = opened
+  const count = Math.ceil(size / spanLen)
+  const width = widthOf(threads, pool, size, count)
+  if (shared === undefined || width < 2) return undefined
+
+  const spans = Array.from({ length: count }, (_, i) => ({ start: i * spanLen, end: Math.min((i + 1) * spanLen, size) }))
+  const { mode, outboard, signal } = options
+  const joint = new Joint(spans, size, options)
+  const work = new SpanWork({
+    opened,
+    shared,
+    spans,
+    width,
+    mode,
+    outboard: outboard && { groupLog: outboard.groupLog, order: outboard.order },
+    take: (index, result) => joint.take(index, result)
+  })
+  try {
+    await untilAborted(work.run(pool), signal)
+  } finally {
+    work.stop()
+  }
+  await opened.check?.()
+  return joint.finish()
+}
+
+/**
+ * On how many threads so much is hashed.
+ *
+ * @param {'auto' | number} threads  what was asked for
+ * @param {Pool} pool
+ * @param {number} size  bytes
+ * @param {number} count  of spans
+ */
+export function widthOf (threads, pool, size, count) {
+  if (threads !== 'auto') assertInteger('threads', threads, 1, MAX_THREADS)
+  if (pool.isRefused) return 1
+  if (threads !== 'auto') return Math.min(threads, count)
+  return size >= MIN_LEN && pool.isWorth(size) ? Math.min(parallelism(), Math.floor(count / DEPTH)) : 1
+}
+
+/** Where spans are joined to a tree, and their pairs to an outboard. */
+class Joint {
+  #spans
+  #size
+  #options
+  #tree
+  /** Take the pairs, if they are wanted: here, or in a sink. */
+  #table
+  #writer
+  /** The span to be joined next, and chaining values of those behind it. */
+  #due = 0
+  #waiting = /** @type {Map<number, Uint8Array>} */ (new Map())
+  #done = 0
+
+  /** @param {{ start: number, end: number }[]} spans @param {number} size  bytes @param {GrowOptions} options */
+  constructor (spans, size, options) {
+    const { mode, outboard } = options
+    this.#spans = spans
+    this.#size = size
+    this.#options = options
+    this.#writer = outboard?.writer
+    this.#table = outboard && !outboard.writer ? new PairTable(size, outboard.groupLog, outboard.order) : undefined
+    this.#tree = new TreeBuilder(mode, { sink: this.#writer ?? this.#table })
+  }
+
+  /** @param {number} index @param {SpanResult} result */
+  async take (index, { cv, pairs }) {
+    const { signal, type, onProgress } = this.#options
+    if (signal?.aborted) return
+    const { start, end } = this.#spans[index]
+    if (pairs !== undefined) (this.#writer ?? this.#table)?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
+    this.#waiting.set(index, cv)
+    for (let next; (next = this.#waiting.get(this.#due)) !== undefined; this.#due++) {
+      this.#waiting.delete(this.#due)
+      const span = this.#spans[this.#due]
+      this.#tree.addSubtree(next, chunkCount(span.end - span.start))
+    }
+    await this.#writer?.flush()
+    if (signal?.aborted) return
+    this.#done += end - start
+    onProgress?.({ type, detail: { done: this.#done, total: this.#size } })
+  }
+
+  /** @returns {Grown} */
+  finish () {
+    const root = this.#tree.hash()
+    return { root, size: this.#size, pairs: this.#table?.bytes }
+  }
+}

@@ -1,0 +1,30 @@
+// Threads of browsers. They need no `ref`: a page lives until it is left.
+
+/* global Worker */
+
+/** @import { Thread, ThreadEvents } from '../../core/types.js' */
+
+/** How many threads run at the same time. */
+export const parallelism = () => globalThis.navigator?.hardwareConcurrency ?? 1
+
+/**
+ * @param {ThreadEvents} events
+ * @returns {Thread}
+ * @throws where threads are refused
+ */
+export function startThread (events) {
+  // In this form bundlers see that the worker is a script of its own.
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
+  worker.onmessage = ({ data }) => events.message(data)
+  worker.onmessageerror = () => events.end(new Error('a message could not be read'))
+  worker.onerror = event => {
+    event.preventDefault()
+    events.end(event.error ?? new Error(event.message))
+  }
+  return {
+    post: message => worker.postMessage(message),
+    ref () {},
+    unref () {},
+    end: () => worker.terminate()
+  }
+}

@@ -1,0 +1,49 @@
+// Runs in a thread of its own: hashes the spans that it is given, one after the other, and says what came out.
+
+import { isHere, readIntoSync } from '#files'
+import { kernelName, useKernel } from '../../engine/kernel/index.js'
+import { leaseBuffers } from '../../engine/read-buffers.js'
+import { listen, say } from '#port'
+import { hashSpan } from './span.js'
+import { toMessage } from './transfer-errors.js'
+import { truncated } from '../../core/errors.js'
+
+/** @import { SpanJob } from '../../core/types.js' */
+
+const { buffers: [buffer] } = leaseBuffers()
+
+/** Ends when everything asked for so far has been answered. */
+let last = Promise.resolve()
+
+listen((/** @type {SpanJob & { id: number }} */ { id, ...job }) => {
+  if ('file' in job.source && !isHere(job.source.file)) return say({ id, isNotShared: true })
+  // A Blob is read while what came before is hashed.
+  const reading = 'blob' in job.source ? job.source.blob.arrayBuffer() : undefined
+  reading?.catch(() => {}) // who awaits it is told
+  last = last.then(() => answer(id, job, reading))
+})
+
+say({ isReady: true })
+
+/** @param {number} id @param {SpanJob} job @param {Promise<ArrayBuffer>} [reading] */
+async function answer (id, job, reading) {
+  try {
+    if (kernelName() !== job.kernel) useKernel(job.kernel)
+    const result = await hashSpan(job, reading ? [new Uint8Array(await reading)] : piecesOf(job))
+    say({ id, result }, result.pairs && [result.pairs.buffer])
+  } catch (error) {
+    say({ id, failure: toMessage(error) })
+  }
+}
+
+/** @param {SpanJob} job */
+function * piecesOf ({ source, start, len }) {
+  if ('bytes' in source) yield source.bytes
+  if (!('file' in source)) return
+  for (let at = 0; at < len; at += buffer.length) {
+    const piece = buffer.subarray(0, len - at)
+    const got = readIntoSync(source.file.fd, piece, start + at)
+    if (got < piece.length) throw truncated({ start: start + at, wanted: piece.length, got })
+    yield piece
+  }
+}

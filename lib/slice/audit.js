@@ -1,0 +1,272 @@
+// An audit: which leaves of a blob are right, and can be proven with the pairs at hand. It says what it needs and never reads.
+//
+// It lays a window out as its encoding would be, so that all of it is hashed as for a slice: side by side, before any of it is believed.
+// Unlike the checker it goes on after a fault: what is below a wrong parent is lost, and nothing else. Semantics as bao-tree's `valid_ranges`.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
+import { Findings } from './findings.js'
+import { Promised } from './expected-cvs.js'
+import { TreeBuilder } from '../hash/tree-builder.js'
+import { Walk, endOf, parentStep, startOf } from '../tree/walk.js'
+import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { enter } from '../engine/mode.js'
+import { forEachParent, forEachStep } from './subtree-encoding.js'
+import { hashLeaves, hashPairs } from './node-hashes.js'
+
+/** @import { ChunkRanges } from '../tree/ranges.js' */
+/** @import { Mode, PairReader, Step } from '../core/types.js' */
+
+const PAIR_WORDS = PAIR_LEN / 4
+
+/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
+/** @typedef {{ root: Uint8Array, size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} AuditOf  `ranges`: whole groups, canonical */
+
+export class Audit {
+  #what
+  #pairs
+  #plan
+  #promised
+  #findings = new Findings()
+  /** Is the next step the root? */
+  #isAtRoot = true
+  /** Where the window ends in the blob. */
+  #end = 0
+  /** The window's pairs, one after the other, and what could not be had. */
+  #memory = new Uint8Array(INPUT_LEN)
+  #words = new Uint32Array(this.#memory.buffer)
+  #missingNodes = /** @type {Set<number>} */ (new Set())
+  #missingLeaves = /** @type {Set<number>} */ (new Set())
+
+  /** What the next `check` needs: bytes of the blob, increasing and apart; and the parents whose pairs are copied. */
+  spans = /** @type {Span[]} */ ([])
+  nodes = /** @type {number[]} */ ([])
+  /** Of a leaf that does not fit into the arena, and comes in pieces: its tree. @type {TreeBuilder | undefined} */
+  large
+
+  /** @param {AuditOf} what @param {PairReader} pairs */
+  constructor (what, pairs) {
+    this.#what = what
+    this.#pairs = pairs
+    this.#promised = new Promised(what.root)
+    this.#plan = planOf(what)
+  }
+
+  /** Bytes from the start of the blob to the end of the window. */
+  get end () { return this.#end }
+
+  /** The chunks that were found right so far. */
+  get valid () { return this.#findings.ranges }
+
+  /** Looks ahead over the next window of which not everything is lost. @returns {boolean} false when there is none */
+  plan () {
+    while (this.#plan.count > 0) {
+      this.spans = []
+      this.nodes = []
+      this.#look()
+      if (this.spans.length > 0 || this.nodes.length > 0) {
+        const [len] = this.#plan.lens
+        this.large = len > INPUT_LEN ? new TreeBuilder(this.#what.mode, { startChunk: this.#plan.places[0] / CHUNK_LEN }) : undefined
+        return true
+      }
+      this.#goOn()
+    }
+    return false
+  }
+
+  /**
+   * Says which leaves of the window are right.
+   *
+   * @param {Uint8Array[]} bytes  of each of `spans`, unless the window is `large`; fewer than asked for are missing
+   */
+  check (bytes) {
+    if (this.large === undefined) this.#checkWindow(bytes)
+    else this.#checkLarge(this.large)
+    this.#missingNodes.clear()
+    this.#missingLeaves.clear()
+    this.#goOn()
+  }
+
+  /** To the next window; where much is lost, by a new walk that begins behind it. */
+  #goOn () {
+    if (!this.#findings.isFar(this.#end)) return this.#plan.fill()
+    const { root, ranges } = this.#what
+    this.#plan = planOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
+    this.#promised = new Promised(root)
+    this.#isAtRoot = true
+  }
+
+  #look () {
+    const { kinds, places, spans } = this.#plan
+    for (let i = 0; i < this.#plan.count; i++) {
+      if (kinds[i] & IS_PARENT) {
+        if (!this.#isLost(i)) this.nodes.push(places[i])
+        continue
+      }
+      const end = this.#end = places[i] + spans[i]
+      if (this.#isLost(i)) continue
+      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) forEachStep(this.#plan.subtreeAt(i), node => this.nodes.push(node), () => {})
+      const last = this.spans.at(-1)
+      if (last?.end === places[i]) last.end = end
+      else this.spans.push({ start: places[i], end })
+    }
+  }
+
+  /** @param {number} step */
+  #isLost (step) {
+    const place = this.#plan.places[step]
+    return this.#findings.isLost(this.#plan.kinds[step] & IS_PARENT ? startOf(place) : place)
+  }
+
+  /** @param {Uint8Array[]} bytes */
+  #checkWindow (bytes) {
+    this.#fetch()
+    enter(this.#what.mode)
+    this.#layOut(bytes, 0, INPUT, 0)
+    this.#hash(0, INPUT)
+    this.#compare(bytes)
+    this.#isAtRoot = false
+  }
+
+  /** The window's pairs in their order. Whoever keeps them may hash meanwhile: the arena is not touched yet. */
+  #fetch () {
+    const { size, groupLog } = this.#what
+    const { kinds, places } = this.#plan
+    let at = 0
+    /** @param {Step} step */
+    const fetch = step => {
+      if (!this.#pairs.copyPair(step, this.#memory, at)) this.#missingNodes.add(step.node)
+      at += PAIR_LEN
+    }
+    for (let i = 0; i < this.#plan.count; i++) {
+      if (this.#isLost(i)) at += this.#pairsOf(i) * PAIR_LEN
+      else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
+      else if (kinds[i] === IS_SUBTREE) forEachParent(this.#plan.subtreeAt(i), size, groupLog, fetch)
+    }
+  }
+
+  /**
+   * Brings pairs and bytes to the arena, as they stand in an encoding; but the bytes of a subtree side by side. What is lost keeps its place.
+   *
+   * @param {Uint8Array[]} bytes  of `spans`
+   * @param {number} from  step, and those behind it
+   * @param {number} at  in the arena
+   * @param {number} pair  place of the next pair in the window
+   */
+  #layOut (bytes, from, at, pair) {
+    const { kinds, places, spans, lens } = this.#plan
+    for (let i = from, span = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
+      if (this.#isLost(i)) continue
+      if (kinds[i] & IS_PARENT) {
+        for (let word = 0; word < PAIR_WORDS; word++) u32[at / 4 + word] = this.#words[pair * PAIR_WORDS + word]
+        continue
+      }
+      while (this.spans[span].end <= places[i]) span++
+      const offset = places[i] - this.spans[span].start
+      const part = bytes[span].subarray(offset, offset + spans[i])
+      u8.set(part, at)
+      if (part.length < spans[i]) this.#missingLeaves.add(places[i])
+    }
+  }
+
+  /** Chaining values of all but subtrees. @param {number} from  step, and those behind it @param {number} at  in the arena */
+  #hash (from, at) {
+    const stretch = { plan: this.#plan, from, to: this.#plan.count, at, flags: this.#what.mode.flags, hasRoot: from === 0 && this.#isAtRoot }
+    hashPairs(stretch)
+    hashLeaves(stretch)
+  }
+
+  /** @param {Uint8Array[]} bytes */
+  #compare (bytes) {
+    const { kinds, places, spans, lens } = this.#plan
+    let pairCv = PAIR_CVS
+    let leafCv = LEAF_CVS
+    for (let i = 0, at = INPUT, pair = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
+      if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
+        // Taken apart, it is looked at step by step.
+        this.#plan.expand(i)
+        this.#missingLeaves.clear()
+        this.#layOut(bytes, i, at, pair)
+        this.#hash(i, at)
+        pairCv = PAIR_CVS
+        leafCv = LEAF_CVS
+      }
+      const isLost = this.#isLost(i)
+      if (!isLost && kinds[i] & IS_PARENT) this.#takeParent(i, pairCv, at)
+      else if (!isLost && kinds[i] === IS_SUBTREE) this.#take(places[i], spans[i], true)
+      else if (!isLost) this.#take(places[i], spans[i], this.#promised.isNext(leafCv) && !this.#missingLeaves.has(places[i]))
+      if (kinds[i] & IS_PARENT) pairCv += HASH_LEN
+      else if (kinds[i] === IS_LEAF) leafCv += HASH_LEN
+    }
+  }
+
+  /** Pairs of a step. @param {number} step */
+  #pairsOf (step) {
+    const kind = this.#plan.kinds[step]
+    return kind === IS_LEAF ? 0 : kind === IS_SUBTREE ? (this.#plan.lens[step] - this.#plan.spans[step]) / PAIR_LEN : 1
+  }
+
+  /**
+   * Hashes the bytes of a subtree as a blob's, and compares its pairs with what follows from them.
+   *
+   * @param {number} step @param {number} at  where in the arena its bytes stand @param {number} pair  place of its first pair in the window
+   */
+  #isSubtreeRight (step, at, pair) {
+    const start = this.#plan.places[step]
+    if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
+    const { groupLog, mode } = this.#what
+    const chunks = this.#plan.spans[step] / CHUNK_LEN
+    for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
+    hashPointed(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
+    const top = reduce(chunks, mode.flags, 1)
+    const levels = Array.from({ length: top }, (_, level) => cvsOf(level).at / 4)
+    const words = this.#words
+    let next = pair * PAIR_WORDS
+
+    /** @param {number} level  of a parent's children @param {number} index  of the parent in its level @returns {boolean} */
+    const isRight = (level, index) => {
+      const cvs = levels[level] + index * PAIR_WORDS
+      for (let i = 0; i < PAIR_WORDS; i++) if (u32[cvs + i] !== words[next + i]) return false
+      next += PAIR_WORDS
+      return level === groupLog || (isRight(level - 1, 2 * index) && isRight(level - 1, 2 * index + 1))
+    }
+    return isRight(top - 1, 0) && this.#promised.isNext(cvsOf(top).at)
+  }
+
+  /** @param {number} start @param {number} len @param {boolean} isRight */
+  #take (start, len, isRight) {
+    this.#promised.drop()
+    if (isRight) this.#findings.add(start, len)
+  }
+
+  /** @param {number} step @param {number} cv @param {number} at  where in the arena its pair stands */
+  #takeParent (step, cv, at) {
+    const node = this.#plan.places[step]
+    const kind = this.#plan.kinds[step]
+    const isRight = this.#promised.isNext(cv) && !this.#missingNodes.has(node)
+    this.#promised.drop()
+    if (!isRight) {
+      this.#findings.lostTo = endOf(node, this.#what.size)
+      return
+    }
+    if (kind & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
+    if (kind & HAS_LEFT) this.#promised.push(at)
+  }
+
+  /** @param {TreeBuilder} tree */
+  #checkLarge (tree) {
+    const { places: [start], spans: [len] } = this.#plan
+    const isWhole = tree.size === len
+    u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
+    this.#take(start, len, isWhole && this.#promised.isNext(LEAF_CVS))
+    this.#isAtRoot = false
+  }
+}
+
+/** @param {AuditOf} what */
+function planOf ({ size, groupLog, ranges }) {
+  const plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
+  plan.fill()
+  return plan
+}

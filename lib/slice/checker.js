@@ -1,0 +1,282 @@
+// Verification against a root: bytes of an encoding in, believed pairs and leaves out. It asks for bytes and never reads.
+//
+// It looks at a window at a time. Each parent's chaining value follows from its own pair, each leaf's from its own bytes, so all of a
+// window are hashed side by side, before any of them is believed; only then are they compared, in the order of the walk, each with what
+// its parent says. The first that differs ends it. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
+
+import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
+import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u8 } from '../engine/arena.js'
+import { Pending } from '../core/byte-queue.js'
+import { Promised } from './expected-cvs.js'
+import { TreeBuilder } from '../hash/tree-builder.js'
+import { Walk } from '../tree/walk.js'
+import { enter, whileLent } from '../engine/mode.js'
+import { forEachStep, hashEncoded } from './subtree-encoding.js'
+import { hashLeaves, hashPairs } from './node-hashes.js'
+import { kernel } from '../engine/kernel/index.js'
+import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
+
+/** @import { BelievedSink, Mode } from '../core/types.js' */
+/** @import { ChunkRanges } from '../tree/ranges.js' */
+/** @import { BaoError } from '../core/errors.js' */
+
+export { WINDOW_CHUNKS }
+/** Chunks that are hashed side by side at nearly full speed: fewer are waited for, unless each leaf is wanted at once. */
+export const SOON_CHUNKS = 32
+
+export class Checker {
+  #mode
+  #size
+  #sink
+  #plan
+  #minChunks
+  #pending = new Pending()
+  /** Is the next step the root? */
+  #isAtRoot = true
+  #promised
+
+  /** Bytes of the encoding that were found right. */
+  verified = 0
+  /** Has the last chunk been verified? Only then is the size more than a claim. Bao spec, "Decoder". */
+  isSizeProven = false
+  /** What ended the verification. @type {BaoError | undefined} */
+  error
+
+  /**
+   * @param {object} what
+   * @param {Uint8Array} what.root  32 bytes
+   * @param {number} what.size  bytes; a claim
+   * @param {number} what.groupLog  0 to 16
+   * @param {ChunkRanges} what.ranges
+   * @param {Mode} what.mode
+   * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
+   * @param {number} [what.firstChunks]  the same of the first window, where that is different
+   * @param {number} [what.inHand]  bytes of the first `write`
+   * @param {BelievedSink} [sink]  none: who only wants to know whether it is right
+   */
+  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, inHand = 0 }, sink) {
+    this.#mode = mode
+    this.#size = size
+    this.#sink = sink
+    this.#promised = new Promised(root)
+    this.#minChunks = minChunks
+    this.#plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
+    this.#plan.fill(firstChunks, inHand)
+  }
+
+  /** Has everything that was wanted been found right? */
+  get isDone () { return this.#plan.count === 0 }
+
+  /** Bytes that are missing until the window in hand can be looked at. */
+  get wanted () { return this.#plan.len - this.#pending.len }
+
+  /**
+   * Takes bytes of the encoding, and looks at every window that they fill.
+   *
+   * @param {Uint8Array} bytes  any piece; read, not kept. May stand in the INPUT of the arena, and is gone from there afterwards
+   * @param {number} [at]  from here on
+   * @returns {number} where the encoding ends in them: before their end only when all is done
+   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
+   */
+  write (bytes, at = 0) {
+    if (this.error) throw this.error
+    while (!this.isDone) {
+      const due = this.wanted
+      if (bytes.length - at < due) {
+        // Memory follows what came, not what was claimed.
+        this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#plan.len)
+        return bytes.length
+      }
+      this.#check(this.#plan.count, this.#pending.bytes, bytes.subarray(at, at + due))
+      this.#pending.clear()
+      at += due
+      this.#plan.fill(this.#minChunks, bytes.length - at)
+    }
+    return at
+  }
+
+  /** Looks at every step whose bytes are in hand, without waiting for the window to fill. */
+  flush () {
+    if (this.error) throw this.error
+    const { kinds, lens } = this.#plan
+    let count = 0
+    let len = 0
+    for (; count < this.#plan.count; count++) {
+      if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#plan.expand(count)
+      if (len + lens[count] > this.#pending.len) break
+      len += lens[count]
+    }
+    if (count === 0) return
+    this.#check(count, this.#pending.bytes.subarray(0, len), NOTHING)
+    this.#pending.shift(len)
+    this.#plan.drop(count, len)
+    if (this.isDone) this.#plan.fill(this.#minChunks, 0)
+  }
+
+  /**
+   * Says that no more bytes come.
+   *
+   * @throws {BaoError} BAO_TRUNCATED when more were due
+   */
+  end () {
+    this.flush()
+    if (this.isDone) return
+    if (this.#plan.kinds[0] === IS_SUBTREE) this.#plan.expand(0)
+    const { kinds: [kind], places: [place], lens: [wanted] } = this.#plan
+    const got = this.#pending.len
+    this.error = truncated(kind === IS_LEAF ? { start: place, wanted, got } : { node: place, wanted, got })
+    throw this.error
+  }
+
+  /** Verifies the next steps. @param {number} count @param {Uint8Array} head  their bytes @param {Uint8Array} tail  and the rest of them */
+  #check (count, head, tail) {
+    if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
+    enter(this.#mode)
+    const isInPlace = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
+    const at = isInPlace ? tail.byteOffset : INPUT
+    if (!isInPlace) {
+      u8.set(tail, INPUT + head.length) // first: it may stand where the head goes
+      u8.set(head, INPUT)
+    }
+    this.#hash(0, count, at)
+    whileLent(() => this.#compare(0, count, u8, at))
+  }
+
+  /** One leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */
+  #checkLarge (head, tail) {
+    const bytes = tail.length === 0 ? head : new Uint8Array(head.length + tail.length)
+    if (bytes !== head) {
+      bytes.set(head)
+      bytes.set(tail, head.length)
+    }
+    const tree = new TreeBuilder(this.#mode, { startChunk: this.#plan.places[0] / CHUNK_LEN })
+    tree.update(bytes)
+    u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
+    whileLent(() => this.#compare(0, 1, bytes, 0))
+  }
+
+  /** Chaining values of all but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
+  #hash (from, to, at) {
+    const stretch = { plan: this.#plan, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
+    hashPairs(stretch)
+    hashLeaves(stretch)
+  }
+
+  /**
+   * Believes the steps one after the other.
+   *
+   * @param {number} from  step
+   * @param {number} to
+   * @param {Uint8Array} memory  holds their bytes; what stood before a step may be overwritten when its turn comes
+   * @param {number} at  from here on
+   */
+  #compare (from, to, memory, at) {
+    const { kinds, places, spans, lens } = this.#plan
+    const run = new Run(memory, this.#sink)
+    let pairCv = PAIR_CVS
+    let leafCv = LEAF_CVS
+    for (let i = from; i < to; i++) {
+      if (kinds[i] === IS_LEAF) {
+        if (!this.#promised.isNext(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
+        this.#promised.drop()
+        leafCv += HASH_LEN
+        run.add(places[i], at, lens[i])
+      } else if (kinds[i] === IS_SUBTREE) {
+        if (!this.#believeSubtree(i, at, run)) {
+          run.end()
+          this.#blame(i, at)
+        }
+      } else {
+        if (!this.#promised.isNext(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
+        this.#promised.drop()
+        pairCv += HASH_LEN
+        if (kinds[i] & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
+        if (kinds[i] & HAS_LEFT) this.#promised.push(at)
+        this.#sink?.pair?.(places[i], at)
+        this.#sink?.parent?.(places[i], at)
+      }
+      // Only here: bytes that verified as the end of a blob of this size prove the size.
+      if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
+      this.#isAtRoot = false
+      this.verified += lens[i]
+      at += lens[i]
+    }
+    run.end()
+  }
+
+  /** @param {number} step @param {number} at @param {Run} run @returns {boolean} */
+  #believeSubtree (step, at, run) {
+    const subtree = this.#plan.subtreeAt(step)
+    const cv = hashEncoded(subtree, at, this.#mode.flags)
+    if (cv === undefined || !this.#promised.isNext(cv)) return false
+    this.#promised.drop()
+    const { start, len, leafLen } = subtree
+    if (this.#sink === undefined) return true
+    if (this.#sink.pair === undefined) {
+      kernel.gather(TABLE, len / CHUNK_LEN, CHUNK_LEN, at)
+      run.add(start, at, len)
+    } else {
+      forEachStep(subtree,
+        (node, pairAt) => this.#sink?.pair?.(node, at + pairAt),
+        (leafStart, leafAt) => run.add(leafStart, at + leafAt, leafLen))
+    }
+    return true
+  }
+
+  /** Something in a subtree is wrong: it is replaced by its steps, and one of these is found and thrown. @param {number} step @param {number} at @returns {never} */
+  #blame (step, at) {
+    const { lens } = this.#plan
+    const end = at + lens[step]
+    this.#plan.expand(step)
+    let to = step
+    for (let next = at; next < end; to++) next += lens[to]
+    this.#hash(step, to, at)
+    this.#compare(step, to, u8, at)
+    throw new Error(`no step of a subtree differs, but the whole at ${this.#plan.places[step]} does`)
+  }
+
+  /** @param {Run} run @param {BaoError} error */
+  #fail (run, error) {
+    run.end()
+    this.error = error
+    return error
+  }
+}
+
+/** Believed leaves that follow one another in the blob: pushed together in memory, they go to the sink as one. */
+class Run {
+  #memory
+  #sink
+  #start = 0
+  #at = 0
+  #len = 0
+
+  /** @param {Uint8Array} memory @param {BelievedSink} [sink] */
+  constructor (memory, sink) {
+    this.#memory = memory
+    this.#sink = sink
+  }
+
+  /** May overwrite what stands before `at` in memory. @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
+  add (start, at, len) {
+    // Who takes pairs wants to know which leaves stand below them.
+    if (this.#sink === undefined) return
+    if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)
+    if (this.#len === 0 || start !== this.#start + this.#len) {
+      this.end()
+      this.#start = start
+      this.#at = at
+    } else if (at !== this.#at + this.#len) {
+      this.#memory.copyWithin(this.#at + this.#len, at, at + len)
+    }
+    this.#len += len
+  }
+
+  end () {
+    if (this.#len > 0) this.#sink?.leaf(this.#start, this.#memory, this.#at, this.#len)
+    this.#len = 0
+  }
+}
+
+const NOTHING = new Uint8Array(0)

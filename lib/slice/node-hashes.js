@@ -1,0 +1,89 @@
+// Chaining values of many nodes side by side: of the parents and leaves among some steps of a plan, wherever they stand in the arena.
+// None of them is believed yet: a parent's value follows from the pair that was sent, a leaf's from the bytes that were sent.
+
+import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
+import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
+import { IS_LEAF, IS_PARENT } from './plan.js'
+import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { kernel } from '../engine/kernel/index.js'
+
+/** @import { Plan } from './plan.js' */
+
+/**
+ * @typedef {object} Stretch  steps whose bytes stand in the arena
+ * @property {Plan} plan
+ * @property {number} from  the first of them
+ * @property {number} to  the one behind the last
+ * @property {number} at  where in the arena the first stands
+ * @property {number} flags  of the mode
+ * @property {boolean} hasRoot  is the first of them the root?
+ */
+
+/** Of the parents, one after the other at PAIR_CVS. @param {Stretch} stretch */
+export function hashPairs ({ plan, from, to, at, flags, hasRoot }) {
+  let pairs = 0
+  for (let i = from, pairAt = at; i < to; pairAt += plan.lens[i++]) {
+    if (plan.kinds[i] & IS_PARENT) u32[TABLE / 4 + pairs++] = pairAt
+  }
+  if (pairs === 0) return
+  kernel.compressMany(TABLE, pairs, PAIR_LEN, flags | PARENT, 0, 0, PAIR_CVS)
+  if (!hasRoot) return
+  kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
+  u8.copyWithin(PAIR_CVS, OUT, OUT + HASH_LEN)
+}
+
+/**
+ * Of the leaves, one after the other at LEAF_CVS. Leaves that follow one another and have the same power of two of chunks are reduced
+ * together.
+ *
+ * @param {Stretch} stretch
+ */
+export function hashLeaves ({ plan, from, to, at, flags, hasRoot }) {
+  let leaves = 0
+  for (let i = from; i < to;) {
+    if (plan.kinds[i] !== IS_LEAF) {
+      at += plan.lens[i++]
+      continue
+    }
+    const [first, start, len] = [i, plan.places[i], plan.lens[i]]
+    const isPerfect = Number.isInteger(Math.log2(len / CHUNK_LEN))
+    let run = 0
+    let chunks = 0
+    for (; i < to; at += plan.lens[i++]) {
+      if (plan.kinds[i] & IS_PARENT) continue
+      const follows = i === first || (isPerfect && plan.kinds[i] === IS_LEAF && plan.lens[i] === len && plan.places[i] === start + run * len)
+      if (!follows) break
+      for (let done = 0; done < len; done += CHUNK_LEN) u32[TABLE / 4 + chunks++] = at + done
+      run++
+    }
+    const out = LEAF_CVS + leaves * HASH_LEN
+    if (hasRoot && first === from) hashRootLeaf(len, chunks, at - len, flags, out)
+    else hashRun(run, len, start / CHUNK_LEN, chunks, flags, out)
+    leaves += run
+  }
+}
+
+/**
+ * @param {number} run  leaves
+ * @param {number} len  bytes of each
+ * @param {number} chunkIndex  of the first
+ * @param {number} chunks  of all of them, at the pointers in TABLE
+ * @param {number} flags
+ * @param {number} out
+ */
+function hashRun (run, len, chunkIndex, chunks, flags, out) {
+  hashPointed(TABLE, chunks, lastChunkLen(len), chunkIndex, flags)
+  const { at } = cvsOf(reduce(chunks, flags, run))
+  u8.copyWithin(out, at, at + run * HASH_LEN)
+}
+
+/** A blob that is a single leaf. @param {number} len @param {number} chunks @param {number} at @param {number} flags @param {number} out */
+function hashRootLeaf (len, chunks, at, flags, out) {
+  if (len <= CHUNK_LEN) return kernel.compressChunk(at, len, flags, CHUNK_END | ROOT, 0, 0, out)
+  hashPointed(TABLE, chunks, lastChunkLen(len), 0, flags)
+  kernel.compressBlock(KEY, cvsOf(reduce(chunks, flags)).at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
+  u8.copyWithin(out, OUT, OUT + HASH_LEN)
+}
+
+/** @param {number} len  of a leaf, at least 1 */
+const lastChunkLen = len => (len - 1) % CHUNK_LEN + 1

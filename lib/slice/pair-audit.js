@@ -1,0 +1,144 @@
+// An audit of pairs alone: what could be proven with them, if the bytes were right. No byte of the blob is looked at.
+
+import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
+import { ENTER, Walk } from '../tree/walk.js'
+import { INPUT, KEY, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
+import { Findings } from './findings.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT } from './plan.js'
+import { Promised } from './expected-cvs.js'
+import { enter } from '../engine/mode.js'
+import { kernel } from '../engine/kernel/index.js'
+
+/** @import { AuditOf } from './audit.js' */
+/** @import { PairSource } from '../core/types.js' */
+
+/** Pairs, or leaves, of one window: far fewer than fit into the arena, so that whoever fetches pairs from afar is not asked for too many. */
+const WINDOW_PAIRS = 1024
+const WINDOW_LEAVES = 1024
+
+export class PairAudit {
+  #what
+  #pairs
+  #findings = new Findings()
+  #promised
+  /** One walk looks ahead, the other follows. */
+  #ahead
+  #behind
+  #isAtRoot = true
+  #steps = 0
+  #end = 0
+  #memory = new Uint8Array(WINDOW_PAIRS * PAIR_LEN)
+
+  /** The parents whose pairs the next `check` copies. */
+  nodes = /** @type {number[]} */ ([])
+
+  /** @param {AuditOf} what @param {PairSource} pairs */
+  constructor (what, pairs) {
+    this.#what = what
+    this.#pairs = pairs
+    this.#promised = new Promised(what.root)
+    this.#ahead = walkOf(what)
+    this.#behind = walkOf(what)
+  }
+
+  /** Bytes from the start of the blob to the end of the window. */
+  get end () { return this.#end }
+
+  /** The chunks whose pairs were found right so far. */
+  get valid () { return this.#findings.ranges }
+
+  /** Looks ahead over the next window. @returns {boolean} false when there is none */
+  plan () {
+    const step = this.#ahead
+    this.nodes = []
+    let leaves = 0
+    this.#steps = 0
+    while (this.nodes.length < WINDOW_PAIRS && leaves < WINDOW_LEAVES && step.next()) {
+      this.#steps++
+      if (step.kind !== ENTER) {
+        leaves++
+        this.#end = step.start + step.len
+      } else if (!this.#findings.isLost(step.start)) this.nodes.push(step.node)
+    }
+    return this.#steps > 0
+  }
+
+  /** Says which of the window's pairs are right. */
+  check () {
+    const window = this.#fetch()
+    const flags = enter(this.#what.mode) | PARENT
+    u8.set(this.#memory.subarray(0, this.nodes.length * PAIR_LEN), INPUT)
+    this.#hash(flags)
+    let pair = 0
+    for (const { kind, start, len, isMissing } of window) {
+      if (kind === IS_LEAF) {
+        if (!this.#findings.isLost(start)) this.#takeLeaf(start, len)
+        continue
+      }
+      if (!this.#findings.isLost(start)) this.#takePair(pair, kind, start + len, isMissing)
+      pair++
+    }
+    if (this.#findings.isFar(this.#end)) this.#restart()
+  }
+
+  #fetch () {
+    const step = this.#behind
+    const window = []
+    let at = 0
+    for (let steps = this.#steps; steps > 0 && step.next(); steps--) {
+      const { start, len } = step
+      if (this.#findings.isLost(start)) continue
+      if (step.kind !== ENTER) {
+        window.push({ kind: IS_LEAF, start, len, isMissing: false })
+        continue
+      }
+      const isMissing = !this.#pairs.copyPair(step, this.#memory, at)
+      window.push({ kind: IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), start, len, isMissing })
+      at += PAIR_LEN
+    }
+    return window
+  }
+
+  /** @param {number} flags */
+  #hash (flags) {
+    const count = this.nodes.length
+    if (count === 0) return
+    for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = INPUT + i * PAIR_LEN
+    kernel.compressMany(TABLE, count, PAIR_LEN, flags, 0, 0, PAIR_CVS)
+    if (!this.#isAtRoot) return
+    kernel.compressBlock(KEY, INPUT, PAIR_LEN, flags | ROOT, 0, 0, OUT)
+    u8.copyWithin(PAIR_CVS, OUT, OUT + HASH_LEN)
+    this.#isAtRoot = false
+  }
+
+  /** @param {number} start @param {number} len */
+  #takeLeaf (start, len) {
+    this.#promised.drop()
+    this.#findings.add(start, len)
+  }
+
+  /** @param {number} pair  its place in the window @param {number} kind @param {number} end  of the bytes below @param {boolean} isMissing */
+  #takePair (pair, kind, end, isMissing) {
+    const isRight = this.#promised.isNext(PAIR_CVS + pair * HASH_LEN) && !isMissing
+    this.#promised.drop()
+    if (!isRight) {
+      this.#findings.lostTo = end
+      return
+    }
+    const at = INPUT + pair * PAIR_LEN
+    if (kind & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
+    if (kind & HAS_LEFT) this.#promised.push(at)
+  }
+
+  /** Begins behind what is lost. */
+  #restart () {
+    const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
+    this.#ahead = walkOf(rest)
+    this.#behind = walkOf(rest)
+    this.#promised = new Promised(rest.root)
+    this.#isAtRoot = true
+  }
+}
+
+/** @param {AuditOf} what */
+const walkOf = ({ size, groupLog, ranges }) => new Walk(size, groupLog, ranges)

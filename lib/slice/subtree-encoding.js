@@ -1,0 +1,198 @@
+// Perfect subtrees that are wanted whole: their encoding has the same shape wherever it stands, so it can be hashed as a blob is,
+// all chunks first and then level by level, and compared with the pairs that were sent. No walk: the places follow from the leaf's index.
+
+import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
+import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
+import { PAIRS_BEFORE, firstOfHeight } from '../tree/geometry.js'
+import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { parentStep } from '../tree/walk.js'
+import { kernel } from '../engine/kernel/index.js'
+
+/** @import { Step } from '../core/types.js' */
+
+/** @typedef {{ start: number, len: number, leafLen: number }} Subtree  where in the blob, its bytes, the bytes of each leaf; all powers of two */
+
+/** Bytes of its encoding. @param {number} len  its bytes @param {number} leafLen */
+export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
+
+/**
+ * Goes through the encoding in its order.
+ *
+ * @param {Subtree} subtree
+ * @param {(node: number, at: number) => void} onPair  `at`: bytes from the start of the encoding
+ * @param {(start: number, at: number, len: number) => void} onLeaf
+ */
+export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    const at = leafAt(leaf, depth, leafLen)
+    const firstChunk = (start + leaf * leafLen) / CHUNK_LEN
+    for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
+      const chunksOnLeft = leafLen / CHUNK_LEN * 2 ** level
+      onPair(firstChunk + chunksOnLeft - 1, at - (level + 1) * PAIR_LEN)
+    }
+    onLeaf(start + leaf * leafLen, at, leafLen)
+  }
+}
+
+/**
+ * Goes through the steps of a subtree that a walk did not look into.
+ *
+ * @param {Step} subtree
+ * @param {number} leafLen
+ * @param {(parent: Step) => boolean} onPair  the same object each time; false ends it
+ * @param {(start: number, len: number) => boolean} onLeaf
+ * @returns {boolean} was it not ended?
+ */
+export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  const leafLog = Math.log2(leafLen / CHUNK_LEN)
+  const firstPost = post + 2 - leaves
+  /** @type {Step} */
+  const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, hasLeft: true, hasRight: true }
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    parent.start = start + leaf * leafLen
+    for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
+      parent.len = leafLen * 2 ** (level + 1)
+      parent.node = (parent.start + parent.len / 2) / CHUNK_LEN - 1
+      parent.level = leafLog + level
+      parent.post = firstPost + PAIRS_BEFORE[leaf] + 2 ** (level + 1) - 2
+      if (!onPair(parent)) return false
+      parent.pre++
+    }
+    if (!onLeaf(parent.start, leafLen)) return false
+  }
+  return true
+}
+
+/**
+ * The parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
+ *
+ * @param {Subtree} subtree @param {number} size @param {number} groupLog
+ * @param {(step: Step) => void} visit  the same step each time
+ */
+export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
+  const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
+  let { pre, post } = step
+  post -= len / leafLen - 2
+
+  /** @param {number} from  bytes @param {number} below  bytes @param {number} level @param {number} before  pairs in post-order */
+  const descend = (from, below, level, before) => {
+    const half = below / 2
+    step.node = (from + half) / CHUNK_LEN - 1
+    step.level = level
+    step.start = from
+    step.len = below
+    step.pre = pre++
+    step.post = before + below / leafLen - 2
+    visit(step)
+    if (half === leafLen) return
+    descend(from, half, level - 1, before)
+    descend(from + half, half, level - 1, before + half / leafLen - 1)
+  }
+  descend(start, len, step.level, post)
+}
+
+/**
+ * Hashes the bytes of an encoding, and compares the pairs in it. The mode must have been entered.
+ *
+ * @param {Subtree} subtree
+ * @param {number} at  where in the arena its encoding stands
+ * @param {number} flags  of the mode
+ * @returns {number | undefined} where in the arena its chaining value stands; undefined when a pair is not what follows from the bytes
+ */
+export function hashEncoded ({ start, len, leafLen }, at, flags) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  const chunkIndex = start / CHUNK_LEN
+  const chunks = len / CHUNK_LEN
+  let entry = TABLE / 4
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    const leafStart = at + leafAt(leaf, depth, leafLen)
+    for (let done = 0; done < leafLen; done += CHUNK_LEN) u32[entry++] = leafStart + done
+  }
+  hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
+  const top = reduce(chunks, flags, 1)
+  // The pairs of all levels stand one behind the other, those of a level as its leaves do.
+  entry = PAIR_TABLE / 4
+  for (let height = 1; height <= depth; height++) {
+    for (let leaf = 0; leaf < leaves; leaf += 1 << height) u32[entry++] = at + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
+  }
+  if (leaves > 1 && !areSame(PAIR_TABLE, leaves - 1, cvsOf(top - depth).at)) return undefined
+  return cvsOf(top).at
+}
+
+/**
+ * Puts the encoding together of a subtree whose chaining values have just been reduced.
+ *
+ * @param {Subtree} subtree
+ * @param {number} bytesAt  where in the arena its bytes stand
+ * @param {number} level  of its chaining value in the last reduction
+ * @param {number} index  of that in its level
+ * @param {number} out  where in the arena the encoding goes
+ */
+export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
+  const depth = Math.log2(len / leafLen)
+  putLeaves(len, leafLen, bytesAt, out)
+  for (let height = 1; height <= depth; height++) {
+    const count = 1 << (depth - height)
+    for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = out + leafAt(i << height, depth, leafLen) - height * PAIR_LEN
+    kernel.scatter(TABLE, count, PAIR_LEN, cvsOf(level - depth + height - 1).at + index * count * PAIR_LEN)
+  }
+}
+
+/**
+ * Puts the encoding together of a subtree whose pairs are at hand.
+ *
+ * @param {Subtree} subtree
+ * @param {number} bytesAt  where in the arena its bytes stand
+ * @param {number} pairsAt  and its pairs
+ * @param {'pre' | 'post'} order  in this order
+ * @param {number} out  where in the arena the encoding goes
+ */
+export function interleave (subtree, bytesAt, pairsAt, order, out) {
+  putLeaves(subtree.len, subtree.leafLen, bytesAt, out)
+  placePairs(subtree, pairsAt, order, out)
+}
+
+/**
+ * Puts pairs that are at hand to their places in the encoding of a subtree.
+ *
+ * @param {Subtree} subtree
+ * @param {number} pairsAt  where in the arena they stand
+ * @param {'pre' | 'post'} order  in this order
+ * @param {number} out  where in the arena the encoding is
+ */
+export function placePairs ({ len, leafLen }, pairsAt, order, out) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  for (let height = 1; height <= depth; height++) {
+    const first = TABLE / 4 + firstOfHeight(height, depth, order)
+    for (let leaf = 0; leaf < leaves; leaf += 1 << height) {
+      u32[first + PAIRS_BEFORE[leaf]] = out + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
+    }
+  }
+  kernel.scatter(TABLE, leaves - 1, PAIR_LEN, pairsAt)
+}
+
+/** @param {number} len  of the subtree @param {number} leafLen @param {number} bytesAt @param {number} out */
+function putLeaves (len, leafLen, bytesAt, out) {
+  const leaves = len / leafLen
+  const depth = Math.log2(leaves)
+  for (let leaf = 0; leaf < leaves; leaf++) u32[TABLE / 4 + leaf] = out + leafAt(leaf, depth, leafLen)
+  kernel.scatter(TABLE, leaves, leafLen, bytesAt)
+}
+
+/** In front of a leaf stand all leaves and pairs to its left, and the parents above it. @param {number} leaf @param {number} depth @param {number} leafLen */
+const leafAt = (leaf, depth, leafLen) => leaf * leafLen + PAIR_LEN * (PAIRS_BEFORE[leaf] + depth)
+
+/** Parents whose first leaf this is. @param {number} leaf @param {number} depth */
+const levelsStartingAt = (leaf, depth) => leaf === 0 ? depth : Math.min(depth, 31 - Math.clz32(leaf & -leaf))
+
+/** Are pairs those that the table names? @param {number} table @param {number} count @param {number} at */
+function areSame (table, count, at) {
+  kernel.compare(table, count, PAIR_LEN, at)
+  return (u32[OUT / 4] | u32[OUT / 4 + 1] | u32[OUT / 4 + 2] | u32[OUT / 4 + 3]) === 0
+}

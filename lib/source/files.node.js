@@ -1,0 +1,232 @@
+// Files, where there are any. The only file of lib that needs `node:fs`.
+
+import { fstatSync, read, readSync } from 'node:fs'
+import { open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { PIECE_LEN } from './async-util.js'
+import { sourceChanged } from '../core/errors.js'
+
+/** @import { FileHandle } from 'node:fs/promises' */
+/** @import { Stats } from 'node:fs' */
+/** @import { SharedFile } from '../core/types.js' */
+
+/** In Node.js (20 to 24) the process crashes when a thread reads a part of a Blob that another has opened with `openAsBlob`, and
+ * nothing tells such a part. */
+export const canShareBlobs = false
+
+/**
+ * Opens a file for reading.
+ *
+ * @param {string | URL} path
+ */
+export async function openFile (path) {
+  const handle = await open(path, 'r')
+  try {
+    return new OpenFile(path, handle, await handle.stat())
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+export class OpenFile {
+  overlaps = true
+  #path
+  #handle
+  #stat
+  /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
+  #uses = /** @type {Set<Promise<unknown>>} */ (new Set())
+
+  /** @param {string | URL} path @param {FileHandle} handle @param {Stats} stat */
+  constructor (path, handle, stat) {
+    this.#path = path
+    this.#handle = handle
+    this.#stat = stat
+  }
+
+  /** Bytes, as it was opened. */
+  get size () { return this.#stat.size }
+
+  /** Pipes and devices are not, and cannot be read at any place. */
+  get isRegular () { return this.#stat.isFile() }
+
+  /** By what other threads of the process can read it. @returns {SharedFile} */
+  get shared () {
+    const { dev, ino } = this.#stat
+    return { fd: this.#handle.fd, dev, ino }
+  }
+
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file has shrunk
+   */
+  async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    return bytes.subarray(0, await this.readInto(bytes, start))
+  }
+
+  /**
+   * Fills a buffer, which must be left alone meanwhile.
+   *
+   * @param {Uint8Array} buffer @param {number} position  in the file
+   * @returns {Promise<number>} how many bytes: fewer than fit when the file ends before
+   */
+  readInto (buffer, position) {
+    return this.use(this.#fill(buffer, position))
+  }
+
+  /** @param {Uint8Array} buffer @param {number} position */
+  async #fill (buffer, position) {
+    let got = 0
+    while (got < buffer.length) {
+      const len = await this.#read(buffer, got, position + got)
+      if (len === 0) break
+      got += len
+    }
+    return got
+  }
+
+  /** Everything from here to the end, however long that is. @returns {AsyncGenerator<Uint8Array>} each piece is lent until the next one is asked for */
+  async * pieces () {
+    const buffer = new Uint8Array(PIECE_LEN)
+    while (true) {
+      const len = await this.use(this.#read(buffer, 0, null))
+      if (len === 0) return
+      yield buffer.subarray(0, len)
+    }
+  }
+
+  /** Callbacks cost a percent less than the promises of `node:fs`. @param {Uint8Array} buffer @param {number} at @param {number | null} position @returns {Promise<number>} */
+  #read (buffer, at, position) {
+    return new Promise((resolve, reject) => {
+      read(this.#handle.fd, buffer, at, buffer.length - at, position, (error, len) => error ? reject(error) : resolve(len))
+    })
+  }
+
+  /** Keeps the file open until a promise has ended. @template T @param {Promise<T>} promise @returns {Promise<T>} the same */
+  use (promise) {
+    this.#uses.add(promise)
+    const forget = () => { this.#uses.delete(promise) }
+    promise.then(forget, forget)
+    return promise
+  }
+
+  /** @throws {BaoError} BAO_SOURCE_CHANGED { location } when it is not as it was when it was opened */
+  async check () {
+    const { size, mtimeMs } = await this.#handle.stat()
+    if (size !== this.size || mtimeMs !== this.#stat.mtimeMs) throw sourceChanged(String(this.#path))
+  }
+
+  async close () {
+    await Promise.allSettled(this.#uses)
+    await this.#handle.close()
+  }
+}
+
+/**
+ * A file that is written. It takes the place of another, or of none, when it is whole: until then it has a name of its own.
+ *
+ * @param {string | URL} path
+ */
+export async function createFile (path) {
+  const final = pathOf(path)
+  const random = crypto.getRandomValues(new Uint32Array(2))
+  const name = join(dirname(final), `.${basename(final)}.${[...random].map(word => word.toString(36)).join('')}.part`)
+  return new WrittenFile(await open(name, 'wx+'), { name, final })
+}
+
+/** A file that is changed where it is. @param {string | URL} path */
+export async function changeFile (path) {
+  return new WrittenFile(await open(path, 'r+'))
+}
+
+class WrittenFile {
+  #handle
+  #names
+
+  /** @param {FileHandle} handle @param {{ name: string, final: string }} [names]  as long as it is not whole, and then */
+  constructor (handle, names) {
+    this.#handle = handle
+    this.#names = names
+  }
+
+  /** @param {number} offset @param {Uint8Array} bytes */
+  async write (offset, bytes) {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await this.#handle.write(bytes, done, bytes.length - done, offset + done)
+      done += bytesWritten
+    }
+  }
+
+  /** @param {number} start @param {number} end @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when there are no more */
+  async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    for (let got = 0; got < bytes.length;) {
+      const { bytesRead } = await this.#handle.read(bytes, got, bytes.length - got, start + got)
+      if (bytesRead === 0) return bytes.subarray(0, got)
+      got += bytesRead
+    }
+    return bytes
+  }
+
+  /** @param {number} len */
+  async truncate (len) { await this.#handle.truncate(len) }
+
+  async sync () { await this.#handle.sync() }
+
+  /** Gives it its name, when all of it is on the disk. */
+  async keep () {
+    await this.#handle.close()
+    if (this.#names === undefined) return
+    const { name, final } = this.#names
+    await rename(name, final)
+    await syncFolder(dirname(final))
+  }
+
+  /** Closes it after a failure: what had no name yet is removed. */
+  async leave () {
+    await this.#handle.close().catch(() => {})
+    if (this.#names !== undefined) await unlink(this.#names.name).catch(() => {})
+  }
+}
+
+/** So that the new name will stay. Some systems cannot, and need not. @param {string} path */
+async function syncFolder (path) {
+  const folder = await open(path, 'r').catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}
+
+/** @param {string | URL} path */
+const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
+
+/**
+ * Is a file that was opened in another thread open here, under the same number? (Deno's threads have numbers of their own.)
+ *
+ * @param {SharedFile} file
+ */
+export function isHere ({ fd, dev, ino }) {
+  try {
+    const stat = fstatSync(fd)
+    return stat.dev === dev && stat.ino === ino
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Fills a buffer, and does nothing else meanwhile.
+ *
+ * @param {number} fd @param {Uint8Array} buffer @param {number} position
+ * @returns {number} how many bytes: fewer than fit when the file ends before
+ */
+export function readIntoSync (fd, buffer, position) {
+  let got = 0
+  while (got < buffer.length) {
+    const len = readSync(fd, buffer, got, buffer.length - got, position + got)
+    if (len === 0) break
+    got += len
+  }
+  return got
+}

@@ -1,0 +1,18 @@
+// The length in front of encodings and outboards. Source: Bao spec, "Combined Encoding Format".
+
+import { BaoError } from '../core/errors.js'
+import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'
+import { readUpTo } from './async-util.js'
+
+/** @import { RandomAccess } from '../core/types.js' */
+
+/**
+ * The size that stands in front. Nothing has proven it yet.
+ *
+ * @param {RandomAccess} file
+ */
+export async function sizeIn (file) {
+  const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
+  if (header.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `8 bytes of length were expected in front, got ${header.length}`)
+  return u64FromBytes(header)
+}

@@ -1,0 +1,93 @@
+// Reading what a window needs: short spans, in increasing order, of a source that had better be read in long pieces.
+
+import { PIECE_LEN, readUpTo, untilAborted } from './async-util.js'
+import { assertInteger, concat } from '../core/bytes.js'
+
+/** @import { RandomAccess } from '../core/types.js' */
+
+/** @typedef {{ bytes: Uint8Array, buffer?: Uint8Array }} Piece  `buffer`: that they lie in, if it can be used again */
+
+/** Buffers that are kept for later. */
+const MAX_FREE = 3
+
+export class SpanReader {
+  #source
+  #ranges
+  #signal
+  /** The range that the piece in hand lies in, and the piece. */
+  #range = 0
+  #start = 0
+  #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
+  /** Buffers of whole pieces: those that may be overwritten, and those whose bytes are lent. */
+  #free = /** @type {Uint8Array[]} */ ([])
+  #lent = /** @type {Uint8Array[]} */ ([])
+  /** The piece behind it, which is being read. @type {{ start: number, reading: Promise<Piece> } | undefined} */
+  #next
+
+  /**
+   * @param {RandomAccess} source
+   * @param {[start: number, end: number][]} ranges  bytes that will be asked for, increasing: nothing else is read
+   * @param {AbortSignal} [signal]
+   */
+  constructor (source, ranges, signal) {
+    this.#source = source
+    this.#ranges = ranges
+    this.#signal = signal
+  }
+
+  /** Takes back what was lent, but for the piece in hand: its memory is used again. */
+  begin () {
+    for (const buffer of this.#lent.splice(0)) {
+      if (buffer.buffer === this.#bytes.buffer) this.#lent.push(buffer)
+      else if (this.#free.length < MAX_FREE) this.#free.push(buffer)
+    }
+  }
+
+  /**
+   * @param {number} start  at or behind the one before @param {number} end
+   * @returns {Promise<Uint8Array>} lent until `begin`; fewer bytes only where the source ends
+   */
+  async read (start, end) {
+    const parts = []
+    for (let at = start; at < end;) {
+      if (at < this.#start || at >= this.#start + this.#bytes.length) await this.#load(at)
+      const part = this.#bytes.subarray(at - this.#start, end - this.#start)
+      if (part.length === 0) break
+      parts.push(part)
+      at += part.length
+    }
+    return parts.length === 1 ? parts[0] : concat(parts)
+  }
+
+  /** @param {number} start */
+  async #load (start) {
+    const stop = this.#stopOf(start)
+    const next = this.#next
+    this.#next = undefined
+    const { bytes, buffer } = await untilAborted(next?.start === start ? next.reading : this.#read(start, stop), this.#signal)
+    this.#bytes = bytes
+    if (buffer !== undefined) this.#lent.push(buffer)
+    this.#start = start
+    if (this.#signal?.aborted || !this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
+    const reading = this.#read(stop, this.#stopOf(stop))
+    reading.catch(() => {}) // whoever awaits it is told; nobody may
+    this.#next = { start: stop, reading }
+  }
+
+  /** @param {number} start @param {number} end @returns {Promise<Piece>} */
+  async #read (start, end) {
+    this.#signal?.throwIfAborted()
+    if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
+    const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
+    const len = await this.#source.readInto(buffer, start)
+    assertInteger('what source.readInto gave', len, 0, buffer.length)
+    return { bytes: buffer.subarray(0, len), buffer }
+  }
+
+  /** Where a piece ends. Behind the end of the source or of the range it is empty. @param {number} start */
+  #stopOf (start) {
+    while (this.#range < this.#ranges.length - 1 && this.#ranges[this.#range][1] < start) this.#range++
+    const end = Math.min(this.#ranges[this.#range][1], this.#source.size)
+    return Math.max(start, Math.min(start + PIECE_LEN, end))
+  }
+}

@@ -1,0 +1,242 @@
+// Where bytes come from: one of two shapes. A random-access source is `{ size, read(start, end) }`; a sequence is an async iterable of
+// pieces. Everything else that callers have at hand becomes one of them here.
+
+import { canShareBlobs, openFile } from '#files'
+import { ahead, givingWay, inTurn, iterated, leave, untilAborted } from './async-util.js'
+import { assertBytes, assertInteger, describe } from '../core/bytes.js'
+import { leaseBuffers } from '../engine/read-buffers.js'
+
+/** @import { OpenFile } from './files.node.js' */
+/** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
+
+/**
+ * A random-access view of bytes, a Blob, a file, or what already is one.
+ *
+ * @param {Source} source
+ * @param {AbortSignal} [signal]  does not wait for a path that cannot be opened yet
+ * @returns {Promise<RandomAccess & { close (): Promise<void> | void }>} to be closed by the caller
+ */
+export async function toRandomAccess (source, signal) {
+  if (source instanceof Uint8Array) {
+    assertBytes('source', source)
+    return { size: source.length, read: (start, end) => source.subarray(start, end), close () {} }
+  }
+  if (isPath(source)) {
+    const file = await fileAt(source, signal)
+    if (file.isRegular) return file
+    await file.close()
+    throw new TypeError(`"source" expected a file that can be read at any place, got ${source}`)
+  }
+  if (source instanceof Blob) return { ...readerOf(source), overlaps: true, close () {} }
+  if (isRandomAccess(source)) {
+    assertInteger('source.size', source.size)
+    return {
+      size: source.size,
+      overlaps: source.overlaps === true,
+      read: (start, end, signal) => source.read(start, end, signal),
+      readInto: source.readInto && ((buffer, start) => /** @type {Required<RandomAccess>} */ (source).readInto(buffer, start)),
+      close () {}
+    }
+  }
+  throw new TypeError(`"source" expected bytes, a Blob, a path, or { size, read }, got ${describe(source)}`)
+}
+
+/**
+ * Any source, to be read from start to end. A stream that is not read to its end is cancelled.
+ *
+ * @param {Source} source
+ * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
+ * @returns {Promise<OpenSource>} to be closed by the caller
+ */
+export async function openSource (source, signal) {
+  if (signal?.aborted) {
+    leaveSource(source)
+    throw signal.reason
+  }
+  if (isPath(source)) return openPath(source, signal)
+  if (source instanceof Blob) {
+    const shared = canShareBlobs ? { blob: source } : undefined
+    const blob = readerOf(source)
+    return { size: blob.size, shared, pieces: (start = 0, end = blob.size) => ahead(blob, start, end, signal), close () {} }
+  }
+  if (source instanceof Uint8Array || isRandomAccess(source)) {
+    const bytes = await toRandomAccess(source)
+    return { size: bytes.size, shared: sharedMemory(source), pieces: (start = 0, end = bytes.size) => inTurn(bytes, start, end, signal), close () {} }
+  }
+  const iterable = iterableOf(source)
+  return { pieces: () => iterated(iterable, signal), close () {} }
+}
+
+/**
+ * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is lent until the next one is asked for.
+ *
+ * @param {Source} source
+ * @param {ProgressOptions & { type?: string }} [options]  `onProgress` gets events of this type, when a piece has been worked on
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+export async function * toPieces (source, options = {}) {
+  const opened = await openSource(source, options.signal)
+  try {
+    yield * worked(opened, options)
+  } finally {
+    await closeSource(opened, options.signal)
+  }
+}
+
+/**
+ * All pieces of an open source, with what comes between them.
+ *
+ * @param {OpenSource} opened
+ * @param {ProgressOptions & { type?: string }} options
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+export async function * worked (opened, { signal, onProgress, type = 'baobox:read' }) {
+  let done = 0
+  for await (const piece of givingWay(opened.pieces(), signal)) {
+    yield piece
+    done += piece.length
+    onProgress?.({ type, detail: { done, total: opened.size } })
+  }
+  signal?.throwIfAborted()
+  await opened.check?.()
+}
+
+/** Closes a source; after an abort without waiting for what is under way. @param {{ close (): Promise<void> | void }} opened @param {AbortSignal} [signal] */
+export async function closeSource (opened, signal) {
+  if (signal?.aborted) Promise.resolve(opened.close()).catch(() => {})
+  else await opened.close()
+}
+
+/** Of which nothing is wanted: a stream is cancelled. @param {Source} source */
+export function leaveSource (source) {
+  if (isIterable(source)) leave(iterableOf(source))
+}
+
+/** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
+async function openPath (path, signal) {
+  const file = await fileAt(path, signal)
+  const close = () => file.close()
+  // Some files only seem to be empty: what they have shows when they are read.
+  if (!file.isRegular || file.size === 0) return { pieces: () => iterated(file.pieces(), signal), close }
+  return {
+    size: file.size,
+    shared: { file: file.shared },
+    pieces: (start = 0, end = file.size) => piecesOf(file, start, end, signal),
+    use: promise => file.use(promise),
+    check: () => file.check(),
+    close
+  }
+}
+
+/** To open a pipe is to wait for who writes to it: an abort does not. @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenFile>} */
+function fileAt (path, signal) {
+  const opening = openFile(path)
+  return untilAborted(opening, signal).catch(error => {
+    opening.then(late => late.close()).catch(() => {})
+    throw error
+  })
+}
+
+/** @param {OpenFile} file @param {number} start @param {number} end @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+async function * piecesOf (file, start, end, signal) {
+  const { buffers, release } = leaseBuffers()
+  let turn = 0
+  let reading = Promise.resolve(0)
+  /** Into one buffer while the other is in the caller's hands. @param {number} start @param {number} end */
+  const read = async (start, end) => {
+    turn = 1 - turn
+    const buffer = buffers[turn].subarray(0, end - start)
+    reading = file.readInto(buffer, start)
+    return buffer.subarray(0, await reading)
+  }
+  try {
+    yield * ahead({ size: file.size, read }, start, end, signal)
+  } finally {
+    // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
+    reading.then(release, release)
+  }
+}
+
+/**
+ * What other threads can read of a source that has been opened at any place, if they can.
+ *
+ * @param {Source} source @param {RandomAccess & { shared?: SharedFile }} opened  by `toRandomAccess`
+ * @returns {OpenSource['shared']}
+ */
+export function sharedOf (source, opened) {
+  if (opened.shared !== undefined) return { file: opened.shared }
+  if (source instanceof Blob) return canShareBlobs ? { blob: source } : undefined
+  return sharedMemory(source)
+}
+
+/** @param {Blob} blob @returns {RandomAccess} */
+const readerOf = blob => ({
+  size: blob.size,
+  read: async (start, end) => new Uint8Array(await blob.slice(start, end).arrayBuffer())
+})
+
+/** @param {unknown} source @returns {OpenSource['shared']} */
+const sharedMemory = source => source instanceof Uint8Array && typeof SharedArrayBuffer === 'function' && source.buffer instanceof SharedArrayBuffer
+  ? { bytes: source }
+  : undefined
+
+/** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
+function iterableOf (source) {
+  if (typeof ReadableStream === 'function' && source instanceof ReadableStream) return piecesOfWebStream(source)
+  if (!isIterable(source)) throw new TypeError(`"source" expected bytes, a Blob, a stream, an iterable of bytes, or a path, got ${describe(source)}`)
+  return isNodeStream(source) ? piecesOfNodeStream(source) : source
+}
+
+/** By a reader, which cancels at any time: the stream's own iterator would wait for the read that is under way. @param {ReadableStream<unknown>} stream @returns {AsyncIterable<unknown>} */
+const piecesOfWebStream = stream => ({
+  [Symbol.asyncIterator] () {
+    const reader = stream.getReader()
+    return {
+      async next () {
+        const { done, value } = await reader.read()
+        if (done) reader.releaseLock()
+        return { done, value }
+      },
+      async return () {
+        await reader.cancel()
+        reader.releaseLock()
+        return { done: true, value: undefined }
+      }
+    }
+  }
+})
+
+/** Its own iterator can end it only between two pieces. @param {AsyncIterable<unknown> & { destroy (): unknown }} stream @returns {AsyncIterable<unknown>} */
+const piecesOfNodeStream = stream => ({
+  [Symbol.asyncIterator] () {
+    const iterator = stream[Symbol.asyncIterator]()
+    let isBetween = false
+    return {
+      async next () {
+        isBetween = false
+        const next = await iterator.next()
+        isBetween = true
+        return next
+      },
+      async return () {
+        if (!isBetween) stream.destroy()
+        await iterator.return?.()
+        return { done: true, value: undefined }
+      }
+    }
+  }
+})
+
+/** @param {unknown} source @returns {source is AsyncIterable<unknown> | Iterable<unknown>} */
+const isIterable = source => typeof source === 'object' && source !== null &&
+  (Symbol.asyncIterator in source || Symbol.iterator in source || (typeof ReadableStream === 'function' && source instanceof ReadableStream))
+
+/** @param {object} source @returns {source is AsyncIterable<unknown> & { destroy (): unknown }} */
+const isNodeStream = source => Symbol.asyncIterator in source && 'destroy' in source && typeof source.destroy === 'function'
+
+/** @param {unknown} source @returns {source is string | URL} */
+const isPath = source => typeof source === 'string' || source instanceof URL
+
+/** A stream may have a size and a `read` of another kind. @param {unknown} source @returns {source is RandomAccess} */
+const isRandomAccess = source => typeof source === 'object' && source !== null && !(Symbol.asyncIterator in source) &&
+  'read' in source && typeof source.read === 'function' && 'size' in source && typeof source.size === 'number'

@@ -1,0 +1,163 @@
+// Geometry of the tree. Numbers in, numbers out: no bytes are touched here.
+// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks, which does not depend on the size:
+// the parent whose complete subtree starts at chunk c and spans 2^(level+1) chunks is number c + 2^level - 1.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
+import { assertInteger } from '../core/bytes.js'
+
+/**
+ * Chunks of a blob. The empty blob has one, an empty one.
+ *
+ * @param {number} size  bytes
+ */
+export function chunkCount (size) {
+  assertInteger('size', size)
+  return Math.max(1, Math.ceil(size / CHUNK_LEN))
+}
+
+/**
+ * Chunk groups of a blob. The empty blob has one, an empty one.
+ *
+ * @param {number} size  bytes
+ * @param {number} [groupLog]  0 to 16: a group is 2^groupLog chunks
+ */
+export function groupCount (size, groupLog = DEFAULT_GROUP_LOG) {
+  assertInteger('size', size)
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  return Math.max(1, Math.ceil(size / (CHUNK_LEN * 2 ** groupLog)))
+}
+
+/**
+ * Bytes of an outboard: a pair for every parent at or above the group level.
+ *
+ * @param {number} size  bytes
+ * @param {number} [groupLog]  0 to 16
+ */
+export function outboardLen (size, groupLog = DEFAULT_GROUP_LOG) {
+  return PAIR_LEN * (groupCount(size, groupLog) - 1)
+}
+
+/**
+ * Bytes under the left child of a parent.
+ *
+ * @param {number} len  bytes under the parent: more than one chunk
+ */
+export function leftLen (len) {
+  assertInteger('len', len, CHUNK_LEN + 1)
+  return CHUNK_LEN * leftChunks(Math.ceil(len / CHUNK_LEN))
+}
+
+/**
+ * The most bytes that a subtree may cover that starts at this offset. A subtree is shorter only at the end of its blob.
+ *
+ * @param {number} offset  bytes, whole chunks
+ * @returns {number} bytes; Infinity at offset 0
+ */
+export function maxSubtreeLen (offset) {
+  assertInteger('offset', offset)
+  if (offset % CHUNK_LEN !== 0) throw new RangeError(`"offset" expected a multiple of ${CHUNK_LEN}, got ${offset}`)
+  if (offset === 0) return Infinity
+  let len = CHUNK_LEN
+  while (offset % (2 * len) === 0) len *= 2
+  return len
+}
+
+/**
+ * The level of the parent over this many chunks: its left child has 2^level.
+ *
+ * @param {number} chunks  at least 2
+ */
+export const levelOver = chunks => chunks <= 2 ** 32
+  ? 31 - Math.clz32(chunks - 1)
+  : 63 - Math.clz32((chunks - 1) / 2 ** 32)
+
+/**
+ * Chunks under the left child of a parent.
+ *
+ * @param {number} chunks  under the parent: at least 2
+ */
+export const leftChunks = chunks => chunks <= 2 ** 31 ? 1 << (31 - Math.clz32(chunks - 1)) : 2 ** levelOver(chunks) // a shift is many times as quick
+
+/**
+ * The level of a parent: 0 over two chunks.
+ *
+ * @param {number} node  in-order number
+ */
+export function levelOf (node) {
+  const middle = node + 1
+  return middle % 2 ** 32 === 0 ? 32 + lowestBit(middle / 2 ** 32) : lowestBit(middle)
+}
+
+/** The number of the lowest bit that is set. @param {number} n  of its lowest 32 bits at least one is */
+const lowestBit = n => 31 - Math.clz32(n & -n)
+
+/**
+ * Where a parent's pair stands in the outboards of a blob.
+ *
+ * @param {number} node  in-order number
+ * @param {number} size  bytes
+ * @param {number} groupLog  0 to 16
+ * @returns {{ pre: number, post: number } | undefined} indices of pairs; undefined when the outboard has no such parent
+ */
+export function placeOf (node, size, groupLog) {
+  const group = 2 ** groupLog
+  let start = 0
+  let end = chunkCount(size)
+  let before = 0
+  for (let above = 0; end - start > group; above++) {
+    const middle = start + leftChunks(end - start)
+    if (node === middle - 1) return { pre: before + above, post: before + Math.ceil((end - start) / group) - 2 }
+    if (node < middle) {
+      end = middle
+    } else {
+      before += (middle - start) / group - 1
+      start = middle
+    }
+  }
+  return undefined
+}
+
+/**
+ * Pairs that stand before a leaf in pre-order: those above it, and all to its left.
+ *
+ * @param {number} chunk  in the leaf
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog  0 to 16
+ * @returns {number}
+ */
+export function pairsBeforeLeaf (chunk, size, groupLog) {
+  const group = 2 ** groupLog
+  let start = 0
+  let end = chunkCount(size)
+  let above = 0
+  for (; end - start > group; above++) {
+    const middle = start + leftChunks(end - start)
+    if (chunk < middle) {
+      end = middle
+    } else {
+      above += (middle - start) / group - 1
+      start = middle
+    }
+  }
+  return above
+}
+
+/**
+ * Pairs of a perfect subtree that stand before a leaf and in subtrees to its left.
+ *
+ * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
+ * @returns {number}
+ */
+const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1)
+/** For every leaf that a window can have. */
+export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
+
+/**
+ * Among the pairs of a perfect subtree, where that stands of the parent over its first 2^height leaves. Of the others at that height as many
+ * stand before as `PAIRS_BEFORE` says: in pre-order only those above, in post-order all of the parent's own subtree, stand in front besides.
+ *
+ * @param {number} height  at least 1
+ * @param {number} depth  levels of parents
+ * @param {'pre' | 'post'} order
+ */
+export const firstOfHeight = (height, depth, order) => order === 'pre' ? depth - height : (1 << height) - 2

@@ -1,0 +1,201 @@
+// Sets of chunks, as sorted boundaries [start, end, start, end, ...]; with an odd count the last range is open.
+// A set says what is wanted or what is there; only together with a size does it say which bytes (`canonical`).
+
+import { CHUNK_LEN, MAX_GROUP_LOG } from '../core/constants.js'
+import { assertInteger, assertOptions, describe } from '../core/bytes.js'
+import { chunkCount } from './geometry.js'
+
+/** @typedef {ChunkRanges | { start?: number, end?: number }} RangesLike */
+
+/** An immutable set of chunk indices. */
+export class ChunkRanges {
+  /** Nothing. */
+  static none = new ChunkRanges([])
+  /** Everything, however long. */
+  static all = new ChunkRanges([0])
+  /** The last chunk, wherever that is: what proves a size. Any range beyond the end means the same. */
+  static last = new ChunkRanges([Number.MAX_SAFE_INTEGER])
+
+  /** Strictly increasing: start (in), end (out), start, ... Read only. */
+  boundaries
+
+  /** @param {number[]} boundaries  checked by `fromBoundaries`, which is what callers use */
+  constructor (boundaries) {
+    if (!Array.isArray(boundaries)) throw new TypeError(`"boundaries" expected numbers, got ${describe(boundaries)}: sets are made by fromBytes and fromBoundaries`)
+    this.boundaries = Object.freeze(boundaries)
+  }
+
+  /**
+   * The chunks that hold the bytes from `start` to `end`.
+   *
+   * @param {number} start  bytes
+   * @param {number} [end]  bytes, not included; Infinity for everything from `start`. None when not beyond `start`
+   */
+  static fromBytes (start, end = Infinity) {
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end)
+    if (end <= start) return ChunkRanges.none
+    const first = Math.floor(start / CHUNK_LEN)
+    return new ChunkRanges(end === Infinity ? [first] : [first, Math.ceil(end / CHUNK_LEN)])
+  }
+
+  /**
+   * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Those beyond 2^53 - 1
+   *   lie behind the end of any blob, and stand for it
+   */
+  static fromBoundaries (boundaries) {
+    if (typeof boundaries?.[Symbol.iterator] !== 'function') throw new TypeError(`"boundaries" expected an iterable, got ${describe(boundaries)}`)
+    const numbers = []
+    let before = -1n
+    for (const boundary of boundaries) {
+      if (typeof boundary !== 'bigint' && !(typeof boundary === 'number' && Number.isInteger(boundary))) {
+        throw new TypeError(`"boundaries" expected integers, got ${describe(boundary)}`)
+      }
+      const exact = BigInt(boundary)
+      if (exact <= before) throw new RangeError(`"boundaries" expected increasing integers from 0, got ${exact} at index ${numbers.length}`)
+      before = exact
+      numbers.push(Math.min(Number(exact), Number.MAX_SAFE_INTEGER))
+    }
+    // Of several boundaries beyond, the first start makes the rest of the set open.
+    const beyond = numbers.indexOf(Number.MAX_SAFE_INTEGER)
+    return new ChunkRanges(beyond < 0 ? numbers : numbers.slice(0, beyond + 1))
+  }
+
+  get isEmpty () { return this.boundaries.length === 0 }
+
+  /** @param {number} chunk */
+  has (chunk) {
+    assertInteger('chunk', chunk)
+    return this.#boundariesUpTo(chunk) % 2 === 1
+  }
+
+  /** Is any chunk of [start, end) in the set? @param {number} start @param {number} end */
+  intersects (start, end) {
+    if (start >= end) return false
+    const at = this.#boundariesUpTo(start)
+    return at % 2 === 1 || (at < this.boundaries.length && this.boundaries[at] < end)
+  }
+
+  /** Is every chunk of [start, end) in the set? @param {number} start @param {number} end */
+  contains (start, end) {
+    if (start >= end) return true
+    const at = this.#boundariesUpTo(start)
+    return at % 2 === 1 && (at === this.boundaries.length || this.boundaries[at] >= end)
+  }
+
+  /** @param {ChunkRanges} other */
+  union (other) { return combine(this, other, (a, b) => a || b) }
+
+  /** @param {ChunkRanges} other */
+  intersect (other) { return combine(this, other, (a, b) => a && b) }
+
+  /** @param {ChunkRanges} other */
+  difference (other) { return combine(this, other, (a, b) => a && !b) }
+
+  /** @param {ChunkRanges} other */
+  equals (other) {
+    return this.boundaries.length === other.boundaries.length && this.boundaries.every((boundary, i) => boundary === other.boundaries[i])
+  }
+
+  /**
+   * The chunks that this set selects in a blob of `size` bytes. What lies beyond the end means the last chunk.
+   * Both sides of a transfer do this, with the same size, before they walk.
+   *
+   * @param {number} size  bytes
+   */
+  canonical (size) {
+    const chunks = chunkCount(size)
+    /** @type {number[]} */
+    const boundaries = []
+    for (let i = 0; i < this.boundaries.length; i += 2) {
+      const start = Math.min(this.boundaries[i], chunks - 1)
+      const end = Math.max(Math.min(this.boundaries[i + 1] ?? Infinity, chunks), start + 1)
+      if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
+      else boundaries[boundaries.length - 1] = end
+    }
+    return new ChunkRanges(boundaries)
+  }
+
+  /**
+   * The bytes that this set selects in a blob of `size` bytes.
+   *
+   * @param {number} size  bytes
+   * @returns {[start: number, end: number][]} half-open, increasing; none of them empty
+   */
+  toBytes (size) {
+    return [...this.canonical(size)]
+      .map(([start, end]) => /** @type {[number, number]} */ ([start * CHUNK_LEN, Math.min(end * CHUNK_LEN, size)]))
+      .filter(([start, end]) => start < end)
+  }
+
+  /**
+   * Every chunk group that this set touches.
+   *
+   * @param {number} groupLog  0 to 16
+   */
+  roundToGroups (groupLog) {
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    const group = 2 ** groupLog
+    /** @type {number[]} */
+    const boundaries = []
+    for (const [from, to] of this) {
+      const start = Math.floor(from / group) * group
+      const end = Math.min(Math.ceil(to / group) * group, Number.MAX_SAFE_INTEGER)
+      if (start > (boundaries.at(-1) ?? -1)) boundaries.push(start, end)
+      else boundaries[boundaries.length - 1] = end
+    }
+    return new ChunkRanges(this.boundaries.length % 2 === 1 ? boundaries.slice(0, -1) : boundaries)
+  }
+
+  /** The ranges as [start, end); an open one ends at Infinity. @returns {Generator<[start: number, end: number]>} */
+  * [Symbol.iterator] () {
+    for (let i = 0; i < this.boundaries.length; i += 2) yield [this.boundaries[i], this.boundaries[i + 1] ?? Infinity]
+  }
+
+  /** How many boundaries are at or below a chunk: odd inside a range. @param {number} chunk */
+  #boundariesUpTo (chunk) {
+    let low = 0
+    let high = this.boundaries.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.boundaries[middle] <= chunk) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/**
+ * What a caller wants of a blob, as a set of chunks.
+ *
+ * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao; undefined means all
+ * @returns {ChunkRanges}
+ */
+export function toRanges (ranges) {
+  if (ranges === undefined) return ChunkRanges.all
+  if (ranges instanceof ChunkRanges) return ranges
+  assertOptions('ranges', ranges, 'ChunkRanges or { start, end }')
+  const { start = 0, end = Infinity } = ranges
+  const unknown = Object.keys(ranges).filter(name => name !== 'start' && name !== 'end')
+  if (unknown.length > 0) throw new TypeError(`"ranges" expected start and end, got ${unknown.join(', ')} as well`)
+  const chunks = ChunkRanges.fromBytes(start, end)
+  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
+  const chunk = Math.floor(start / CHUNK_LEN)
+  return chunks.isEmpty ? new ChunkRanges([chunk, chunk + 1]) : chunks
+}
+
+/** @param {ChunkRanges} a @param {ChunkRanges} b @param {(inA: boolean, inB: boolean) => boolean} rule */
+function combine (a, b, rule) {
+  if (!(b instanceof ChunkRanges)) throw new TypeError(`"other" expected ChunkRanges, got ${describe(b)}`)
+  /** @type {number[]} */
+  const boundaries = []
+  let i = 0
+  let j = 0
+  while (i < a.boundaries.length || j < b.boundaries.length) {
+    const boundary = Math.min(a.boundaries[i] ?? Infinity, b.boundaries[j] ?? Infinity)
+    if (a.boundaries[i] === boundary) i++
+    if (b.boundaries[j] === boundary) j++
+    if (rule(i % 2 === 1, j % 2 === 1) !== (boundaries.length % 2 === 1)) boundaries.push(boundary)
+  }
+  return new ChunkRanges(boundaries)
+}

@@ -1,0 +1,205 @@
+// The walk: every use of the tree goes over the same steps, in pre-order, and reads the kinds it needs. Numbers in, numbers out.
+// Cutting a slice and verifying one read ENTER and LEAF; who works from the leaves up may want LEAVE.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from '../core/constants.js'
+import { assertInteger, describe } from '../core/bytes.js'
+import { chunkCount, levelOf, levelOver, placeOf } from './geometry.js'
+import { ChunkRanges } from './ranges.js'
+
+/** @import { Step, WalkStep } from '../core/types.js' */
+
+/** A walk comes to a parent whose subtree holds something wanted. */
+export const ENTER = 'enter'
+/** A walk comes to wanted bytes that travel in one piece: a chunk group, or a part of one. */
+export const LEAF = 'leaf'
+/** A walk has been through everything below a parent. Only where it was asked to tell. */
+export const LEAVE = 'leave'
+/** A walk comes to a perfect subtree of several leaves that is wanted whole, and does not look inside. Only where it was asked not to. */
+export const SUBTREE = 'subtree'
+
+/** 2^level, which is slower to compute than to look up. */
+const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
+
+const MIN_SUBTREE_CHUNKS = 16
+
+/** What is kept of a subtree that is still to be walked: so many numbers, the last of them flags. */
+const FIELDS = 5
+const TO_LEAVE = 1
+/** Is everything in it wanted? */
+const IS_WHOLE = 2
+/** Are its parents in an outboard of a group's own, and not in the blob's? */
+const IS_IN_GROUP = 4
+
+/**
+ * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields tell what is there.
+ * Walks of millions of steps make no garbage.
+ */
+export class Walk {
+  /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
+  kind = ENTER
+  /** In-order number of a parent. */
+  node = 0
+  /** Of a parent: the binary logarithm of the chunks on its left. Of a leaf: -1. */
+  level = -1
+  /** The bytes below: start, length. */
+  start = 0
+  len = 0
+  /** Is this the topmost node of the blob? */
+  isRoot = true
+  /** Is the parent's pair in the outboard? Below the group level it is not. */
+  isStored = false
+  /**
+   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the group would have
+   * if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of pairs that stand before it; of a subtree that
+   * is not looked into, both are those of its topmost parent.
+   */
+  pre = -1
+  post = -1
+  /** Does the walk go on to the left child of a parent, and to the right one? */
+  hasLeft = false
+  hasRight = false
+
+  #size
+  #chunks
+  #groupChunks
+  #comesBack
+  #subtreeChunks = 0
+  #ranges
+  /**
+   * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand before it in post-order and
+   * the parents above it in the outboard that its parents are in, flags. One array: several would each have to grow.
+   */
+  #stack = /** @type {number[]} */ ([])
+  #top = 0
+
+  /**
+   * @param {number} size  bytes
+   * @param {number} groupLog  0 to 16
+   * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
+   * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
+   */
+  constructor (size, groupLog, ranges = ChunkRanges.all, { comesBack = false } = {}) {
+    assertInteger('size', size)
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+    if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
+    this.#size = size
+    this.#groupChunks = 2 ** groupLog
+    this.#comesBack = comesBack
+    this.#ranges = ranges.canonical(size)
+    this.#chunks = chunkCount(size)
+    if (!this.#ranges.isEmpty) this.#push(0, this.#chunks, 0, 0, 0)
+  }
+
+  /** Moves to the next step. @returns {boolean} false when there is none */
+  next () {
+    if (this.#top === 0) return false
+    const stack = this.#stack
+    const top = this.#top -= FIELDS
+    const start = stack[top]
+    const end = stack[top + 1]
+    const flags = stack[top + 4]
+    const chunks = end - start
+    const isWhole = (flags & IS_WHOLE) !== 0 || this.#ranges.contains(start, end)
+    this.start = start * CHUNK_LEN
+    this.len = Math.min(end * CHUNK_LEN, this.#size) - this.start
+    this.isRoot = chunks === this.#chunks
+
+    const isLeaf = chunks === 1 || (isWhole && chunks <= this.#groupChunks)
+    if (isLeaf || (isWhole && chunks <= this.#subtreeChunks && this.#isWorthwhile(chunks))) {
+      this.kind = isLeaf ? LEAF : SUBTREE
+      this.level = this.node = -1
+      this.pre = stack[top + 2] + stack[top + 3]
+      this.post = isLeaf ? -1 : stack[top + 2] + chunks / this.#groupChunks - 2
+      this.isStored = this.hasLeft = this.hasRight = false
+      return true
+    }
+
+    const level = levelOver(chunks)
+    const onLeft = POWERS[level]
+    const middle = start + onLeft
+    const isStored = chunks > this.#groupChunks
+    // A group that is wanted in part is walked as a tree of its own.
+    const isTopOfGroup = !isStored && (flags & IS_IN_GROUP) === 0
+    const unit = isStored ? this.#groupChunks : 1
+    const before = isTopOfGroup ? 0 : stack[top + 2]
+    const above = isTopOfGroup ? 0 : stack[top + 3]
+    this.node = middle - 1
+    this.level = level
+    this.isStored = isStored
+    this.pre = before + above
+    this.post = before + Math.ceil(chunks / unit) - 2
+    this.hasLeft = isWhole || this.#ranges.intersects(start, middle)
+    this.hasRight = isWhole || this.#ranges.intersects(middle, end)
+
+    if (flags & TO_LEAVE) {
+      this.kind = LEAVE
+      return true
+    }
+    this.kind = ENTER
+    const below = (isWhole ? IS_WHOLE : 0) | (isStored ? 0 : IS_IN_GROUP)
+    if (this.#comesBack) this.#push(start, end, stack[top + 2], stack[top + 3], flags | (isWhole ? IS_WHOLE : 0) | TO_LEAVE)
+    if (this.hasRight) this.#push(middle, end, before + onLeft / unit - 1, above + 1, below)
+    if (this.hasLeft) this.#push(start, middle, before, above + 1, below)
+    return true
+  }
+
+  /** From now on, subtrees of up to so many chunks are SUBTREE steps. @param {number} chunks */
+  setSubtrees (chunks) { this.#subtreeChunks = chunks }
+
+  /** Moves on from a SUBTREE step, but into the subtree and not behind it. */
+  lookInside () {
+    this.#top += FIELDS
+    this.#subtreeChunks = this.len / CHUNK_LEN / 2
+    this.next()
+  }
+
+  /** Smaller subtrees would leave lanes empty; others have no fixed shape; the root is not like other nodes. @param {number} chunks */
+  #isWorthwhile (chunks) {
+    return chunks >= MIN_SUBTREE_CHUNKS && (chunks & (chunks - 1)) === 0 && this.len === chunks * CHUNK_LEN && !this.isRoot
+  }
+
+  /** @param {number} start @param {number} end @param {number} before @param {number} above @param {number} flags */
+  #push (start, end, before, above, flags) {
+    const stack = this.#stack
+    const top = this.#top
+    this.#top += FIELDS
+    stack[top] = start
+    stack[top + 1] = end
+    stack[top + 2] = before
+    stack[top + 3] = above
+    stack[top + 4] = flags
+  }
+}
+
+/**
+ * The steps of a walk, as plain objects. For many steps, a `Walk` is quicker.
+ *
+ * @param {number} size  bytes
+ * @param {number} [groupLog]  0 to 16
+ * @param {ChunkRanges} [ranges]  what is wanted
+ * @returns {Generator<WalkStep>}
+ */
+export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges.all) {
+  const steps = new Walk(size, groupLog, ranges, { comesBack: true })
+  while (steps.next()) yield /** @type {WalkStep} */ ({ ...steps })
+}
+
+/** Where the bytes below a parent begin. @param {number} node */
+export const startOf = node => (node + 1 - 2 ** levelOf(node)) * CHUNK_LEN
+
+/** Where they end. @param {number} node @param {number} size */
+export const endOf = (node, size) => Math.min(size, (node + 1 + 2 ** levelOf(node)) * CHUNK_LEN)
+
+/**
+ * A parent as a walk would come to it.
+ *
+ * @param {number} node @param {number} size @param {number} groupLog @param {boolean} hasLeft @param {boolean} hasRight
+ * @returns {Step}
+ */
+export function parentStep (node, size, groupLog, hasLeft, hasRight) {
+  const place = placeOf(node, size, groupLog)
+  if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${size} bytes at group log ${groupLog}`)
+  const start = startOf(node)
+  const len = endOf(node, size) - start
+  return { kind: 'enter', node, level: levelOf(node), start, len, isRoot: len === size, isStored: true, ...place, hasLeft, hasRight }
+}

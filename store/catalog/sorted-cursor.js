@@ -1,0 +1,63 @@
+// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That costs no lookups and no
+// memory.
+
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { damagedRecord, isCorruption } from '../storage/errors.js'
+import { BATCH_ENTRIES } from '../storage/level/walk.js'
+
+/** @import { Entry } from '../storage/level/walk.js' */
+
+export class Beside {
+  #iterator
+  #batch = /** @type {Entry[]} */ ([])
+  #at = 0
+  #hasEnded = false
+
+  /**
+   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a hash, in
+   *   their order
+   */
+  constructor (iterator) {
+    this.#iterator = iterator
+  }
+
+  /** The first entry of a blob. Blobs must be asked for in their order. @param {Uint8Array} root */
+  async find (root) {
+    for (;;) {
+      if (this.#at === this.#batch.length && !await this.#next()) return undefined
+      const entry = this.#batch[this.#at]
+      const order = compareWithKey(root, entry[0])
+      if (order <= 0) return order === 0 ? entry : undefined
+      this.#at++
+    }
+  }
+
+  /** Reads the next batch. What cannot be read may be what is asked for. @returns {Promise<boolean>} was there one? */
+  async #next () {
+    if (this.#hasEnded) return false
+    try {
+      this.#batch = await this.#iterator.nextv(BATCH_ENTRIES)
+    } catch (error) {
+      throw isCorruption(error) ? damagedRecord() : error
+    }
+    this.#at = 0
+    this.#hasEnded = this.#batch.length === 0
+    return !this.#hasEnded
+  }
+
+  close () { return this.#iterator.close() }
+}
+
+/**
+ * Does a hash sort before the hash in a key, or behind it?
+ *
+ * @param {Uint8Array} root @param {Uint8Array} key  a damaged one may be too short
+ * @returns {number} below 0, 0 or above 0
+ */
+function compareWithKey (root, key) {
+  for (let i = 0; i < HASH_LEN; i++) {
+    if (i + 1 >= key.length) return 1
+    if (root[i] !== key[i + 1]) return root[i] - key[i + 1]
+  }
+  return 0
+}

@@ -1,0 +1,61 @@
+// Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has
+// its hash.
+
+import { areEqual } from '../../lib/core/bytes.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { VIEWS, extentKey } from '../storage/format/keys.js'
+import { readable } from '../storage/errors.js'
+
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Database } from '../storage/level/database.js' */
+
+/** Bytes of blobs that are read together. */
+const READ_LEN = 1 << 20
+const OPTIONS = { ...VIEWS, fillCache: false }
+
+/**
+ * Finds blobs that are right. Those that it does not find may be right, too: `examine` tells.
+ *
+ * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
+ * @param {Database} data
+ * @param {Blob[]} blobs
+ * @param {(id: number) => boolean} isAlone  is there one extent under an id, and nothing else?
+ * @returns {Promise<Set<Blob>>}
+ */
+export async function rightSmallBlobs (data, blobs, isAlone) {
+  const right = /** @type {Set<Blob>} */ (new Set())
+  let group = /** @type {{ blob: Blob, record: BlobRecord }[]} */ ([])
+  let len = 0
+  const check = async () => {
+    for (const blob of await readTogether(data, group)) right.add(blob)
+    group = []
+    len = 0
+  }
+  for (const blob of blobs) {
+    const { record } = blob
+    if (record === undefined || !isWholeGroup(record) || !isAlone(record.id)) continue
+    group.push({ blob, record })
+    len += record.size
+    if (len >= READ_LEN) await check()
+  }
+  if (group.length > 0) await check()
+  return right
+}
+
+/** @param {BlobRecord} record */
+const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents' && size <= GROUP_LEN
+
+/**
+ * @template {{ root: Uint8Array }} Blob
+ * @param {Database} data @param {{ blob: Blob, record: BlobRecord }[]} group
+ * @returns {Promise<Blob[]>} those that are right
+ */
+async function readTogether (data, group) {
+  const keys = group.map(({ record }) => extentKey(record.id, 0))
+  const stored = await readable(data.getMany(keys, OPTIONS)) ?? []
+  return group.flatMap(({ blob, record }, i) => {
+    const bytes = stored[i]
+    return bytes?.length === record.size && areEqual(hash(bytes), 0, blob.root) ? [blob] : []
+  })
+}

@@ -1,0 +1,120 @@
+// Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
+
+import { equals } from 'uint8arrays/equals'
+import { VIEWS, allTagged, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
+
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Locks } from '../storage/concurrency/locks.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Tag } from '../storage/format/keys.js' */
+
+/** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
+
+export class TagCheck {
+  #databases
+  #locks
+  #protection
+  #repairs
+  #signal
+  /** By name: what was not the same in both places. */
+  #found = /** @type {Map<string, DamagedTag>} */ (new Map())
+  /** Entries whose own name cannot be believed. */
+  strays = 0
+  isUnreadable = false
+
+  /** @param {{ databases: Databases, locks: Locks, protection: Protection }} store @param {{ repair: boolean, signal?: AbortSignal }} options */
+  constructor ({ databases, locks, protection }, { repair, signal }) {
+    this.#databases = databases
+    this.#locks = locks
+    this.#protection = protection
+    this.#repairs = repair
+    this.#signal = signal
+  }
+
+  get #index () { return this.#databases.index }
+
+  /** @returns {Promise<DamagedTag[]>} `isRestored`: whole again; otherwise, with `repair`, it is gone */
+  async run () {
+    for await (const [key, value] of this.#entries(allTagged)) {
+      const tag = decodeTagged(key, value)
+      if (tag === undefined) await this.#strayBeside(key)
+      else if (!areSame(tag, await this.#named(tag.name))) await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
+    }
+    for await (const [key, value] of this.#entries(tagsWith(''))) {
+      const name = nameOfTag(key)
+      const tag = decodeTag(key, value)
+      if (tag === undefined || !areSame(tag, await this.#beside(tag))) await this.#alone(name, () => this.#settleNamed(key, name))
+    }
+    return [...this.#found.values()]
+  }
+
+  /** @param {object} range */
+  async * #entries (range) {
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...range, ...VIEWS }), () => { this.isUnreadable = true })) {
+      this.#signal?.throwIfAborted()
+      yield [new Uint8Array(key), new Uint8Array(value)]
+    }
+  }
+
+  /** @param {Uint8Array} key  of an entry beside a blob that means nothing: the one under the name tells what it was */
+  async #strayBeside (key) {
+    this.strays++
+    if (this.#repairs) await this.#index.del(key)
+  }
+
+  /** An entry beside a blob, once more: it may have been changed meanwhile. @param {Uint8Array} key @param {string} name */
+  async #settleBeside (key, name) {
+    const value = await readable(this.#index.get(key, VIEWS))
+    const tag = value && decodeTagged(key, value)
+    const named = await this.#named(name)
+    if (tag === undefined || areSame(tag, named)) return
+    // The name says which blob it means; where it says nothing, this is what it said.
+    const isStale = named !== undefined
+    this.#note(name, true)
+    if (!this.#repairs) return
+    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
+    else await this.#write(tag)
+  }
+
+  /** @param {Uint8Array} key @param {string} name */
+  async #settleNamed (key, name) {
+    const value = await readable(this.#index.get(key, VIEWS), DAMAGED)
+    if (value === undefined) return
+    const tag = decodeTag(key, value)
+    if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
+    this.#note(name, tag !== undefined)
+    if (!this.#repairs) return
+    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
+    else await this.#write(tag)
+  }
+
+  /** @param {Tag} tag */
+  async #write (tag) {
+    const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
+    await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncBatch))
+  }
+
+  /** The tag under a name. @param {string} name */
+  async #named (name) {
+    const value = await readable(this.#index.get(tagKey(name), VIEWS))
+    return value && decodeTag(tagKey(name), value)
+  }
+
+  /** The same from beside its blob. @param {Tag} tag */
+  async #beside ({ root, name }) {
+    const value = await readable(this.#index.get(taggedKey(root, name), VIEWS))
+    return value && decodeTagged(taggedKey(root, name), value)
+  }
+
+  /** @param {string} name @param {boolean} isRestored */
+  #note (name, isRestored) {
+    if (!this.#found.get(name)?.isRestored) this.#found.set(name, { name, isRestored: isRestored && this.#repairs })
+  }
+
+  /** @param {string} name @param {() => Promise<void>} work */
+  #alone (name, work) { return this.#locks.run(`tag ${name}`, work) }
+}
+
+/** @param {Tag} tag @param {Tag | undefined} other */
+const areSame = (tag, other) => other !== undefined && tag.name === other.name && tag.format === other.format && equals(tag.root, other.root)

@@ -1,0 +1,92 @@
+// Whose is data without a record? Its tree has a root: if that blob's record is there, and damaged, it was this one.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { chunkCount } from '../../lib/tree/geometry.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { parentCv, rootHash } from '../../lib/hash/subtree.js'
+import { BlobScan } from './scan.js'
+import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
+import { VIEWS, pathKey } from '../storage/format/keys.js'
+import { readable } from '../storage/errors.js'
+
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Database } from '../storage/level/database.js' */
+
+/** Of a root over 2^53 - 1 bytes. */
+const MAX_LEVEL = 42
+const NO_ROOT = new Uint8Array(HASH_LEN)
+
+/**
+ * @param {Databases} databases @param {Catalog} catalog @param {number} id
+ * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it be a blob without a record?
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
+ * @throws why the system could not read the file
+ */
+export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
+  const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
+  /** @type {BlobRecord} */
+  const unknown = { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home: hasFile ? 'file' : hasPath ? 'reference' : 'extents', created: Date.now() }
+  const { end, head } = await look(databases, unknown)
+  let unrecorded
+  for await (const { root, size } of candidates(databases.data, id, end, head)) {
+    const { isThere, record } = await catalog.look(root)
+    const found = { root, record: { ...unknown, size } }
+    if (isThere && record === undefined) return found
+    // Whatever has no record is a whole blob, or nothing: of a put that did not end the beginning is a blob, too.
+    if (!isThere && size === end) unrecorded ??= found
+  }
+  return adopts ? unrecorded : undefined
+}
+
+/** Where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */
+async function look (databases, record) {
+  const scan = new BlobScan(databases, NO_ROOT, record)
+  try {
+    const head = await scan.read(0, GROUP_LEN)
+    await scan.finish()
+    if (scan.failure !== undefined) throw scan.failure
+    return { end: scan.end, head }
+  } finally {
+    await scan.close()
+  }
+}
+
+/** Blobs that this may be, with a size under which all that is here can be proven. @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head */
+async function * candidates (data, id, end, head) {
+  if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
+  const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
+  /** @param {number} node */
+  const pairOf = async node => {
+    const pair = new Uint8Array(PAIR_LEN)
+    await outboard.prepare([node])
+    return outboard.copyPair({ node }, pair, 0) ? pair : undefined
+  }
+  for (let level = GROUP_LOG; level <= MAX_LEVEL; level++) {
+    const pair = await pairOf(2 ** level - 1)
+    if (pair === undefined) continue
+    const [from, to] = await sizesOf(level, pair, pairOf)
+    const chunks = chunkCount(end)
+    yield { root: rootHash(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)), size: chunks > from && chunks <= to ? end : to * CHUNK_LEN }
+  }
+}
+
+/**
+ * How many chunks a blob may have, from the pairs on its right edge: where the last one that is known stands, its right side begins.
+ *
+ * @param {number} level  of the root @param {Uint8Array} pair  of the root @param {(node: number) => Promise<Uint8Array | undefined>} pairOf
+ * @returns {Promise<[moreThan: number, atMost: number]>}
+ */
+async function sizesOf (level, pair, pairOf) {
+  let middle = 2 ** level
+  for (let below = level - 1; below >= GROUP_LOG; below--) {
+    const next = await pairOf(middle + 2 ** below - 1)
+    if (next === undefined || !equals(parentCv(next.subarray(0, HASH_LEN), next.subarray(HASH_LEN)), pair.subarray(HASH_LEN))) continue
+    middle += 2 ** below
+    pair = next
+    level = below
+  }
+  return [middle, middle + 2 ** level]
+}

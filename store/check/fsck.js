@@ -1,0 +1,396 @@
+// A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
+
+import { toCid } from '../../lib/hash/cid.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../storage/format/keys.js'
+import { isCorruption, isOfSystem } from '../storage/errors.js'
+import { examine } from './inspect-blob.js'
+import { isInOrder } from '../storage/level/order.js'
+import { mend } from './repair-blob.js'
+import { nameOf } from '../catalog/catalog.js'
+import { rangesLen } from '../catalog/presence.js'
+import { presentChunks } from '../storage/content/tree-pages.js'
+import { findRecord } from './find-owner.js'
+import { IdSet } from '../storage/level/id-set.js'
+import { TagCheck } from './check-tags.js'
+import { entryBatches } from '../storage/level/walk.js'
+import { rightSmallBlobs } from './check-small.js'
+import { turnsWhenDue } from '../../lib/source/async-util.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Findings } from './inspect-blob.js' */
+/** @import { Locks } from '../storage/concurrency/locks.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { DamagedTag } from './check-tags.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Quota } from '../catalog/quota.js' */
+
+/**
+ * @typedef {object} DamagedBlob
+ * @property {CID} cid
+ * @property {number} size  bytes, to make bytes of the ranges
+ * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
+ * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
+ * @property {number} strays  entries beside the blob's own, or not in their shape
+ * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair would drop at most
+ * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
+ *   fails? The bytes may be right, so
+ *   `repair` drops nothing of it
+ */
+
+/**
+ * @typedef {object} FsckReport
+ * @property {boolean} isSound  was nothing found?
+ * @property {number} blobs  that were looked at
+ * @property {DamagedBlob[]} damaged
+ * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
+ * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
+ *   gone then: before that no garbage can be collected
+ * @property {number} orphans  blobs' worth of data that no record speaks of
+ * @property {number} strays  entries and files that were never written like that. What has the name of a file of the store
+ *   and is a link, a folder or a device, stays where it is, with `repair`, too
+ * @property {boolean} isStateDamaged
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
+ *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
+ */
+
+export class Fsck {
+  #store
+  #databases
+  #catalog
+  #locks
+  #presence
+  #quota
+  #repairs
+  /** May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has none gets one. */
+  #adopts
+  #signal
+  #onProgress
+  #done = 0
+  #total = 0
+  /** @type {FsckReport} */
+  #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
+  /** By the names of their roots. */
+  #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
+  /** Ids that records have; and those that two have, of which at most one is right. */
+  #recorded = new IdSet()
+  #shared = /** @type {Set<number>} */ (new Set())
+  /** False when LevelDB cannot read all records: then what seems to have none may have one. */
+  #isIndexWhole = true
+  #isDataWhole = true
+  #isInOrder = true
+
+  /**
+   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
+   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
+   *   without a trace
+   */
+  constructor (store, { repair, adopts = false, signal, onProgress }) {
+    const { databases, catalog, locks, presence, quota } = store
+    this.#store = store
+    this.#databases = databases
+    this.#catalog = catalog
+    this.#locks = locks
+    this.#presence = presence
+    this.#quota = quota
+    this.#repairs = repair
+    this.#adopts = adopts
+    this.#signal = signal
+    this.#onProgress = onProgress
+  }
+
+  /** @returns {Promise<FsckReport>} */
+  async run () {
+    this.#signal?.throwIfAborted()
+    // What comes in from now on is not looked at: it may be there before its record is.
+    const limit = this.#databases.ids.next
+    const underWay = new Set(this.#databases.ids.underWay)
+    await this.#checkOrder()
+    await this.#checkFolder()
+    await this.#checkState()
+    await this.#count()
+    await this.#checkTags()
+    await this.#checkBlobs(limit)
+    await this.#checkOrphans(id => id < limit && !underWay.has(id))
+    await this.#dropRecords()
+    const report = this.#report
+    report.records = [...this.#damagedRecords.values()]
+    report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
+    report.isSound = report.isReadable && report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
+    return report
+  }
+
+  /** What LevelDB has and does not find is not lost: `BlobStore.repair` brings it back, unless it was dropped before. */
+  async #checkOrder () {
+    const { index, data } = this.#databases
+    this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
+    this.#repairs &&= this.#isInOrder
+  }
+
+  /**
+   * What others have put where files of the store should be is counted, and left alone. Where the whole folder is not
+   * the store's nothing can be repaired.
+   */
+  async #checkFolder () {
+    const { files } = this.#databases
+    if (files === undefined) return
+    if (await files.isObstructed()) {
+      this.#report.strays++
+      this.#repairs = false
+      return
+    }
+    if (this.#repairs) await files.make()
+    this.#report.strays += (await files.names()).filter(({ isFile }) => !isFile).length
+  }
+
+  async #checkState () {
+    this.#report.isStateDamaged = !await this.#databases.ids.isStateSound()
+    if (this.#report.isStateDamaged && this.#repairs) await this.#databases.ids.mendState()
+  }
+
+  /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
+  async #count () {
+    const { index, data } = this.#databases
+    for await (const batch of this.#entryBatches(allOfIndex)) {
+      for (const [key, value] of batch) {
+        const isSound = isSoundNote(key, value)
+        if (!isSound || !isKnownKind(key)) this.#adopts = true
+        if (!isSound) await this.#stray(() => index.del(key))
+      }
+    }
+    for await (const batch of this.#recordBatches()) {
+      for (const { root, record } of batch) {
+        if (record === undefined) {
+          this.#adopts = true
+          this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
+          continue
+        }
+        if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
+        this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+      }
+    }
+  }
+
+  async #checkTags () {
+    const check = new TagCheck(this.#store, { repair: this.#repairs, signal: this.#signal })
+    this.#report.tags = await check.run()
+    this.#report.strays += check.strays
+    if (check.isUnreadable) this.#isIndexWhole = false
+  }
+
+  /** @param {number} limit  ids from there on are new */
+  async #checkBlobs (limit) {
+    const alone = await this.#idsOfOneExtent(limit)
+    const way = turnsWhenDue(this.#signal)
+    for await (const batch of this.#recordBatches()) {
+      const right = await rightSmallBlobs(this.#databases.data, batch, id => alone.has(id))
+      for (const blob of batch) {
+        if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
+      }
+      await way()
+    }
+  }
+
+  /**
+   * Small blobs are under such ids, if there is nothing beside them.
+   *
+   * @param {number} limit  ids from there on are new
+   */
+  async #idsOfOneExtent (limit) {
+    const alone = new IdSet()
+    for await (const { id, isAlone } of this.#databases.dataIds(0)) {
+      this.#signal?.throwIfAborted()
+      if (id !== undefined && id < limit && isAlone) alone.add(id)
+    }
+    return alone
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isRight  is that known? */
+  async #checkBlob (root, record, isRight) {
+    this.#report.blobs++
+    if (isRight) {
+      this.#done += record.size
+      this.#tell(this.#done)
+      return
+    }
+    const before = this.#done
+    const findings = await this.#examine(root, record, true)
+    if (findings.isUnreadable) this.#isDataWhole = false
+    this.#done = before + rangesLen(findings.expected, record.size)
+    // It may have been changed or deleted meanwhile: what does not move is looked at.
+    if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
+  }
+
+  /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
+  async #settle (root) {
+    const { record } = await this.#catalog.look(root)
+    if (record === undefined) return
+    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#examine(root, record, false)
+    if (isSound) return
+    const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#mend(root, record, right) : right
+    const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
+    const isUnreadable = kept === undefined
+    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {ChunkRanges} [before]  what is right of it
+   * @returns {Promise<ChunkRanges | undefined>} what is here of the blob now; undefined when its file cannot be read,
+   *   and nothing was changed
+   */
+  async #mend (root, record, before) {
+    const len = await this.#presence.len(root, record)
+    this.#presence.forget(root)
+    // Data that is another blob's is not this one's to delete.
+    if (before?.isEmpty && this.#shared.has(record.id)) {
+      await this.#catalog.remove(root)
+      this.#quota.add(-len)
+      return before
+    }
+    if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
+    // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
+    const isReachable = record.home === 'extents' || this.#databases.files !== undefined
+    const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
+    const mended = await mend(this.#databases, root, reachable, { signal: this.#signal })
+    if (mended === undefined) return undefined
+    const { record: after, right } = mended
+    this.#quota.add(await this.#presence.len(root, after) - len)
+    // Of a size that nobody has proven nothing is left when no byte is.
+    if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
+    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
+    return right
+  }
+
+  /** Is there something else where the blob has its file, or would get one? @param {BlobRecord} record */
+  async #isFileTaken ({ id, home }) { return home !== 'extents' && (await this.#databases.files?.isTaken(id) ?? false) }
+
+  /**
+   * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that were here @returns
+   *   {Promise<ChunkRanges>} none
+   */
+  async #leaveFile (root, record, len) {
+    const { isNameless, created, size, sizeProven } = record
+    const { ids } = this.#databases
+    // Of a size that nobody has proven nothing is left when no byte is.
+    if (!sizeProven) {
+      await this.#catalog.remove(root, record)
+      return ChunkRanges.none
+    }
+    const id = await ids.newId()
+    /** @type {BlobRecord} */
+    const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
+    await this.#catalog.write(root, after, { sync: true, replaces: record })
+    ids.settle(id)
+    this.#quota.add(-len)
+    return ChunkRanges.none
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
+  #examine (root, record, isTold) {
+    const before = this.#done
+    return examine(this.#databases, root, record, {
+      signal: this.#signal,
+      onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
+    })
+  }
+
+  /** @param {number} done  bytes */
+  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
+
+  /** @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have one, when the records were looked through? */
+  async #checkOrphans (wasSettled) {
+    const { data, files } = this.#databases
+    const withFile = new Set(await files?.ids())
+    for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
+      this.#signal?.throwIfAborted()
+      if (id === undefined) await this.#stray(() => data.del(key))
+      else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
+      else await this.#takeOrphan(id, withFile.delete(id))
+    }
+    for (const id of withFile) if (!this.#recorded.has(id) && wasSettled(id)) await this.#takeOrphan(id, true)
+  }
+
+  /** @param {number} id @param {boolean} hasFile */
+  async #takeOrphan (id, hasFile) {
+    if (await this.#databases.isGoing(id)) return
+    let found
+    try {
+      found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      this.#report.orphans++ // whose it is can be told when it can be read
+      return
+    }
+    if (found !== undefined && this.#repairs && await this.#restore(found)) return
+    if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
+    this.#report.orphans++
+    if (!this.#repairs || !this.#isIndexWhole) return
+    await this.#databases.deleteDoomed([{ id }]).catch(error => {
+      if (!isCorruption(error)) throw error
+      this.#isDataWhole = false
+    })
+  }
+
+  /**
+   * Gives a blob its record back.
+   *
+   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
+   */
+  #restore ({ root, record }) {
+    return this.#locks.run(nameOf(root), async () => {
+      const now = await this.#catalog.look(root)
+      if (now.record !== undefined) return false
+      await this.#catalog.write(root, record, { sync: true })
+      this.#presence.forget(root)
+      this.#quota.add(await this.#presence.len(root, record))
+      const isRestored = (await this.#mend(root, record))?.isEmpty === false
+      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
+      return true
+    })
+  }
+
+  /** Those whose data was not found. */
+  async #dropRecords () {
+    if (!this.#repairs || !this.#isIndexWhole) return
+    for (const { cid, isRestored } of this.#damagedRecords.values()) {
+      if (isRestored) continue
+      const root = cid.multihash.digest
+      await this.#locks.run(nameOf(root), async () => {
+        const { isThere, record } = await this.#catalog.look(root)
+        if (isThere && record === undefined) await this.#catalog.remove(root)
+      })
+    }
+  }
+
+  async * #records () { for await (const batch of this.#recordBatches()) yield * batch }
+
+  async * #recordBatches () {
+    for await (const batch of this.#entryBatches(allBlobs)) {
+      yield batch.flatMap(([key, value]) => {
+        const root = hashOfKey(key)
+        return root === undefined ? [] : [{ root, record: decodeRecord(root, value) }]
+      })
+    }
+  }
+
+  /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of the index */
+  async * #entryBatches (range) {
+    for await (const batch of entryBatches(this.#databases.index, range, () => { this.#isIndexWhole = false })) {
+      this.#signal?.throwIfAborted()
+      yield batch
+    }
+  }
+
+  /** @param {() => Promise<void>} remove */
+  async #stray (remove) {
+    this.#report.strays++
+    if (this.#repairs) await remove()
+  }
+}

@@ -1,0 +1,248 @@
+// Puts one blob right: pairs that can be worked out again are, what is not right then is dropped, and the record says what is left.
+
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { validRanges } from '../../verifier/valid.js'
+import { CELL_LEN } from '../storage/content/extents.js'
+import { BlobScan, isShapely, storedChunks } from './scan.js'
+import { FileReader } from '../storage/content/stored-file.js'
+import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from '../storage/content/tree-pages.js'
+import { allChunks } from './inspect-blob.js'
+import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../storage/format/keys.js'
+import { eachReadable, isOfSystem, readable } from '../storage/errors.js'
+import { rederive } from './rederive.js'
+
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Database } from '../storage/level/database.js' */
+
+/** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+
+/** Bytes of changes that are written in one batch, and how many. */
+const CHANGES_LEN = 1 << 22
+const CHANGES_COUNT = 1000
+
+/** Bytes of a file that are copied at a time. */
+const COPY_LEN = 1 << 20
+
+/**
+ * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins again.
+ * Under the blob's lock.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {{ signal?: AbortSignal }} options
+ * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} what the record is to be now, and the
+ *   chunks that are here; undefined when
+ *   the system cannot read the file: then nothing is dropped
+ */
+export async function mend (databases, root, record, { signal }) {
+  const { data } = databases
+  const right = await prove(databases, root, record, signal).catch(error => { if (!isOfSystem(error)) throw error })
+  if (right === undefined) return undefined
+  const size = allChunks(record.size)
+  // Of nothing there is no proof: then the size is a claim again.
+  const sizeProven = !right.isEmpty && (record.sizeProven || right.has(size.boundaries[1] - 1))
+  const complete = sizeProven && right.equals(size)
+  const home = record.home === 'reference' && !complete ? 'file' : record.home
+  if (home === 'file') await settleFile(databases, root, record, right, signal)
+  const changes = new Changes(databases)
+  await sortOut(databases, record, right, changes, signal)
+  await markRest(data, record.id, right, changes)
+  await changes.write(true)
+  return { record: { ...record, sizeProven, complete, home }, right }
+}
+
+/**
+ * Works out again which pairs it can, and looks which chunks can be proven then.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @throws why the system could not read the file
+ */
+async function prove (databases, root, record, signal) {
+  // Not only what is marked: a lost mark is no reason to fetch a group again.
+  const stored = await storedChunks(databases, root, record, signal)
+  await rederive(databases, root, record, stored, signal)
+  return rightChunks(databases, root, record, stored, signal)
+}
+
+/** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
+async function rightChunks (databases, root, record, stored, signal) {
+  const scan = new BlobScan(databases, root, record)
+  try {
+    const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
+    if (scan.failure !== undefined) throw scan.failure
+    return valid.intersect(stored)
+  } finally {
+    await scan.close()
+  }
+}
+
+/**
+ * Before marks are set, the bytes outlast what marks do. Of a file that is somebody else's what is right is taken over: what is missing
+ * cannot be received into it.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} right @param {AbortSignal} [signal]
+ */
+async function settleFile (databases, root, record, right, signal) {
+  const { files, isSync } = databases
+  if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+  const writer = await files.writer(record.id, { mayBeShared: record.home === 'file' }) // which is not written to
+  const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
+  try {
+    for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
+      for (let at = start; at < end; at += COPY_LEN) {
+        signal?.throwIfAborted()
+        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + COPY_LEN, end))], at)
+      }
+    }
+    if (isSync) await Promise.all([writer.sync(), files.sync()])
+  } finally {
+    await theirs?.close()
+    await writer.close()
+  }
+}
+
+/**
+ * Drops what is not right, and puts marks where they belong.
+ *
+ * @param {Databases} databases @param {BlobRecord} record @param {ChunkRanges} right @param {Changes} changes @param {AbortSignal} [signal]
+ */
+async function sortOut ({ data, extentLen }, { id, size, home }, right, changes, signal) {
+  let cell = new Cell(-1, size)
+  for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
+    signal?.throwIfAborted()
+    const place = placeOfKey(key)
+    if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
+      await changes.add({ type: 'del', key })
+    } else if (place.band === undefined) {
+      const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
+      if (number !== cell.number) {
+        await changes.add(...cell.operations(id, extentLen, right))
+        cell = new Cell(number, size)
+      }
+      cell.add(key, place.chunk * CHUNK_LEN, value)
+    } else if (!isPageOf(size, { band: place.band, lastChunk: place.chunk })) {
+      await changes.add({ type: 'del', key })
+    } else if (place.band === 0) {
+      const page = marked(new Page(value), place.chunk, right)
+      if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await changes.add({ type: 'put', key, value: page.bytes })
+    }
+  }
+  await changes.add(...cell.operations(id, extentLen, right))
+}
+
+/** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes */
+async function markRest (data, id, right, changes) {
+  let passed = -1
+  for (const [start, end] of right) {
+    for (let chunk = Math.max(start, passed + 1); chunk < end; chunk = passed + 1) {
+      const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
+      passed = name.lastChunk
+      const key = pageKey(id, name)
+      if (await readable(data.get(key, VIEWS)) === undefined) await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
+    }
+  }
+}
+
+/** @param {Page} page  changed @param {number} lastChunk @param {ChunkRanges} right */
+function marked (page, lastChunk, right) {
+  page.clearGroups()
+  const { lastChunk: last } = pageOfGroup(0)
+  const first = lastChunk - last
+  for (let chunk = first; chunk <= lastChunk; chunk += GROUP_CHUNKS) if (right.has(chunk)) page.addGroup((chunk - first) / GROUP_CHUNKS)
+  return page
+}
+
+/** The extents of one cell. */
+class Cell {
+  #extents = /** @type {{ key: Uint8Array, offset: number, value: Uint8Array }[]} */ ([])
+  #size
+  number
+
+  /** @param {number} number  from the start of the blob @param {number} size  of the blob */
+  constructor (number, size) {
+    this.number = number
+    this.#size = size
+  }
+
+  /** @param {Uint8Array} key @param {number} offset @param {Uint8Array} value */
+  add (key, offset, value) { this.#extents.push({ key, offset, value }) }
+
+  /**
+   * Nothing for a cell that is in order; else all of it anew, without what is wrong.
+   *
+   * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
+   * @returns {Operation[]}
+   */
+  operations (id, extentLen, right) {
+    let end = this.number * CELL_LEN
+    const isInOrder = this.#extents.every(({ offset, value }) => {
+      const isNext = offset >= end && value.length > 0
+      end = offset + value.length
+      return isNext && end <= this.#end && isShapely(offset, end, this.#size) && right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
+    })
+    if (isInOrder) return []
+    const puts = this.#rightRuns(extentLen, right).map(({ offset, bytes }) => ({ type: /** @type {const} */ ('put'), key: extentKey(id, offset), value: bytes }))
+    return [...this.#extents.map(({ key }) => ({ type: /** @type {const} */ ('del'), key })), ...puts]
+  }
+
+  /** Bytes behind which the blob has none for this cell. */
+  get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
+
+  /** @param {number} extentLen @param {ChunkRanges} right */
+  #rightRuns (extentLen, right) {
+    const start = this.number * CELL_LEN
+    const bytes = this.#bytes()
+    const runs = /** @type {{ offset: number, bytes: Uint8Array }[]} */ ([])
+    for (let offset = start; offset < this.#end; offset += GROUP_LEN) {
+      const end = Math.min(offset + GROUP_LEN, this.#end)
+      if (!right.has(offset / CHUNK_LEN)) continue
+      const last = runs.at(-1)
+      if (last !== undefined && last.offset + last.bytes.length === offset && offset % extentLen !== 0) last.bytes = bytes.slice(last.offset - start, end - start)
+      else runs.push({ offset, bytes: bytes.slice(offset - start, end - start) })
+    }
+    return runs
+  }
+
+  /** As a reader sees them: of two that overlap the first counts. */
+  #bytes () {
+    const start = this.number * CELL_LEN
+    const bytes = new Uint8Array(CELL_LEN)
+    let passed = start
+    for (const { offset, value } of this.#extents) {
+      const end = offset + value.length
+      if (end <= passed || end > this.#end) continue
+      const from = Math.max(offset, passed)
+      bytes.set(value.subarray(from - offset), from - start)
+      passed = end
+    }
+    return bytes
+  }
+}
+
+/** Operations on the data, written when there are many. */
+class Changes {
+  #databases
+  #operations = /** @type {Operation[]} */ ([])
+  #len = 0
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** @param {Operation[]} operations */
+  async add (...operations) {
+    for (const operation of operations) this.#len += operation.type === 'put' ? operation.value.length : 0
+    this.#operations.push(...operations)
+    if (this.#len >= CHANGES_LEN || this.#operations.length >= CHANGES_COUNT) await this.write(false)
+  }
+
+  /** @param {boolean} isLast */
+  async write (isLast) {
+    const { data, syncBatch } = this.#databases
+    await data.batch(this.#operations, isLast ? syncBatch : {})
+    this.#operations = []
+    this.#len = 0
+  }
+}

@@ -1,0 +1,122 @@
+// What must not be swept although no tag names it: what is being read or written, and what a temporary tag names.
+
+import { nameOf, rootOf } from '../catalog/catalog.js'
+import { target } from '../catalog/tag-index.js'
+
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { Marks } from './marks.js' */
+/** @import { TagFormat } from '../storage/format/keys.js' */
+
+export class Protection {
+  /** How often each blob is held, by its name in memory. */
+  #uses = /** @type {Map<string, number>} */ (new Map())
+  #tags = { raw: /** @type {Map<string, number>} */ (new Map()), hashseq: /** @type {Map<string, number>} */ (new Map()) }
+  #marks = /** @type {Set<Marks>} */ (new Set())
+
+  /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} lets it go */
+  use (root) { return this.useAll([nameOf(root)]) }
+
+  /** The same for several. @param {string[]} names  of blobs, in memory @returns {() => void} lets them go */
+  useAll (names) { return count(this.#uses, names) }
+
+  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
+  tag (root, format) {
+    this.#keep(root, format)
+    return count(this.#tags[format], [nameOf(root)])
+  }
+
+  /** Is there a temporary tag? @param {string} name  of a blob, in memory */
+  isTagged (name) { return this.#tags.raw.has(name) || this.#tags.hashseq.has(name) }
+
+  /** @param {string} name  of a blob, in memory */
+  isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
+
+  /** What temporary tags name as sequences of hashes. */
+  get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
+
+  /**
+   * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been protected since then must
+   * not be swept by them either.
+   *
+   * @param {Marks} marks @returns {() => void} ends it
+   */
+  watch (marks) {
+    this.#marks.add(marks)
+    return () => { this.#marks.delete(marks) }
+  }
+
+  /**
+   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are told once it is there.
+   *
+   * @template T @param {Uint8Array} root @param {TagFormat} format @param {() => Promise<T>} write @returns {Promise<T>}
+   */
+  async whileTagging (root, format, write) {
+    const release = this.tag(root, format)
+    try {
+      return await write()
+    } finally {
+      this.#keep(root, format)
+      release()
+    }
+  }
+
+  /** @param {Uint8Array} root @param {TagFormat} format */
+  #keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
+
+  /** A blob has been put, or more of it received. @param {Uint8Array} root */
+  arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
+}
+
+/** Protects blobs as long as the process lives and it is not released. */
+export class TempTag {
+  #protection
+  #releases = /** @type {(() => void)[]} */ ([])
+  #isReleased = false
+
+  /** @param {Protection} protection */
+  constructor (protection) {
+    this.#protection = protection
+  }
+
+  /**
+   * Protects one more blob, whether it is here already or not.
+   *
+   * @param {BlobName} cid
+   * @param {{ format?: TagFormat }} [options]  as for `tags.set`
+   */
+  add (cid, options) {
+    const { root, format } = target(cid, options)
+    this.assertOf(this.#protection)
+    this.#releases.push(this.#protection.tag(root, format))
+  }
+
+  /** Can it protect blobs of this store? @param {Protection} protection */
+  assertOf (protection) {
+    if (this.#protection !== protection) throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
+    if (this.#isReleased) throw new TypeError('"tag" expected a temporary tag, got one that was released')
+  }
+
+  /** Ends the protection. May be said twice. */
+  release () {
+    this.#isReleased = true
+    for (const release of this.#releases.splice(0)) release()
+  }
+
+  [Symbol.dispose] () { this.release() }
+  async [Symbol.asyncDispose] () { this.release() }
+}
+
+/** @param {Map<string, number>} counts @param {string[]} names @returns {() => void} takes it back, once */
+function count (counts, names) {
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  let isCounted = true
+  return () => {
+    if (!isCounted) return
+    isCounted = false
+    for (const name of names) {
+      const left = /** @type {number} */ (counts.get(name)) - 1
+      if (left > 0) counts.set(name, left)
+      else counts.delete(name)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// Blocks on their way in, many at a time.
+
+import { abortable } from '../../lib/source/async-util.js'
+import { BATCH_COUNT, BATCH_LEN } from '../write/put-many.js'
+
+/** @import { CID } from 'multiformats/cid' */
+
+/** How long a batch waits for the next block, in milliseconds. */
+const SOON = 5
+
+/** Blocks that are verified, and will be kept together. */
+export class BlockBatch {
+  #cids = /** @type {CID[]} */ ([])
+  #blocks = /** @type {Uint8Array[]} */ ([])
+  #aliases = /** @type {(Uint8Array | undefined)[]} */ ([])
+  #len = 0
+
+  get isFull () { return this.#cids.length >= BATCH_COUNT || this.#len >= BATCH_LEN }
+
+  /** @param {CID} cid @param {{ bytes: Uint8Array, alias?: Uint8Array }} [block]  unless there is nothing to be kept */
+  add (cid, block) {
+    this.#cids.push(cid)
+    if (block === undefined) return
+    this.#blocks.push(block.bytes)
+    this.#aliases.push(block.alias)
+    this.#len += block.bytes.length
+  }
+
+  /**
+   * @param {(blocks: Uint8Array[], aliases: (Uint8Array | undefined)[]) => Promise<unknown>} write
+   * @returns {Promise<CID[]>} the names of what is kept now
+   */
+  async keep (write) {
+    const [cids, blocks, aliases] = [this.#cids, this.#blocks, this.#aliases]
+    this.#cids = []
+    this.#blocks = []
+    this.#aliases = []
+    this.#len = 0
+    if (blocks.length > 0) await write(blocks, aliases)
+    return cids
+  }
+}
+
+/**
+ * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must not wait for ever.
+ *
+ * @template T @param {Iterable<T> | AsyncIterable<T>} source @param {AbortSignal} [signal]  ends it at once @returns {AsyncGenerator<T | undefined>}
+ */
+export const unhurried = (source, signal) => abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
+
+/** @param {Promise<unknown>} promise */
+async function isSoon (promise) {
+  let timer
+  const late = new Promise(resolve => { timer = setTimeout(resolve, SOON, false) })
+  try {
+    return await Promise.race([promise.then(() => true, () => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,62 @@
+// What names a block, and small blocks that are looked up together.
+
+import { CID } from 'multiformats/cid'
+import { identity } from 'multiformats/hashes/identity'
+import * as Digest from 'multiformats/hashes/digest'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { blake3 } from '../../lib/hash/cid.js'
+import { describe } from '../../lib/core/bytes.js'
+import { lookSmall } from '../write/put-many.js'
+
+/** @import { StoreParts } from '../blob-store.js' */
+
+/** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  as it is stored: not believed yet */
+
+/** A CID, as far as blocks go by it: by its multihash. */
+export class Name {
+  cid
+  code
+  digest
+  /** The BLAKE3 hash, under which the store has it? */
+  isOwn
+  /** Are the bytes in the name? */
+  isContent
+
+  /** @param {CID} cid */
+  constructor (cid) {
+    const known = CID.asCID(cid)
+    if (known === null) throw new TypeError(`"cid" expected a CID, got ${describe(cid)}`)
+    const { code, digest } = known.multihash
+    this.cid = known
+    this.code = code
+    this.digest = new Uint8Array(digest) // the CID may be a view of a buffer that is used again
+    this.isOwn = code === blake3.code && digest.length === HASH_LEN
+    this.isContent = code === identity.code
+  }
+
+  /** Written in the one shortest way, whatever it looked like. */
+  get multihash () { return Digest.create(this.code, this.digest).bytes }
+}
+
+/**
+ * Blocks that are here, under these names, and stand in one extent.
+ *
+ * @param {StoreParts} store @param {unknown[]} cids  at most LOOKUP_COUNT
+ * @returns {Promise<(HeldBlock | undefined)[]>} undefined for what is to be looked for by itself, to be told what is wrong with it
+ */
+export async function lookUp (store, cids) {
+  const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(/** @type {CID} */ (cid)))
+  const wanted = names.flatMap(name => name === undefined || name.isContent ? [] : name)
+  const aliases = wanted.filter(name => !name.isOwn)
+  const leadsTo = await store.catalog.aliases.rootsOf(aliases.map(({ multihash }) => multihash))
+  const rooted = wanted.flatMap(name => {
+    const root = name.isOwn ? name.digest : leadsTo[aliases.indexOf(name)]
+    return root === undefined ? [] : { name, root }
+  })
+  const held = /** @type {Map<Name | undefined, HeldBlock>} */ (new Map())
+  for (const [i, { record, bytes }] of (await lookSmall(store, rooted.map(({ root }) => root))).entries()) {
+    const { name, root } = rooted[i]
+    if (bytes !== undefined && !(name.isOwn && record?.isNameless)) held.set(name, { name, root, bytes })
+  }
+  return names.map(name => held.get(name))
+}

@@ -1,0 +1,330 @@
+// A store as an `interface-blockstore`: blocks under CIDs of any hash function, as Helia and its modules want them. Source: interface-blockstore 7.
+//
+// Every name stands for itself. A block is there under the multihashes that it was put under, whatever their codec; deleting one leaves the
+// others, and the bytes stay as long as one is left. What was put into the store itself, or received, is there under its BLAKE3 hash.
+
+import { CID } from 'multiformats/cid'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import * as Digest from 'multiformats/hashes/digest'
+import { equals } from 'uint8arrays/equals'
+import { hash } from '../../lib/hash/hasher.js'
+import { RAW, toCid, unsupported } from '../../lib/hash/cid.js'
+import { abortable, untilAborted } from '../../lib/source/async-util.js'
+import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
+import { toPieces } from '../../lib/source/source.js'
+import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../storage/errors.js'
+import { BlockBatch, unhurried } from './block-batch.js'
+import { LOOKUP_COUNT, keepMany } from '../write/put-many.js'
+import { Name, lookUp } from './block-name.js'
+import { FILE_FROM } from '../write/blob-builder.js'
+import { nameOf } from '../catalog/catalog.js'
+import { partsOf } from '../blob-store.js'
+
+/** @import { MultihashHasher } from 'multiformats/hashes/interface' */
+/** @import { BlobStore } from '../blob-store.js' */
+/** @import { HeldBlock } from './block-name.js' */
+
+/** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
+/** @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are asked for */
+/** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
+/** @typedef {{ signal?: AbortSignal }} AbortOptions */
+
+/** More than peers send each other as one block. */
+const MAX_BLOCK_LEN = 1 << 22
+
+/**
+ * @typedef {object} BlockstoreOptions
+ * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
+ * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than BLAKE3: it is gathered in memory to be hashed.
+ *   4 MiB unless told; Infinity for any. What is in the store can be got, however long it is
+ */
+
+/**
+ * The store as an `interface-blockstore`: give it to Helia as its `blockstore`. Closing the store stays the caller's.
+ *
+ * @param {BlobStore} store
+ * @param {BlockstoreOptions} [options]
+ */
+export const asBlockstore = (store, options = {}) => new Blockstore(store, options)
+
+class Blockstore {
+  #store
+  #parts
+  #hashers
+  #maxBlockLen
+
+  /** @param {BlobStore} store @param {BlockstoreOptions} options */
+  constructor (store, { hashers = [], maxBlockLen = MAX_BLOCK_LEN }) {
+    if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
+    this.#maxBlockLen = maxBlockLen
+    this.#store = store
+    this.#parts = partsOf(store)
+    this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
+  }
+
+  /** @param {CID} cid @param {AbortOptions} [options] @returns {Promise<boolean>} is the whole block here, under this name? */
+  async has (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    return name.isContent || await this.#rootOf(name) !== undefined
+  }
+
+  /**
+   * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
+   *
+   * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
+   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash function that is not known,
+   *   BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more bytes than `maxBlockLen`
+   */
+  async put (cid, bytes, { signal } = {}) {
+    const name = new Name(cid)
+    assertBlock(bytes)
+    signal?.throwIfAborted()
+    if (name.isOwn) await this.#write(bytes, signal, { cid })
+    else {
+      const block = await this.#verified(name, bytes, signal)
+      if (!name.isContent) await this.#write(block, signal, { alias: name.multihash })
+    }
+    return cid
+  }
+
+  /**
+   * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is kept, and what stands behind it is not.
+   *
+   * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
+   * @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<CID>} each when its block is kept, in their order
+   * @throws {import('../../lib/core/errors.js').BaoError} as `put`
+   */
+  async * putMany (pairs, { signal } = {}) {
+    const batch = new BlockBatch()
+    const keep = () => batch.keep((blocks, aliases) => this.#parts.life.run(() => keepMany(this.#parts, blocks, aliases)))
+    try {
+      for await (const pair of unhurried(pairs, signal)) {
+        if (batch.isFull || pair === undefined) yield * await keep()
+        if (pair === undefined) continue
+        const { cid, bytes } = pair
+        const name = new Name(cid)
+        assertBlock(bytes)
+        signal?.throwIfAborted()
+        const block = name.isOwn && !this.#isForBatch(bytes) ? undefined : await this.#verified(name, bytes, signal)
+        if (name.isContent) batch.add(cid)
+        else if (block !== undefined && this.#isForBatch(block)) batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
+        else {
+          yield * await keep()
+          await this.#write(block ?? bytes, signal, name.isOwn ? { cid } : { alias: name.multihash })
+          yield cid
+        }
+      }
+    } catch (error) {
+      yield * await keep()
+      throw error
+    }
+    yield * await keep()
+  }
+
+  /**
+   * @param {CID} cid @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`), STORE_CORRUPT { cid }
+   */
+  async * get (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    const root = name.isContent ? undefined : await this.#rootOf(name)
+    if (name.isContent) yield new Uint8Array(name.digest)
+    else if (root === undefined) throw blockNotFound(cid)
+    else {
+      try {
+        yield * name.isOwn || !this.#parts.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+      } catch (error) {
+        // It was deleted meanwhile, or it is a file of somebody else's that is gone.
+        throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
+      }
+    }
+  }
+
+  /**
+   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are not here fail when their bytes are asked for.
+   *
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<Pair>}
+   */
+  async * getMany (cids, options = {}) {
+    let batch = /** @type {CID[]} */ ([])
+    const take = () => {
+      const taken = batch
+      batch = []
+      return this.#pairs(taken, options)
+    }
+    try {
+      for await (const cid of unhurried(cids, options.signal)) {
+        if (cid !== undefined) batch.push(cid)
+        if (cid === undefined || batch.length === LOOKUP_COUNT) yield * take()
+      }
+    } catch (error) {
+      yield * take()
+      throw error
+    }
+    yield * take()
+  }
+
+  /**
+   * All blocks that are here, under every name that they have, as CIDs of raw bytes.
+   *
+   * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
+   */
+  async * getAll (options) {
+    for await (const cid of this.#parts.life.each(() => this.#names(options?.signal))) yield { cid, bytes: this.get(cid, options) }
+  }
+
+  /** Forgets a block under this name. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
+  async delete (cid, { signal } = {}) {
+    const name = new Name(cid)
+    signal?.throwIfAborted()
+    const { catalog, locks, presence, life, tags } = this.#parts
+    if (name.isContent) return
+    await life.run(async () => {
+      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      if (root === undefined) return
+      await locks.run(nameOf(root), async () => {
+        presence.forget(root)
+        const tag = await tags.tagOf(root)
+        await (name.isOwn ? catalog.removeOwnName(root, tag) : catalog.removeAlias(root, name.multihash, tag))
+      })
+    })
+  }
+
+  /**
+   * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
+   * @returns {AsyncGenerator<CID>} each when it is forgotten
+   */
+  async * deleteMany (cids, options) {
+    for await (const cid of options?.signal === undefined ? cids : abortable(cids, options.signal)) {
+      await this.delete(cid, options)
+      yield cid
+    }
+  }
+
+  /** @param {CID[]} cids @param {AbortOptions} options @returns {AsyncGenerator<Pair>} */
+  async * #pairs (cids, options) {
+    if (cids.length === 0) return
+    const found = await untilAborted(this.#parts.life.run(() => lookUp(this.#parts, cids)), options.signal)
+    for (const [i, cid] of cids.entries()) {
+      options.signal?.throwIfAborted()
+      const block = found[i]
+      yield { cid, bytes: block === undefined ? this.get(cid, options) : this.#held(block, options) }
+    }
+  }
+
+  /** @param {HeldBlock} block @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #held ({ name, root, bytes }, options) {
+    options.signal?.throwIfAborted()
+    if (await this.#isNamed(name, bytes)) {
+      this.#parts.catalog.touch(root)
+      yield this.#parts.databases.owned(bytes)
+    } else yield * this.get(name.cid, options) // which tells what is damaged
+  }
+
+  /** The hash of a block that is here, whole, and under this name. @param {Name} name @returns {Promise<Uint8Array | undefined>} */
+  #rootOf (name) {
+    const { catalog, life } = this.#parts
+    return life.run(async () => {
+      const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+      const record = root && await catalog.record(root)
+      return record?.complete && !(name.isOwn && record.isNameless) ? root : undefined
+    })
+  }
+
+  /** The names of all blocks that are here. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
+  async * #names (signal) {
+    const { catalog } = this.#parts
+    signal?.throwIfAborted()
+    for await (const { multihash, root } of catalog.aliases.all()) {
+      const digest = digestIn(multihash)
+      if (digest && (await catalog.look(root)).record?.complete) yield CID.createV1(RAW, digest)
+      signal?.throwIfAborted()
+    }
+    for await (const { root, record } of catalog.records()) {
+      if (record.complete && !record.isNameless) yield toCid(root)
+      signal?.throwIfAborted()
+    }
+  }
+
+  /**
+   * What an alias leads to is only believed when it has been hashed with the function of that name: the alias itself may be damaged.
+   *
+   * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
+   */
+  async * #byAlias (name, root, signal) {
+    const block = await this.#store.bytes(root, { verify: false, signal })
+    if (!await this.#isNamed(name, block)) {
+      await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged, if it is they
+      throw damagedAlias(name.cid)
+    }
+    yield block
+  }
+
+  /**
+   * A copy of a block that is what its name says: what was hashed is what is kept, whatever the caller does to his bytes meanwhile.
+   *
+   * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
+   */
+  async #verified (name, bytes, signal) {
+    const block = await gathered(bytes, { cid: name.cid, limit: name.isOwn ? Infinity : this.#maxBlockLen, signal })
+    if (!await this.#isNamed(name, block)) throw mismatch(name.cid)
+    return block
+  }
+
+  /** Under a quota none is: there may be room for some of a batch only. @param {BlockBytes} bytes  of a block, or where they come from */
+  #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#parts.quota.isLimited }
+
+  /** @param {Name} name @param {Uint8Array} block */
+  async #isNamed (name, block) {
+    if (name.isOwn) return equals(hash(block), name.digest)
+    if (name.isContent) return equals(block, name.digest)
+    const hasher = this.#hashers.get(name.code)
+    if (hasher === undefined) throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
+    const { digest } = await hasher.digest(block)
+    // A shorter hash would be easier to forge.
+    if (digest.length !== name.digest.length) throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
+    return equals(digest, name.digest)
+  }
+
+  /** @param {BlockBytes} bytes @param {AbortSignal | undefined} signal @param {{ cid: CID } | { alias: Uint8Array }} name */
+  #write (bytes, signal, name) {
+    const { writer, life } = this.#parts
+    return life.run(() => writer.put(bytes, { signal }, name))
+  }
+}
+
+/** @param {unknown} bytes */
+function assertBlock (bytes) {
+  if (typeof bytes === 'object' && bytes !== null && (Symbol.asyncIterator in bytes || Symbol.iterator in bytes)) return
+  throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
+}
+
+/** In memory of its own; bytes at hand are copied at once. @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options */
+async function gathered (bytes, { cid, limit, signal }) {
+  const pieces = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
+  let len = 0
+  /** @param {Uint8Array} piece */
+  const add = piece => {
+    len += piece.length
+    if (len > limit) throw blockTooLong(cid, limit)
+    pieces.push(new Uint8Array(piece))
+  }
+  if (bytes instanceof Uint8Array) add(bytes)
+  else for await (const piece of toPieces(bytes, { signal })) add(piece)
+  return pieces.length === 1 ? pieces[0] : concat(pieces)
+}
+
+/** @param {Uint8Array} multihash  a key, which may be damaged */
+function digestIn (multihash) {
+  try {
+    return Digest.decode(multihash)
+  } catch {}
+}
+
+/** @param {unknown} error @param {string} code */
+const isCode = (error, code) => error instanceof Error && 'code' in error && error.code === code

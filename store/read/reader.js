@@ -1,0 +1,269 @@
+// How blobs get out of the store: verified bytes, and slices that others verify.
+
+import { BaoError, leafMismatch, truncated } from '../../lib/core/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
+import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
+import { parseRoot } from '../../lib/hash/cid.js'
+import { ENTER, walk } from '../../lib/tree/walk.js'
+import { outboardLen } from '../../lib/tree/geometry.js'
+import { Outboard } from '../../encoder/outboard.js'
+import { encodeSlice } from '../../encoder/slice.js'
+import { validOutboardRanges } from '../../verifier/valid.js'
+import { QuickReads } from './small-read.js'
+import { StoredView } from './snapshot.js'
+import { TrustedTrees } from './tree-cache.js'
+import { changed, closed, corrupt, missing, notFound } from '../storage/errors.js'
+import { unverified, verified } from './verified-pieces.js'
+
+/** @import { BlobName, GetOptions } from '../blob-store.js' */
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+
+/**
+ * @typedef {object} Wanted  what is to be read
+ * @property {Uint8Array} root
+ * @property {BlobRecord} record
+ * @property {number} start  bytes
+ * @property {number} end  inside the blob, if that is whole
+ * @property {boolean} verify
+ * @property {boolean} [reuse]  are pieces lent until the next is asked for?
+ * @property {AbortSignal} [signal]
+ */
+
+export class BlobReader {
+  #databases
+  #catalog
+  #presence
+  #life
+  #protection
+  #verifies
+  #trees = new TrustedTrees()
+  #quick
+
+  /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, protection: Protection, verifies: boolean }} store */
+  constructor ({ databases, catalog, presence, life, protection, verifies }) {
+    this.#databases = databases
+    this.#catalog = catalog
+    this.#presence = presence
+    this.#life = life
+    this.#protection = protection
+    this.#verifies = verifies
+    this.#quick = new QuickReads({ databases, trees: this.#trees })
+  }
+
+  /** @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * get (cid, options) {
+    const wanted = await this.#find(cid, options)
+    const quick = this.#quick.read(wanted)
+    const release = this.#protection.use(wanted.root)
+    try {
+      const bytes = await quick
+      if (bytes === undefined) yield * this.#pieces(wanted)
+      else yield bytes
+    } finally {
+      release()
+    }
+  }
+
+  /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
+  async bytes (cid, range) {
+    const wanted = await this.#find(cid, range)
+    const quick = this.#quick.read(wanted)
+    // Nobody else had a turn meanwhile.
+    if (quick instanceof Uint8Array) return quick
+    const release = this.#protection.use(wanted.root)
+    try {
+      const bytes = await quick
+      if (bytes !== undefined) return bytes
+      const pieces = []
+      for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
+      // A little of a piece would keep all of its memory.
+      return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
+    } finally {
+      release()
+    }
+  }
+
+  /** The long way, of a blob that is protected. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
+    if (start >= end) return
+    const chunks = ChunkRanges.fromBytes(start, end)
+    await this.#require(root, record, chunks)
+    const range = { start, end: Math.min(end, record.size) }
+    if (range.start >= range.end) return
+    yield * this.#reading(root, record, spanOf(chunks, record.size), view => (verify ? verified : unverified)(view, range, { signal, reuse }))
+  }
+
+  /**
+   * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * slice (cid, ranges, { header = true, reuse, signal } = {}) {
+    const wanted = toRanges(ranges)
+    const { root, record } = await this.#use(cid, signal)
+    const release = this.#protection.use(root)
+    try {
+      await this.#require(root, record, wanted)
+      yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
+        encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', reuse, signal }))
+    } finally {
+      release()
+    }
+  }
+
+  /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
+  async outboard (cid, { signal } = {}) {
+    const { root, record } = await this.#use(cid, signal)
+    const release = this.#protection.use(root)
+    try {
+      await this.#require(root, record, ChunkRanges.all)
+      const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
+      const { value } = await reading.next()
+      await reading.return(undefined)
+      return /** @type {Outboard} */ (value)
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Everything that is here of a blob, verified in any case. That is no use of it.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * here (root, record, signal) {
+    const release = this.#protection.use(root)
+    try {
+      for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
+        yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, { signal }))
+      }
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Bytes that are about to be read.
+   *
+   * @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]
+   * @returns {Promise<Wanted>}
+   */
+  async #find (cid, options = {}) {
+    assertOptions('options', options, '{ start, end, ... }')
+    const { start = 0, end = Infinity, verify = this.#verifies, reuse, signal } = options
+    assertInteger('start', start)
+    if (end !== Infinity) assertInteger('end', end)
+    const { root, record } = await this.#use(cid, signal)
+    return { root, record, start, end: record.complete ? Math.min(end, record.size) : end, verify: verify || record.home === 'reference', reuse, signal }
+  }
+
+  /** A blob that is about to be read. @param {BlobName} cid @param {AbortSignal} [signal] */
+  async #use (cid, signal) {
+    signal?.throwIfAborted()
+    const root = parseRoot(cid, 'cid')
+    return this.#life.run(async () => {
+      const record = await this.#catalog.record(root)
+      if (record === undefined) throw notFound(root)
+      this.#catalog.touch(root)
+      return { root, record }
+    })
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
+  async #require (root, record, wanted) {
+    const ranges = await this.#life.run(() => this.#presence.missing(root, record, wanted))
+    if (!ranges.isEmpty) throw missing(root, ranges)
+  }
+
+  /**
+   * Reads a blob, which is protected, in whatever way, and says what it means when that fails.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {[start: number, end: number]} span  bytes that may be read
+   * @template T
+   * @param {(view: StoredView) => AsyncGenerator<T>} use
+   */
+  async * #reading (root, record, span, use) {
+    const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
+    try {
+      yield * use(view)
+    } catch (error) {
+      throw await this.#explain(error, root, record)
+    } finally {
+      await view.close()
+    }
+  }
+
+  /**
+   * What it means that stored bytes did not verify or were not there.
+   *
+   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
+   */
+  async #explain (error, root, record) {
+    if (this.#life.isOver) return closed(error)
+    if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
+    const now = await this.#catalog.record(root)
+    if (now === undefined) return notFound(root)
+    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
+  }
+}
+
+/** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
+function spanOf (wanted, size) {
+  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
+  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+}
+
+/** Pairs that are copied together: as many as stand in a page. */
+const COPIED = 63
+/** Bytes of an outboard that are allocated before any pair of it was found. */
+const FIRST_LEN = 1 << 20
+
+/**
+ * The size is a claim: the memory grows with the pairs that are there.
+ *
+ * @param {StoredView} view @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Outboard>} one
+ * @throws {BaoError} BAO_TRUNCATED { node }, BAO_LEAF_MISMATCH { start, len }
+ */
+async function * outboardOf ({ outboard: stored }, signal) {
+  const { root, size } = stored
+  const len = outboardLen(size, GROUP_LOG)
+  let bytes = new Uint8Array(Math.min(len, FIRST_LEN))
+  let steps = /** @type {{ node: number, pre: number }[]} */ ([])
+  const copy = async () => {
+    signal?.throwIfAborted()
+    await stored.prepare(steps.map(({ node }) => node))
+    for (const { node, pre } of steps) {
+      const at = pre * PAIR_LEN
+      if (at === bytes.length) bytes = grown(bytes, Math.min(len, 2 * at))
+      if (!stored.copyPair({ node }, bytes, at)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+    }
+    steps = []
+  }
+  for (const { kind, node, pre, isStored } of walk(size, GROUP_LOG)) {
+    if (kind !== ENTER || !isStored) continue
+    steps.push({ node, pre })
+    if (steps.length === COPIED) await copy()
+  }
+  await copy()
+  const outboard = Outboard.from({ root, size, groupLog: GROUP_LOG, order: 'pre', bytes })
+  const wrong = ChunkRanges.all.canonical(size).difference(await validOutboardRanges(outboard, undefined, { signal })).toBytes(size)
+  if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
+  yield outboard
+}
+
+/** @param {Uint8Array} bytes  copied @param {number} len */
+function grown (bytes, len) {
+  const more = new Uint8Array(len)
+  more.set(bytes)
+  return more
+}

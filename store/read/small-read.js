@@ -1,0 +1,111 @@
+// Small reads at any place of a blob that is whole: one read of the bytes, mostly on this thread (pace.js), compared with pairs that are mostly in
+// memory (trusted.js). What comes out is right, or it is nothing: then the long way (view.js, verified.js) gives what is right and says what is wrong.
+
+import { untilAborted } from '../../lib/source/async-util.js'
+import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { getSoon, readSoon } from '../storage/content/read-pace.js'
+import { VIEWS, extentKey } from '../storage/format/keys.js'
+import { hashesTo, subtreesOf } from './verified-pieces.js'
+
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Wanted } from './reader.js' */
+/** @import { Span } from './verified-pieces.js' */
+/** @import { TrustedTree, TrustedTrees } from './tree-cache.js' */
+
+/** Bytes of groups that are read at once: more are better hashed while the next are read. */
+const MAX_LEN = 17 * GROUP_LEN
+
+export class QuickReads {
+  #databases
+  #trees
+
+  /** @param {{ databases: Databases, trees: TrustedTrees }} store */
+  constructor ({ databases, trees }) {
+    this.#databases = databases
+    this.#trees = trees
+  }
+
+  /**
+   * @param {Wanted} wanted
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has to be read the long
+   *   way. At once where nothing has to be waited for: otherwise whoever waits protects the blob
+   */
+  read ({ root, record, start, end, verify, signal }) {
+    if (!record.complete || start >= end) return undefined
+    const from = start - start % GROUP_LEN
+    const to = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, record.size)
+    if (to - from > MAX_LEN) return undefined
+    try {
+      const given = after(this.#stored(record, from, to), bytes => {
+        if (bytes === undefined || bytes.length < to - from) return undefined
+        return after(!verify || this.#isRight(root, record, bytes, from), isRight => isRight ? this.#databases.owned(bytes.subarray(start - from, end - from), record.home) : undefined)
+      })
+      return given instanceof Promise ? untilAborted(given, signal).catch(() => undefined) : given
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
+  #stored ({ home, id }, from, to) {
+    if (home === 'extents') return this.#inExtents(id, from, to)
+    const { files } = this.#databases
+    return home === 'file' && files !== undefined ? readSoon(files, id, from, to) : undefined
+  }
+
+  /** What was put is in extents that are as long as they can be. @param {number} id @param {number} from @param {number} to */
+  #inExtents (id, from, to) {
+    const { data, extentLen } = this.#databases
+    const start = from - from % extentLen
+    if (to > start + extentLen) return this.#inSeveral(id, from, to)
+    return after(getSoon(data, extentKey(id, start), VIEWS), extent => extent?.subarray(from - start, to - start))
+  }
+
+  /**
+   * In a store whose extents have another length some are not where they are looked for: then there is the long way. One that is longer than it
+   * should be covers the beginning of the next.
+   *
+   * @param {number} id @param {number} from @param {number} to
+   */
+  async #inSeveral (id, from, to) {
+    const { data, extentLen } = this.#databases
+    const first = Math.floor(from / extentLen)
+    const keys = Array.from({ length: Math.ceil(to / extentLen) - first }, (_, i) => extentKey(id, (first + i) * extentLen))
+    const bytes = new Uint8Array(to - from)
+    let end = from
+    for (const [i, extent] of (await data.getMany(keys, VIEWS)).entries()) {
+      const start = (first + i) * extentLen
+      const part = extent?.subarray(end - start, to - start)
+      if (part === undefined || end + part.length < Math.min(start + extentLen, to)) return undefined
+      bytes.set(part, end - from)
+      end += part.length
+    }
+    return bytes
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} bytes  of groups @param {number} from  where they begin
+   * @returns {boolean | Promise<boolean>} at once where the pairs are trusted
+   */
+  #isRight (root, record, bytes, from) {
+    const { size } = record
+    if (bytes.length === size) return hashesTo(bytes, 0, size, root)
+    const tree = this.#trees.of(root, record)
+    const pieces = [...subtreesOf(from, from + bytes.length, size)]
+    const known = pieces.map(({ start, end }) => tree.known(start, end))
+    const areRight = (/** @type {(Uint8Array | undefined)[]} */ promised) => pieces.every(({ start, end }, i) =>
+      hashesTo(bytes.subarray(start - from, end - from), start, size, /** @type {Uint8Array} */ (promised[i])))
+    return known.includes(undefined) ? this.#promised(tree, pieces).then(areRight) : areRight(known)
+  }
+
+  /** @param {TrustedTree} tree @param {Span[]} pieces */
+  async #promised (tree, pieces) {
+    const promised = []
+    for (const { start, end } of pieces) promised.push(await tree.promised(start, end, this.#databases.data, () => VIEWS))
+    return promised
+  }
+}
+
+/** Goes on with what is there, at once where it is. @template T, U @param {T | Promise<T>} value @param {(value: T) => U | Promise<U>} then @returns {U | Promise<U>} */
+const after = (value, then) => value instanceof Promise ? value.then(then) : then(value)

@@ -1,0 +1,71 @@
+// What one reader sees of a stored blob, whatever happens to it meanwhile. Nothing in it is believed yet but what `promised` gives.
+
+import { ExtentReader } from '../storage/content/extents.js'
+import { FileReader } from '../storage/content/stored-file.js'
+import { StoredOutboard } from '../storage/content/tree-pages.js'
+import { VIEWS } from '../storage/format/keys.js'
+
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { TrustedTree } from './tree-cache.js' */
+
+export class StoredView {
+  #databases
+  #root
+  #record
+  #tree
+  #snapshot = /** @type {import('abstract-level').AbstractSnapshot | undefined} */ (undefined)
+  #options = /** @type {object | undefined} */ (undefined)
+  /** The bytes. */
+  source
+
+  /**
+   * @param {Databases} databases
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {TrustedTree} tree
+   * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read
+   */
+  constructor (databases, root, record, tree, [start, end]) {
+    this.#databases = databases
+    this.#root = root
+    this.#record = record
+    this.#tree = tree
+    this.source = sourceOf(databases, root, record, [start, end], record.home === 'extents' ? this.#state : VIEWS)
+  }
+
+  /** Bytes of the blob; a claim unless the record says otherwise. */
+  get size () { return this.#record.size }
+
+  /** The pairs. */
+  get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
+
+  /** What the bytes of a subtree must hash to. @param {number} start @param {number} end  see `TrustedTree.promised` */
+  promised (start, end) { return this.#tree.promised(start, end, this.#databases.data, () => this.#state) }
+
+  async close () {
+    await this.source.close()
+    await this.#snapshot?.close()
+  }
+
+  /**
+   * How to read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob is deleted finds that out. Many small
+   * reads of a blob in a file need nothing of the database, and then not this.
+   */
+  get #state () {
+    const { data } = this.#databases
+    this.#snapshot ??= data.supports.explicitSnapshots ? data.snapshot() : undefined
+    this.#options ??= this.#snapshot === undefined ? VIEWS : { ...VIEWS, snapshot: this.#snapshot }
+    return this.#options
+  }
+}
+
+/**
+ * Where the bytes of a blob are read from.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read @param {object} options  for the database
+ */
+export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'
+  ? new ExtentReader(databases, record, start, end, options)
+  : new FileReader(databases, root, record)

@@ -1,0 +1,56 @@
+// A store is open, and then closed for good. What fails after that failed because of that.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { closed, isNotOpen, reopened, toldAsFull } from '../errors.js'
+
+export class Lifetime {
+  #isOver = false
+  #ready
+
+  /** @param {() => Promise<unknown> | undefined} ready  what a call has to wait for before it begins, if anything */
+  constructor (ready) {
+    this.#ready = ready
+  }
+
+  get isOver () { return this.#isOver }
+
+  end () { this.#isOver = true }
+
+  /** @throws {BaoError} STORE_CLOSED */
+  assertOpen () {
+    if (this.#isOver) throw closed()
+  }
+
+  /** What a failure means. @param {unknown} error */
+  explain (error) {
+    if (!this.#isOver) return isNotOpen(error) ? reopened(error) : toldAsFull(error)
+    return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
+  }
+
+  /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
+  async run (work) {
+    this.assertOpen()
+    try {
+      const ready = this.#ready()
+      if (ready !== undefined) {
+        await ready
+        this.assertOpen()
+      }
+      return await work()
+    } catch (error) {
+      throw this.explain(error)
+    }
+  }
+
+  /** The same for what gives one thing after the other. @template T @param {() => AsyncIterable<T>} work @returns {AsyncGenerator<T>} */
+  async * each (work) {
+    this.assertOpen()
+    try {
+      await this.#ready()
+      this.assertOpen()
+      yield * work()
+    } catch (error) {
+      throw this.explain(error)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 256 KiB,
+// so the extents that hold a byte start in its cell.
+
+import { Pending } from '../../../lib/core/byte-queue.js'
+import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
+import { readable } from '../errors.js'
+
+/** @import { Databases } from '../databases.js' */
+
+export const CELL_LEN = 1 << 18
+/** How much the database hands over at a time while a blob is read from start to end. */
+const READ_AHEAD = 1 << 20
+
+/** Cuts bytes into extents. They are copied: nobody else holds the memory that goes into the database. */
+export class ExtentCutter {
+  #id
+  #extentLen
+  #offset
+  #pending = new Pending()
+
+  /** @param {number} id @param {number} extentLen  bytes of an extent at most: a part of a cell @param {number} [offset]  where in the blob the bytes begin */
+  constructor (id, extentLen, offset = 0) {
+    this.#id = id
+    this.#extentLen = extentLen
+    this.#offset = offset
+  }
+
+  /** Where the next byte belongs. */
+  get position () { return this.#offset + this.#pending.len }
+
+  /**
+   * @param {Uint8Array} bytes  the next ones
+   * @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} extents that are full now
+   */
+  add (bytes) {
+    const full = []
+    for (let at = 0; at < bytes.length;) {
+      const room = this.#extentLen - this.#offset % this.#extentLen
+      const part = bytes.subarray(at, at + room - this.#pending.len)
+      this.#pending.push(part, room)
+      at += part.length
+      if (this.#pending.len === room) full.push(...this.end())
+    }
+    return full
+  }
+
+  /** @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the last extent, if there are bytes in it */
+  end () {
+    if (this.#pending.len === 0) return []
+    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: exact(this.#pending.bytes) }
+    this.#offset += this.#pending.len
+    this.#pending = new Pending() // the memory is the database's now
+    return [extent]
+  }
+}
+
+/**
+ * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is believed yet.
+ */
+export class ExtentReader {
+  /** There is one place in the database where it stands. */
+  overlaps = false
+  #iterator
+  #id
+  #extentLen
+  /** May an extent that begins before where the iterator began reach behind it? */
+  #mayHavePassed = false
+  /** The extent in hand. */
+  #offset = 0
+  #bytes = new Uint8Array(0)
+  size
+
+  /**
+   * @param {Pick<Databases, 'data' | 'extentLen'>} databases
+   * @param {{ id: number, size: number }} blob
+   * @param {number} start  bytes; nothing before is read
+   * @param {number} end  bytes; nothing behind is read
+   * @param {object} options  for the database
+   */
+  constructor ({ data, extentLen }, { id, size }, start, end, options) {
+    this.#id = id
+    this.#extentLen = extentLen
+    this.size = size
+    const ofClassicLevel = { highWaterMarkBytes: Math.min(READ_AHEAD, Math.max(1, end - start)), fillCache: false }
+    this.#iterator = data.iterator({ ...extentsOf(id, cellOf(start), end), ...options, ...ofClassicLevel })
+    if (start - start % extentLen > cellOf(start)) this.#seek(start)
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next are not there
+   */
+  async read (start, end) {
+    const bytes = new Uint8Array(end - start)
+    return bytes.subarray(0, await this.readInto(bytes, start))
+  }
+
+  /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the next are not there */
+  async readInto (buffer, start) {
+    if (start < this.#offset) this.#seek(start)
+    const end = start + buffer.length
+    let at = start
+    while (at < end) {
+      const isThere = at < this.#offset + this.#bytes.length || await this.#next()
+      if (!isThere || at < this.#offset) {
+        if (!this.#mayHavePassed) break
+        this.#seek(at, CELL_LEN)
+        continue
+      }
+      const part = this.#bytes.subarray(at - this.#offset, end - this.#offset)
+      buffer.set(part, at - start)
+      at += part.length
+      // An extent may lie wholly before `start`: then there was nothing to copy, and the next one is looked at.
+    }
+    return at - start
+  }
+
+  close () { return this.#iterator.close() }
+
+  /**
+   * Goes where the extent of a byte begins, if it is as extents are made here; at the beginning of the cell it is found however they were made.
+   *
+   * @param {number} start @param {number} [len]
+   */
+  #seek (start, len = this.#extentLen) {
+    this.#mayHavePassed = len < CELL_LEN
+    this.#iterator.seek(extentKey(this.#id, start - start % len), VIEWS)
+    this.#offset = 0
+    this.#bytes = new Uint8Array(0)
+  }
+
+  /** @returns {Promise<boolean>} false when there are no more extents */
+  async #next () {
+    const next = () => readable(this.#iterator.next())
+    for (let entry = await next(); entry !== undefined; entry = await next()) {
+      const [key, value] = entry
+      const offset = offsetOfExtent(key)
+      if (offset === undefined) continue // a page of the tree
+      if (value.length > CELL_LEN - offset % CELL_LEN) continue // damaged: as good as not there
+      this.#offset = offset
+      this.#bytes = value
+      return true
+    }
+    return false
+  }
+}
+
+/** Memory that was meant for more goes with a value into some databases. @param {Uint8Array} bytes  nobody else's */
+const exact = bytes => bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
+
+/** @param {number} offset */
+export const cellOf = offset => Math.floor(offset / CELL_LEN) * CELL_LEN

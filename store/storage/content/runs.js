@@ -1,0 +1,16 @@
+// Ranges that are found one after the other.
+
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+
+export class RunList {
+  #boundaries = /** @type {number[]} */ ([])
+
+  /** @param {number} start  chunk, in front of nothing that was added before; else the range is left out @param {number} end  not included */
+  add (start, end) {
+    const last = this.#boundaries.at(-1) ?? -1
+    if (start === last) this.#boundaries[this.#boundaries.length - 1] = end
+    else if (start > last) this.#boundaries.push(start, end)
+  }
+
+  get ranges () { return new ChunkRanges([...this.#boundaries]) }
+}

@@ -1,0 +1,278 @@
+// The tree of a blob in pages: a page is a subtree of six levels, 63 pairs, so that few reads lead from the root to any group.
+//
+// Bands of six levels stand on the group level; a page is named by its band and the last chunk that it can cover. Parents keep their
+// in-order numbers, and so their places, whatever the size turns out to be. A page holds: which of its 64 groups are here (8 bytes, one bit each, lowest band
+// only), then its pairs in in-order, cut off behind the last one known. An unknown pair is zeros: no pair of chaining values is.
+
+import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { chunkCount, levelOf } from '../../../lib/tree/geometry.js'
+import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../format/keys.js'
+import { RunList } from './runs.js'
+import { readable } from '../errors.js'
+import { getSmall } from './read-pace.js'
+
+/** @import { Database } from '../level/database.js' */
+/** @import { Step } from '../../../lib/core/types.js' */
+
+export const GROUP_CHUNKS = 2 ** GROUP_LOG
+export const GROUP_LEN = CHUNK_LEN * GROUP_CHUNKS
+
+const PAGE_LEVELS = 6
+const PAGE_GROUPS = 2 ** PAGE_LEVELS
+const PAGE_PAIRS = PAGE_GROUPS - 1
+const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
+const BITS_LEN = PAGE_GROUPS / 8
+const BANDS_MAX = 16
+/** How many pages a reader keeps: a path from the root to a group is at most seven. */
+const KEPT_PAGES = 64
+
+/** @typedef {{ band: number, lastChunk: number }} PageName */
+
+/** The page of a parent, and its place there. @param {number} node  in-order number, at or above the group level @param {number} [level]  of the parent */
+export function placeInPages (node, level = levelOf(node)) {
+  const band = Math.floor((level - GROUP_LOG) / PAGE_LEVELS)
+  const lowest = 2 ** (GROUP_LOG + PAGE_LEVELS * band)
+  const span = lowest * PAGE_GROUPS
+  return { page: { band, lastChunk: (Math.floor(node / span) + 1) * span - 1 }, slot: Math.floor((node % span) / lowest) }
+}
+
+/** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
+export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
+
+/**
+ * All keys that a whole blob of one chunk group can have: that of its extent, and that of a page, which a slice or a repair
+ * has made.
+ *
+ * @param {number} id
+ */
+export const keysOfGroup = id => ({ extent: extentKey(id, 0), page: pageKey(id, pageOfGroup(0)) })
+
+/** One page in memory. */
+export class Page {
+  #bytes
+  #slots
+  /** Of pairs that have been compared, when somebody keeps the page. */
+  #trusted = /** @type {Uint8Array | undefined} */ (undefined)
+
+  /** @param {Uint8Array} [stored]  copied */
+  constructor (stored) {
+    this.#bytes = new Uint8Array(BITS_LEN + PAGE_PAIRS * PAIR_LEN)
+    if (stored) this.#bytes.set(stored.subarray(0, this.#bytes.length))
+    this.#slots = stored ? Math.ceil((stored.length - BITS_LEN) / PAIR_LEN) : 0
+  }
+
+  /** As it is stored: a copy, without what is not known at its end. */
+  get bytes () { return this.#bytes.slice(0, BITS_LEN + this.#slots * PAIR_LEN) }
+
+  /** @param {number} slot @param {Uint8Array} memory  holds 64 bytes @param {number} at  there */
+  setPair (slot, memory, at) {
+    this.#bytes.set(memory.subarray(at, at + PAIR_LEN), BITS_LEN + slot * PAIR_LEN)
+    this.#slots = Math.max(this.#slots, slot + 1)
+  }
+
+  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when it is not known */
+  pair (slot) {
+    const pair = this.#bytes.subarray(BITS_LEN + slot * PAIR_LEN, BITS_LEN + (slot + 1) * PAIR_LEN)
+    return pair.some(byte => byte !== 0) ? pair : undefined
+  }
+
+  /** Has this pair been compared with what its parent promises? @param {number} slot */
+  isTrusted (slot) { return this.#trusted?.[slot] === 1 }
+
+  /** @param {number} slot */
+  trust (slot) {
+    this.#trusted ??= new Uint8Array(PAGE_PAIRS)
+    this.#trusted[slot] = 1
+  }
+
+  /** @param {number} group  of this page, 0 to 63 */
+  hasGroup (group) { return (this.#bytes[group >> 3] >> (group & 7) & 1) === 1 }
+
+  clearGroups () { this.#bytes.fill(0, 0, BITS_LEN) }
+
+  /** @param {number} group  of this page, 0 to 63 */
+  addGroup (group) { this.#bytes[group >> 3] |= 1 << (group & 7) }
+}
+
+/** Pages of one blob, in memory. */
+export class Pages {
+  #id
+  #pages = /** @type {Map<number, { name: PageName, page: Page }>} */ (new Map())
+
+  /** @param {number} id */
+  constructor (id) {
+    this.#id = id
+  }
+
+  get count () { return this.#pages.size }
+
+  /** @param {PageName} name @returns {Page | undefined} */
+  find (name) { return this.#pages.get(numberOf(name))?.page }
+
+  /** @param {PageName} name */
+  get (name) {
+    const found = this.find(name)
+    if (found) return found
+    const page = new Page()
+    this.#pages.set(numberOf(name), { name, page })
+    return page
+  }
+
+  /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names @param {object} options  for the database */
+  async load (data, names, options) {
+    const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
+    const [first, ...others] = missing.values()
+    if (first === undefined) return
+    if (others.length === 0) {
+      await this.read(data, first, options)
+      return
+    }
+    const keys = [first, ...others].map(name => pageKey(this.#id, name))
+    const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
+    let i = 0
+    for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
+  }
+
+  /** Reads a page, in whose place another may be in memory. @param {Database} data @param {PageName} name @param {object} options  for the database */
+  async read (data, name, options) {
+    const page = new Page(await readable(getSmall(data, pageKey(this.#id, name), options)))
+    this.#pages.set(numberOf(name), { name, page })
+    return page
+  }
+
+  /** Forgets pages that reach no further than some chunk, and gives them as batch operations. @param {number} chunks */
+  take (chunks) {
+    const puts = []
+    for (const [number, { name, page }] of this.#pages) {
+      if (name.lastChunk >= chunks) continue
+      puts.push({ type: /** @type {const} */ ('put'), key: pageKey(this.#id, name), value: page.bytes })
+      this.#pages.delete(number)
+    }
+    return puts
+  }
+
+  clear () { this.#pages.clear() }
+}
+
+/** Pages end with a multiple of 1024 chunks, and there are fewer bands than 16. @param {PageName} name */
+const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
+
+/** Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same batch. */
+export class PageEditor {
+  #pages
+
+  /** @param {number} id */
+  constructor (id) {
+    this.#pages = new Pages(id)
+  }
+
+  /** @param {number} node @param {Uint8Array} memory  holds the pair @param {number} at  there */
+  setPair (node, memory, at) {
+    const { page, slot } = placeInPages(node)
+    this.#pages.get(page).setPair(slot, memory, at)
+  }
+
+  /** @param {number} group  index in the blob */
+  addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
+
+  /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
+  load (data, names) { return this.#pages.load(data, names, VIEWS) }
+
+  /** Batch operations for the pages that lie in front of a chunk; the editor forgets them. @param {number} [chunks]  all unless told */
+  take (chunks = Infinity) { return this.#pages.take(chunks) }
+}
+
+/** The pairs of one stored blob, as slices are cut from them. Not believed: they are checked on their way out. */
+export class StoredOutboard {
+  #data
+  #options
+  #pages
+  groupLog = GROUP_LOG
+  root
+  size
+
+  /**
+   * @param {Database} data
+   * @param {Uint8Array} root
+   * @param {{ id: number, size: number }} blob
+   * @param {object} options  for the database
+   */
+  constructor (data, root, { id, size }, options) {
+    this.#data = data
+    this.#options = options
+    this.#pages = new Pages(id)
+    this.root = root
+    this.size = size
+  }
+
+  /** @param {number[]} nodes */
+  async prepare (nodes) {
+    if (this.#pages.count > KEPT_PAGES) this.#pages.clear()
+    await this.#pages.load(this.#data, nodes.map(node => placeInPages(node).page), this.#options)
+  }
+
+  /** @param {Pick<Step, 'node'>} step @param {Uint8Array} out @param {number} at */
+  copyPair ({ node }, out, at) {
+    const { page, slot } = placeInPages(node)
+    const pair = this.#pages.find(page)?.pair(slot)
+    if (pair === undefined) return false
+    out.set(pair, at)
+    return true
+  }
+}
+
+/**
+ * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the claimed size would have;
+ * and a claim does not hide what is here.
+ *
+ * @param {Database} data
+ * @param {{ id: number, size: number, sizeProven: boolean }} blob
+ */
+export async function presentChunks (data, { id, size, sizeProven }) {
+  const runs = new RunList()
+  for await (const { lastChunk, page } of lowestPages(data, id)) {
+    for (const [start, end] of markedChunks(lastChunk, page)) runs.add(start, end)
+  }
+  return sizeProven ? runs.ranges.intersect(new ChunkRanges([0, chunkCount(size)])) : runs.ranges
+}
+
+/** What a lowest page says is here. @param {number} lastChunk @param {Page} page @returns {Generator<[start: number, end: number]>} chunks */
+export function * markedChunks (lastChunk, page) {
+  for (let group = 0; group < PAGE_GROUPS; group++) {
+    const start = lastChunk + 1 - PAGE_CHUNKS + group * GROUP_CHUNKS
+    if (page.hasGroup(group)) yield [start, start + GROUP_CHUNKS]
+  }
+}
+
+/** Would a blob of this size have such a page? @param {number} size @param {PageName} page */
+export function isPageOf (size, { band, lastChunk }) {
+  const span = PAGE_CHUNKS * PAGE_GROUPS ** band
+  const start = lastChunk + 1 - span
+  return start % span === 0 && chunkCount(size) - start > (band === 0 ? 0 : span / PAGE_GROUPS)
+}
+
+/**
+ * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file there are only pages.
+ *
+ * @param {Database} data @param {number} id
+ */
+async function * lowestPages (data, id) {
+  const keys = data.keys({ ...allOfId(id), ...VIEWS })
+  const next = () => readable(keys.next())
+  try {
+    // Where a disk has changed keys they need not increase: each page is come to once.
+    let passed = -1
+    for (let key = await next(); key !== undefined; key = await next()) {
+      const place = placeOfKey(key)
+      if (place === undefined || (place.band ?? 0) > 0 || place.chunk <= passed) continue
+      const name = pageOfGroup(Math.floor(place.chunk / GROUP_CHUNKS))
+      passed = name.lastChunk
+      const stored = await readable(data.get(pageKey(id, name), VIEWS))
+      if (stored !== undefined) yield { ...name, page: new Page(stored) }
+      keys.seek(pageKey(id, name), VIEWS)
+    }
+  } finally {
+    await keys.close()
+  }
+}

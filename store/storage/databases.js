@@ -1,0 +1,226 @@
+// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data
+// is kept under ids, in either of two places of our own (extents in the data database, or a file), so what is to go away
+// under an id goes here.
+
+import { allOf } from './concurrency/activity.js'
+import { getSmall } from './content/read-pace.js'
+import { readable } from './errors.js'
+import { Database } from './level/database.js'
+import { Locks } from './concurrency/locks.js'
+import { CELL_LEN } from './content/extents.js'
+import { Ids } from './ids.js'
+import { dataIds } from './level/data-ids.js'
+import { keysOfGroup } from './content/tree-pages.js'
+import { UsedRoom, freshRoom, sharedRoom } from './format/buffers.js'
+import { VIEWS, allOfId, decodeDoomed, doomedKey, pathKey } from './format/keys.js'
+
+/** @import { BlobFolder } from './disk/blob-folder.js' */
+/** @import { DatabasePair, Kind } from './level/levels.js' */
+/** @import { Home } from './format/keys.js' */
+
+/** Ids whose data was deleted, before their notes are removed. */
+const NOTED_COUNT = 4096
+
+/**
+ * @typedef {object} DoomedData  what is to be deleted under an id
+ * @property {number} id
+ * @property {boolean} [mayHaveFile]  default: true
+ * @property {boolean} [isGroup]  is it a whole blob of one chunk group, in extents? Default: false
+ */
+
+export class Databases {
+  /** @type {Database} */
+  index
+  /** @type {Database} */
+  data
+  /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
+  files = /** @type {BlobFolder | undefined} */ (undefined)
+  ids
+  /** For messages, where no directory is known too. */
+  location
+  /** Does a resolved write survive a power cut? */
+  isSync
+  #kind
+  #letGo
+  #room = sharedRoom()
+  /** Ids whose data is deleted and whose notes are not. */
+  #noted = /** @type {DoomedData[]} */ ([])
+  /** How many deletions were made, and how many of them the disk has. */
+  #deletions = 0
+  #syncedDeletions = 0
+
+  /**
+   * Neither of them opened yet: see `openHeld`.
+   *
+   * @param {DatabasePair} pair
+   * @param {{ location: string, isSync: boolean, kind: Kind, letGo: () => Promise<void> }} about  `letGo` is called when they are closed again
+   */
+  constructor ({ index, data }, { location, isSync, kind, letGo }) {
+    const isTransactional = kind === 'IndexedDB'
+    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
+    const locks = new Locks()
+    const about = { location, isTransactional, alone: (/** @type {() => Promise<any>} */ work) => locks.run('open', work) }
+    this.index = new Database(index, { ...about, path: pathOf('index'), mayClose: () => this.data.isOpen })
+    this.data = new Database(data, { ...about, path: pathOf('data'), mayClose: () => this.index.isOpen })
+    this.location = location
+    this.isSync = isSync
+    this.#kind = kind
+    this.#letGo = letGo
+    this.ids = new Ids(this.index, { sync: isSync })
+  }
+
+  /** What a call waits for before it begins, if anything. See `Database.ready`. @returns {Promise<unknown> | undefined} */
+  get ready () {
+    const [index, data] = [this.index.ready, this.data.ready]
+    return index || data ? allOf([index, data]) : undefined
+  }
+
+  /**
+   * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
+   * memory of which it is given a part.
+   */
+  get room () { return this.#kind === 'LevelDB' ? this.#room : freshRoom }
+
+  /** The same for batches that come one after the other. @returns {Pick<UsedRoom, 'take'>} */
+  roomForBatches () { return this.#kind === 'LevelDB' ? new UsedRoom() : { take: () => ({ room: freshRoom, release: () => {} }) } }
+
+  /** Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for 64 KiB as for 256. */
+  get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
+
+  /** What makes a batch reach the disk before it counts as done. */
+  get syncBatch () { return { sync: this.isSync } }
+
+  /**
+   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB and IndexedDB give copies; of other
+   * databases it is not known.
+   *
+   * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
+   * @returns {Uint8Array<ArrayBuffer>}
+   */
+  owned (bytes, home = 'extents') {
+    const isOurs = home === 'file' || this.#kind !== 'given'
+    return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
+  }
+
+  /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
+  indexed (key) { return getSmall(this.index, key, VIEWS) }
+
+  /**
+   * Ids under which there is data, and keys that were never written: see `dataIds`.
+   *
+   * @param {number} from @param {() => void} [onDamage]
+   */
+  dataIds (from, onDamage) { return dataIds(this.data, from, onDamage) }
+
+  /** Deletes what is kept under an id. @param {number} id */
+  async deleteData (id) {
+    try {
+      await this.data.clear(allOfId(id))
+      await this.files?.remove(id)
+    } finally {
+      this.#deletions++
+    }
+  }
+
+  /**
+   * Deletes what is kept under ids whose records are gone. The notes that say so follow later: see `dropNotes`.
+   *
+   * @param {DoomedData[]} doomed
+   */
+  async deleteDoomed (doomed) {
+    try {
+      await this.#deleteAll(doomed)
+    } finally {
+      this.#deletions++
+    }
+    for (const one of doomed) this.#noted.push(one)
+    if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
+  }
+
+  /** @param {DoomedData[]} doomed */
+  async #deleteAll (doomed) {
+    const groups = doomed.filter(({ isGroup }) => isGroup)
+    const others = doomed.filter(({ isGroup }) => !isGroup)
+    // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
+    if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
+    for (const { first, last } of runsOf(others.map(({ id }) => id))) {
+      await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
+    }
+    await Promise.all(others.map(({ id, mayHaveFile = true }) => mayHaveFile ? this.files?.remove(id) : undefined))
+  }
+
+  /**
+   * Removes the notes of ids whose data is deleted. The disk must have the deletions first: a power cut must not bring
+   * back data that neither a record nor a note names.
+   */
+  async dropNotes () {
+    const deleted = this.#noted.splice(0)
+    if (deleted.length === 0) return
+    await this.syncDeletions()
+    const notes = deleted.map(({ id }) => doomedKey(id, this.room))
+    const paths = deleted.flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
+    await this.index.batch([...notes, ...paths].map(deletion))
+  }
+
+  /** Has the disk know what was deleted. */
+  async syncDeletions () {
+    const upTo = this.#deletions
+    if (!this.isSync || this.#syncedDeletions >= upTo) return
+    // A synced write also syncs all writes before it. This one deletes a key that does not exist.
+    await allOf([this.data.del(new Uint8Array(1), { sync: true }), this.files?.sync()])
+    this.#syncedDeletions = Math.max(this.#syncedDeletions, upTo)
+  }
+
+  /** @param {DoomedData[]} groups */
+  async #keysOfGroups (groups) {
+    const keys = groups.map(({ id }) => keysOfGroup(id))
+    // Few have a page, and to look for it takes less than the trace that LevelDB keeps of a deletion.
+    const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
+    const isAbsent = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
+    return keys.flatMap(({ extent, page }, i) => isAbsent(i) ? [extent] : [extent, page])
+  }
+
+  /**
+   * Is what is under an id, which no record names, on its way out or gone by now? Who deletes notes it, takes the data away, and then the note.
+   *
+   * @param {number} id
+   */
+  async isGoing (id) {
+    const note = await readable(this.index.get(doomedKey(id), VIEWS))
+    if (note !== undefined && decodeDoomed(doomedKey(id), note) !== undefined) return true
+    const keys = await readable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
+    return keys?.length === 0 && await this.files?.len(id) === undefined
+  }
+
+  /** Has everything rewritten without what was deleted. */
+  async compact () {
+    for (const database of [this.index, this.data]) await database.compact()
+  }
+
+  /** @param {boolean} isClean  is nothing under way that would leave something behind? */
+  async close (isClean) {
+    try {
+      if (isClean) {
+        await this.dropNotes()
+        await this.syncDeletions() // ids below the next are not looked at again
+        await this.ids.end()
+      }
+    } finally {
+      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#letGo)
+    }
+  }
+}
+
+/** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
+const deletion = key => ({ type: 'del', key })
+
+/** Ids that follow one another. @param {number[]} ids */
+function runsOf (ids) {
+  const runs = /** @type {{ first: number, last: number }[]} */ ([])
+  for (const id of [...ids].sort((a, b) => a - b)) {
+    const run = runs.at(-1)
+    if (run?.last === id - 1) run.last = id
+    else runs.push({ first: id, last: id })
+  }
+  return runs
+}

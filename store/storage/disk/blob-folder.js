@@ -1,0 +1,215 @@
+// The folder of a store in which large blobs are, one file for each id. Files that are read stay open for a while: opening
+// one costs more than a small read. So a file may be gone, or be another one, while it is still read by who began before.
+//
+// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own. A
+// link is never followed, and what is no regular file is never opened for writing, nor deleted.
+
+import { constants } from 'node:fs'
+import { lstat, open, readdir, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { BlobFile } from './blob-file.js'
+import { FileWriter } from './file-writer.js'
+import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
+import { openRegular } from './regular-file.js'
+import { isDenied, isNoFile, moved, obstructed } from '../errors.js'
+import { MAX_ID } from '../format/keys.js'
+
+/** Files that are kept open for reading, so that many small reads open nothing. */
+const KEPT_OPEN = 128
+
+/**
+ * @param {string} path  of a directory in one that is there: made when it is missing
+ * @throws {Error} when something else is there
+ */
+export async function openFolder (path) {
+  const folder = new BlobFolder(path)
+  await folder.make()
+  return folder
+}
+
+/** @param {string} name  of a file */
+const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
+
+export class BlobFolder {
+  #path
+  /** Kept by id, least recently used first. */
+  #kept = /** @type {Map<number, BlobFile>} */ (new Map())
+  /** All that are not closed yet. */
+  #open = /** @type {Set<BlobFile>} */ (new Set())
+  #isClosed = false
+
+  /** @param {string} path */
+  constructor (path) {
+    this.#path = path
+  }
+
+  /** @param {number} id */
+  pathOf (id) { return `${this.#path}/${id}` }
+
+  /** Makes the folder when it is missing. @throws {Error} when something else stands in its place */
+  async make () {
+    if (await this.#isThere()) return
+    await makeFolder(this.#path)
+    await assertFolder(this.#path)
+  }
+
+  /** Does something else stand in the place of the folder? */
+  isObstructed () { return this.#isThere().then(() => false, () => true) }
+
+  /**
+   * The file of an id, for writing: made when it is missing, and so is the folder.
+   *
+   * @param {number} id
+   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so one that
+   *   is there is not the store's.
+   *   `mayBeShared`: nothing is written to a file that is there, which may then have other names
+   * @throws {BaoError} STORE_CORRUPT { location } when something stands there that the store must not write to
+   */
+  async writer (id, { isNew = false, mayBeShared = false } = {}) {
+    this.#assertOpen()
+    const path = this.pathOf(id)
+    try {
+      await this.make()
+      const handle = await (isNew ? create(path) : openOrCreate(path, mayBeShared))
+      this.#retire(id) // what is open for reading may be another file, that was there before
+      return new FileWriter(handle)
+    } catch (error) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+      if (code === 'ENOENT') throw moved(dirname(this.#path))
+      const isOther = code === 'EEXIST' || isNoFile(error)
+      throw isOther || (isDenied(error) && await this.len(id) !== undefined) ? obstructed(path, error) : error
+    }
+  }
+
+  /**
+   * The file of an id for reading, to be released by the caller.
+   *
+   * @param {number} id
+   */
+  reader (id) {
+    const file = this.#kept.get(id) ?? this.#opened(this.pathOf(id), false)
+    this.#kept.delete(id)
+    this.#kept.set(id, file)
+    for (const [other, { isUsed }] of this.#kept) {
+      if (this.#kept.size <= KEPT_OPEN) break
+      if (!isUsed && other !== id) this.#retire(other)
+    }
+    file.take()
+    file.handle.catch(() => { if (this.#kept.get(id) === file) this.#kept.delete(id) }) // it may be there another time
+    return file
+  }
+
+  /** Is it open, so that `readNow` can read it? @param {number} id */
+  isOpen (id) { return this.#kept.get(id)?.isOpen ?? false }
+
+  /**
+   * Reads a file on this thread, if it is open: who waits for a disk here keeps everybody waiting.
+   *
+   * @param {number} id @param {number} start @param {number} end
+   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when it is not open, or ends before
+   */
+  readNow (id, start, end) {
+    const file = this.#kept.get(id)
+    if (file === undefined) return undefined
+    this.#kept.delete(id)
+    this.#kept.set(id, file)
+    return file.readNow(start, end)
+  }
+
+  /** Somebody else's file for reading, to be released by the caller: it is closed then. @param {string} path */
+  readerOf (path) {
+    const file = this.#opened(path, true)
+    file.take()
+    file.retire()
+    return file
+  }
+
+  /** Whoever reads next opens the file anew: it may be another one by now. @param {number} id */
+  forget (id) { this.#retire(id) }
+
+  /**
+   * Deletes the file of an id, and nothing else that has its name. A reader that has it open gets the rest.
+   *
+   * @param {number} id
+   */
+  async remove (id) {
+    try {
+      if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
+    } finally {
+      this.#retire(id) // not before: who comes meanwhile opens it again, and its room would not be free as long as that is kept
+    }
+  }
+
+  /** Bytes of the file of an id. @param {number} id @returns {Promise<number | undefined>} undefined when there is none */
+  async len (id) {
+    const stat = await this.#look(id)
+    return stat?.isFile() ? stat.size : undefined
+  }
+
+  /** Does something else than a file of the store have the name of an id? @param {number} id */
+  async isTaken (id) { return (await this.#look(id))?.isFile() === false }
+
+  /** The ids that have a file. */
+  async ids () { return (await this.names()).flatMap(({ id, isFile }) => isFile ? [id] : []) }
+
+  /** All names that are ids, and whether a file of the store has them. */
+  async names () {
+    if (!await this.#isOurs()) return []
+    const entries = await readdir(this.#path, { withFileTypes: true }).catch(unlessMissing) ?? []
+    return entries.filter(({ name }) => isId(name)).map(entry => ({ id: Number(entry.name), isFile: entry.isFile() }))
+  }
+
+  /** Makes files that are new outlast a power cut. */
+  sync () { return syncFolder(this.#path).catch(unlessMissing) }
+
+  /** Ends all reading. */
+  async close () {
+    this.#isClosed = true
+    this.#kept.clear()
+    await Promise.all([...this.#open].map(file => file.close()))
+  }
+
+  /** @param {string} path @param {boolean} follows  may it be a link? */
+  #opened (path, follows) {
+    this.#assertOpen()
+    const file = new BlobFile(openRegular(path, { follows }), () => this.#open.delete(file))
+    this.#open.add(file)
+    return file
+  }
+
+  /** What has the name of an id: undefined when nothing has, or the folder is not there. @param {number} id */
+  async #look (id) { return await this.#isOurs() ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
+
+  /** Is the folder there, and one of the store's? */
+  #isOurs () { return this.#isThere().catch(() => false) }
+
+  /**
+   * @returns {Promise<boolean>} false when the folder is missing
+   * @throws {Error} when something else stands in its place
+   */
+  #isThere () { return assertFolder(this.#path) }
+
+  /** Nobody would close what is opened from then on. */
+  #assertOpen () {
+    if (this.#isClosed) throw new Error('the files of the store are closed')
+  }
+
+  /** @param {number} id */
+  #retire (id) {
+    this.#kept.get(id)?.retire()
+    this.#kept.delete(id)
+  }
+}
+
+/** @param {string} path  where nothing is */
+const create = path => open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL)
+
+/** @param {string} path @param {boolean} mayBeShared  may the file have other names? */
+async function openOrCreate (path, mayBeShared) {
+  const handle = await openRegular(path, { writes: true }).catch(unlessMissing)
+  if (handle === undefined) return create(path)
+  if (mayBeShared || (await handle.stat()).nlink < 2) return handle
+  await handle.close()
+  const reason = 'has other names (hard links), and writing would change the files of others. Put a copy in its place'
+  throw Object.assign(new Error(`${path} ${reason}`), { code: 'EMLINK' })
+}

@@ -1,0 +1,46 @@
+// Numbers and byte strings as they stand in the databases: big-endian, so that keys sort by them, and with a check where
+// nothing else would tell damage.
+
+import { hash } from '../../../lib/hash/hasher.js'
+
+/** Bytes of a check. */
+export const CHECK_LEN = 8
+
+/** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
+export function encode (...parts) {
+  let len = 0
+  for (const part of parts) len += typeof part === 'number' ? 1 : part instanceof Uint8Array ? part.length : 8
+  const bytes = new Uint8Array(len)
+  let at = 0
+  for (const part of parts) {
+    if (typeof part === 'number') bytes[at++] = part
+    else if (part instanceof Uint8Array) at = (bytes.set(part, at), at + part.length)
+    else at = setU64(bytes, at, part.u64)
+  }
+  return bytes
+}
+
+/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} where it ends */
+export function setU64 (bytes, at, value) {
+  setU32(bytes, at, value / 2 ** 32)
+  setU32(bytes, at + 4, value % 2 ** 32)
+  return at + 8
+}
+
+/** @param {Uint8Array} bytes @param {number} at @param {number} value  what is above 2^32 or behind the point is left out */
+function setU32 (bytes, at, value) {
+  bytes[at] = value >>> 24
+  bytes[at + 1] = value >>> 16
+  bytes[at + 2] = value >>> 8
+  bytes[at + 3] = value
+}
+
+/** Above 2^53 only approximate: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
+export function u64At (bytes, at) {
+  let value = 0
+  for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]
+  return value
+}
+
+/** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */
+export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

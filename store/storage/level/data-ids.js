@@ -1,0 +1,82 @@
+// Finds the ids under which the data database has anything: reads on from key to key, and hops over blobs of many keys.
+
+import { BATCH_ENTRIES, SMALL_ENTRIES } from './walk.js'
+import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
+import { readable } from '../errors.js'
+
+/** @import { Database } from './database.js' */
+
+/**
+ * @typedef {object} FoundId
+ * @property {number} [id]  undefined for a key that was never written
+ * @property {Uint8Array} key  the first one of the id
+ * @property {boolean} isAlone  is it the only key of the id, and that of an extent that starts the blob?
+ */
+
+/** Keys that are read before it is known how many a blob has. A blob that has as many is hopped over. */
+const FEW_KEYS = 16
+
+/**
+ * @param {Database} data
+ * @param {number} from  an id
+ * @param {() => void} [onDamage]  called when LevelDB has left out keys that it cannot read
+ * @returns {AsyncGenerator<FoundId>} in the order of the ids
+ */
+export async function * dataIds (data, from, onDamage) {
+  const open = (/** @type {object} */ start) => data.keys({ ...start, ...SMALL_ENTRIES })
+  let keys = open({ gte: allOfId(from).gte })
+  let size = FEW_KEYS
+  let isDamaged = false
+  /** @type {Uint8Array | undefined} */
+  let last
+  /** @type {FoundId | undefined} */
+  let found
+  /** How many keys of the last id have been read. */
+  let count = 0
+  try {
+    for (;;) {
+      const batch = await readable(keys.nextv(isDamaged ? 1 : size))
+      if (batch === undefined) {
+        if (isDamaged) {
+          onDamage?.()
+          break
+        }
+        // LevelDB tells of damage at the end, and withholds the last batch then: its keys are read one by one.
+        isDamaged = true
+        await keys.close()
+        keys = open(last === undefined ? { gte: allOfId(from).gte } : { gt: last })
+        continue
+      }
+      if (batch.length === 0) break
+      let ids = 0
+      for (const key of batch) {
+        const isSame = last !== undefined && haveSameId(last, key)
+        last = key
+        count = isSame ? count + 1 : 1
+        if (isSame && found?.id !== undefined) {
+          found.isAlone = false
+          continue
+        }
+        if (found !== undefined) yield found
+        const id = idOfKey(key)
+        found = { id, key, isAlone: id !== undefined && !isSame && offsetOfExtent(key) === 0 }
+        ids++
+      }
+      size = Math.min(FEW_KEYS * Math.max(ids, 1), BATCH_ENTRIES)
+      if (found?.id !== undefined && count >= FEW_KEYS) {
+        await keys.close()
+        keys = open({ gte: allOfId(found.id + 1).gte })
+        count = 0
+      }
+    }
+    if (found !== undefined) yield found
+  } finally {
+    await keys.close()
+  }
+}
+
+/** @param {Uint8Array} a @param {Uint8Array} b  keys */
+function haveSameId (a, b) {
+  for (let i = 0; i < 8; i++) if (a[i] === undefined || a[i] !== b[i]) return false
+  return true
+}

@@ -1,0 +1,63 @@
+// Does LevelDB find what it has? It keeps sorted tables, each with an index of its own and with filters, and believes them all: one flipped bit there,
+// or in a key, and an entry that is seen in passing is not found by its key; or what is written later is not, because a search is led astray.
+
+import { concat } from '../../../lib/core/bytes.js'
+import { isCorruption } from '../errors.js'
+import { VIEWS } from '../format/keys.js'
+import { BATCH_ENTRIES } from './walk.js'
+
+/** @import { AnyLevel } from './levels.js' */
+/** @import { Database } from './database.js' */
+
+/** Bytes of entries that are looked up together. */
+const LOOKUP_LEN = 1 << 22
+
+/**
+ * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by those who read on from there? And is there nothing behind the last?
+ *
+ * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards, from who goes backwards only one.
+ *
+ * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not LevelDB:
+ *   it counts as in order
+ * @param {AbortSignal} [signal]
+ */
+export async function isInOrder (database, signal) {
+  if (!database.supports.explicitSnapshots || !database.supports.has) return true
+  const snapshot = database.snapshot()
+  const options = { ...VIEWS, snapshot, fillCache: false }
+  // The values are read as well, because they tell how many can be looked up together.
+  const entries = database.iterator({ ...options, reverse: true, ...{ highWaterMarkBytes: LOOKUP_LEN } })
+  try {
+    let batch = await entries.nextv(BATCH_ENTRIES)
+    if (batch.length > 0 && !await isLast(database, batch[0][0], options)) return false
+    for (; batch.length > 0; batch = await entries.nextv(BATCH_ENTRIES)) {
+      signal?.throwIfAborted()
+      if (!await areFound(database, batch.map(([key]) => key), options)) return false
+    }
+    return true
+  } catch (error) {
+    if (!isCorruption(error)) throw error
+    return false
+  } finally {
+    await entries.close()
+    await snapshot.close()
+  }
+}
+
+/** @param {Database | AnyLevel} database @param {Uint8Array[]} keys @param {object} options */
+async function areFound (database, keys, options) {
+  const isSeen = await database.hasMany(keys, options)
+  const values = await database.getMany(keys, options)
+  return !isSeen.includes(false) && !values.includes(undefined)
+}
+
+/** Is who searches behind this key told that there is nothing? @param {Database | AnyLevel} database @param {Uint8Array} key @param {object} options */
+async function isLast (database, key, options) {
+  const keys = database.keys(options)
+  try {
+    keys.seek(concat([key, new Uint8Array(1)]), VIEWS)
+    return await keys.next() === undefined
+  } finally {
+    await keys.close()
+  }
+}

@@ -1,0 +1,31 @@
+// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the store
+// creates each database under a temporary name, and renames it when all its files are on the disk.
+
+import { isMissing, placeFolder, removeFolder, removeFoldersLike, syncFiles } from '#disk'
+import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'
+
+/**
+ * Several processes may do this at a time: the first that finishes renames its draft, and the others delete theirs.
+ *
+ * @param {string} location  a directory, made when it is missing
+ * @param {{ sync: boolean }} options  `sync`: what is made outlasts a power cut
+ */
+export async function makeMissing (location, { sync }) {
+  if (OUR_KIND !== 'LevelDB') return
+  for (const name of NAMES) {
+    const path = `${location}/${name}`
+    if (!await isMissing(path)) continue
+    const draft = `${path}.making-${Math.random().toString(36).slice(2)}`
+    try {
+      const level = newLevel(name, draft)
+      await level.open()
+      await level.close()
+      if (sync) await syncFiles(draft)
+      await placeFolder(draft, path, { sync })
+    } catch (error) {
+      await removeFolder(draft)
+      if (await isMissing(path)) throw error // no other process has made it
+    }
+    await removeFoldersLike(location, `${name}.making-`).catch(() => {}) // drafts do no harm
+  }
+}

@@ -1,0 +1,85 @@
+// Deletes orphans: data without a record, which an interrupted call or a power cut has left.
+
+import { IdSet } from '../level/id-set.js'
+import { readable } from '../errors.js'
+import { isInOrder } from '../level/order.js'
+import { VIEWS, allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../format/keys.js'
+import { entryBatches } from '../level/walk.js'
+
+/** @import { Database } from '../level/database.js' */
+/** @import { Databases } from '../databases.js' */
+
+/**
+ * @typedef {object} Recorded
+ * @property {IdSet} ids  that records name
+ * @property {number} behind  an id behind all of them
+ * @property {boolean} isWhole  could all records be read?
+ */
+
+/**
+ * Deletes orphans while the store is in use.
+ *
+ * @param {Databases} databases @param {AbortSignal} [signal]
+ */
+export async function sweepOrphansInUse (databases, signal) {
+  const { index, ids } = databases
+  // Data that is written from now on may get its record later, so it is no orphan.
+  const limit = ids.next
+  const underWay = new Set(ids.underWay)
+  // A store that has lost its state may have lost records, too: that is for `fsck` to judge.
+  if (!await ids.isStateSound()) return
+  await sweepOrphans(databases, await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
+}
+
+/**
+ * @param {Databases} databases @param {Recorded} recorded
+ * @param {(id: number) => boolean} isSettled  can no call write a record for this id any more?
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<boolean>} false when it cannot be told what orphans are: then nothing is deleted
+ */
+export async function sweepOrphans (databases, { ids, isWhole }, isSettled, signal) {
+  if (!isWhole) return false
+  const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
+  // What LevelDB cannot read is left for `fsck`.
+  const orphans = (await databases.files?.ids() ?? []).filter(isOrphan)
+  for await (const { id } of databases.dataIds(0)) {
+    signal?.throwIfAborted()
+    if (id !== undefined && isOrphan(id)) orphans.push(id)
+  }
+  if (orphans.length === 0) return true
+  // One flipped bit in a table of LevelDB may hide a record: then its data is no orphan.
+  if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
+  for (const id of new Set(orphans)) {
+    signal?.throwIfAborted()
+    await readable(databases.deleteDoomed([{ id }]))
+  }
+  await databases.dropNotes()
+  return true
+}
+
+/** The ids that records name. @param {Database} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+export async function recordedIds (index, signal) {
+  const recorded = { ids: new IdSet(), behind: 0, isWhole: true }
+  for await (const entries of entryBatches(index, allBlobs, () => { recorded.isWhole = false })) {
+    signal?.throwIfAborted()
+    for (const [key, value] of entries) {
+      const root = hashOfKey(key)
+      const record = root && decodeRecord(root, value)
+      if (record === undefined) recorded.isWhole = false
+      else {
+        recorded.behind = Math.max(recorded.behind, record.id + 1)
+        recorded.ids.add(record.id)
+      }
+    }
+  }
+  return recorded
+}
+
+/** Has every entry of the index a shape that this release writes? @param {Database} index @param {AbortSignal} [signal] */
+async function isIndexKnown (index, signal) {
+  for await (const [key, value] of index.iterator({ ...allOfIndex, ...VIEWS })) {
+    signal?.throwIfAborted()
+    if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+  }
+  return true
+}

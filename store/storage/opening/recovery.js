@@ -1,0 +1,51 @@
+// What an interrupted life left behind is put in order whenever a store is opened: deletions are ended, data that no record speaks of goes, and no id
+// that is in use is given away again. After a clean end there is nothing of that, and nothing is looked through.
+
+import { absent, eachReadable, readable, unknownLayout } from '../errors.js'
+import { recordedIds, sweepOrphans } from './orphan-sweep.js'
+import { LAYOUT_VERSION, VIEWS, allDoomed, decodeDoomed, idOfKey } from '../format/keys.js'
+
+/** @import { Databases } from '../databases.js' */
+
+/**
+ * Reads the state, sees to leftovers, and begins to give away ids.
+ *
+ * @param {Databases} databases  which are open, and used by nobody yet
+ * @param {{ create: boolean, sweeps: boolean, signal?: AbortSignal }} options  see `openHeld`
+ * @throws {BaoError} STORE_ABSENT, STORE_VERSION
+ */
+export async function recover (databases, { create, sweeps, signal }) {
+  const { index, ids, location } = databases
+  const { isThere, state } = await ids.stored()
+  if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(location)
+  if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
+  const swept = state?.swept ?? 0
+  // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
+  const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
+  const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), recorded?.behind ?? 0)
+  await deleteAllDoomed(databases)
+  // A store that has lost its state may have lost records, too: then what has none is for `fsck` to judge.
+  const isSettled = (/** @type {number} */ id) => id >= swept
+  const isSwept = !sweeps || state === undefined || recorded === undefined ||
+    await sweepOrphans(databases, recorded, isSettled, signal)
+  await ids.begin({ next, swept, isSwept })
+}
+
+/** An id greater than any that has data. @param {Databases} databases */
+async function idBehindData ({ data, files }) {
+  const behindFiles = (await files?.names() ?? []).reduce((behind, { id }) => Math.max(behind, id + 1), 0)
+  for await (const key of data.keys({ reverse: true, ...VIEWS })) {
+    const id = idOfKey(key)
+    if (id !== undefined) return Math.max(behindFiles, id + 1)
+  }
+  return behindFiles
+}
+
+/** @param {Databases} databases */
+async function deleteAllDoomed (databases) {
+  for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
+    const id = decodeDoomed(key, value)
+    if (id !== undefined) await readable(databases.deleteDoomed([{ id }])) // else the note stays
+  }
+  await databases.dropNotes()
+}

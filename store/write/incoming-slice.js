@@ -1,0 +1,83 @@
+// A slice on its way in: who verifies it, what that has proven, and the file that the bytes go to, if they do.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { Received } from './received.js'
+import { SliceVerifier } from '../../verifier/slice/slice.js'
+
+/** @import { Batch } from './received.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { FileWriter } from '../storage/disk/file-writer.js' */
+/** @import { SliceOptions } from '../../verifier/slice/slice.js' */
+
+export class IncomingSlice {
+  #databases
+  root
+  received = new Received()
+  /** @type {SliceVerifier} */
+  verifier
+  /** What has come of it: bytes that were not in the store before, and whether the blob is whole now. */
+  len = 0
+  complete = false
+  /** `isNamed`: the name of the file would outlast a power cut, if it has to. */
+  #file = /** @type {{ id: number, writer: FileWriter, isNamed: boolean } | undefined} */ (undefined)
+  /** Has the disk not taken what is in the file? */
+  isUnsure = false
+
+  /** @param {Databases} databases @param {SliceOptions & { root: Uint8Array }} options */
+  constructor (databases, options) {
+    this.#databases = databases
+    this.root = options.root
+    this.verifier = new SliceVerifier(options, {
+      pair: (node, at) => this.received.pair(node, at),
+      leaf: (start, memory, at, len) => this.received.leaf(start, memory, at, len, /** @type {number} */ (this.verifier.size))
+    })
+  }
+
+  /**
+   * Writes the batches whose bytes are in memory.
+   *
+   * @param {number} id  of the file
+   * @param {Batch[]} batches
+   * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   * @param {{ hasFile: boolean }} [unseen]  the blob, when nothing of it is recorded yet
+   */
+  async spill (id, batches, how, unseen) {
+    const held = batches.filter(batch => batch.isHeld)
+    if (held.length === 0) return
+    const { files, isSync } = this.#databases
+    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+    if (this.#file?.id !== id) {
+      await this.close()
+      const writer = await files.writer(id, { isNew: unseen?.hasFile === false }).catch(error => this.#blame(error))
+      this.#file = { id, writer, isNamed: !isSync }
+      if (unseen !== undefined) unseen.hasFile = true
+    }
+    const file = this.#file
+    if (!file.isNamed) await files.sync()
+    file.isNamed = true
+    for (const batch of held) await this.received.spill(batch, file.writer, id, how)
+  }
+
+  /** Says which blob the file is of that cannot be written to. @param {unknown} error @returns {never} */
+  #blame (error) {
+    if (error instanceof BaoError) error.cid = toCid(this.root)
+    throw error
+  }
+
+  /** Waits until what is in the file would outlast a power cut. When that fails nobody knows what would: the system forgets what it could not write. */
+  async sync () {
+    try {
+      await this.#file?.writer.sync()
+    } catch (error) {
+      this.isUnsure = true
+      throw error
+    }
+  }
+
+  async close () {
+    const file = this.#file
+    this.#file = undefined
+    await file?.writer.close()
+  }
+}

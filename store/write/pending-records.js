@@ -1,0 +1,122 @@
+// Blobs of which slices come, and nothing is recorded yet. What is written of them is under ids that count as under way; their records are written behind it.
+
+import { FILE_FROM } from './blob-builder.js'
+import { nameOf } from '../catalog/catalog.js'
+
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { IncomingSlice } from './incoming-slice.js' */
+/** @import { BlobRecord, Home } from '../storage/format/keys.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Quota } from '../catalog/quota.js' */
+
+/**
+ * @typedef {object} UnseenBlob
+ * @property {BlobRecord} record  that it is to have
+ * @property {Set<IncomingSlice>} slices  that may bring it
+ * @property {number} len  bytes of which pages say that they are here: they count under a quota
+ * @property {boolean} hasFile  has a file been made for it?
+ * @property {boolean} mayBeRecorded  has somebody begun to write the record, and not been told that it is there?
+ */
+
+/** Everything is done under the blob's lock. */
+export class Unseen {
+  #activity
+  #catalog
+  #databases
+  #presence
+  #quota
+  /** By name. */
+  #blobs = /** @type {Map<string, UnseenBlob>} */ (new Map())
+
+  /** @param {{ activity: Activity, catalog: Catalog, databases: Databases, presence: Presence, quota: Quota }} store */
+  constructor ({ activity, catalog, databases, presence, quota }) {
+    this.#activity = activity
+    this.#catalog = catalog
+    this.#databases = databases
+    this.#presence = presence
+    this.#quota = quota
+  }
+
+  /** What the record of a blob is to be that has none. @param {IncomingSlice} slice  that brings it @param {number} size  a claim @returns {Promise<BlobRecord>} */
+  async recordFor (slice, size) {
+    const name = nameOf(slice.root)
+    const blob = this.#blobs.get(name) ?? await this.#newBlob(size)
+    this.#blobs.set(name, blob)
+    blob.slices.add(slice)
+    return blob.record
+  }
+
+  /** Is nothing recorded yet of a blob that has this id? @param {Uint8Array} root @param {number} id */
+  isUnder (root, id) { return this.under(root, id) !== undefined }
+
+  /**
+   * The blob with this id, if nothing of it is recorded yet.
+   *
+   * @param {Uint8Array} root
+   * @param {number} id
+   * @returns {UnseenBlob | undefined}
+   */
+  under (root, id) {
+    const blob = this.#blobs.get(nameOf(root))
+    return blob?.record.id === id ? blob : undefined
+  }
+
+  /**
+   * Writes the record of a blob behind its pages, the first or a later one.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {{ sync: boolean, len: number }} options  `len`: bytes that the pages speak of now, and did not before
+   */
+  async write (root, record, { sync, len }) {
+    const blob = this.under(root, record.id)
+    if (blob === undefined) return this.#catalog.write(root, record, { sync })
+    blob.len += len
+    blob.mayBeRecorded = true
+    Object.assign(blob.record, { size: record.size, sizeProven: record.sizeProven }) // what the pages were made for
+    try {
+      await this.#catalog.write(root, record, { sync })
+    } catch (error) {
+      const stored = await this.#catalog.record(root).catch(() => undefined)
+      if (stored?.id === record.id) this.#settle(root, blob) // it is there all the same
+      throw error
+    }
+    this.#settle(root, blob)
+  }
+
+  /** May this slice bring a blob that is unseen yet? @param {IncomingSlice} slice */
+  has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
+
+  /** A slice has ended. Nothing is left of a blob that has not been recorded, unless another may still bring it. @param {IncomingSlice} slice */
+  async leave (slice) {
+    const { root } = slice
+    const blob = this.#blobs.get(nameOf(root))
+    if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
+    this.#presence.forget(root)
+    this.#quota.add(-blob.len)
+    if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
+      this.#blobs.delete(nameOf(root))
+      return this.#activity.leave()
+    }
+    // A file that is not the blob's is somebody else's.
+    const { id, home } = blob.record
+    if (blob.hasFile || home !== 'file') await this.#databases.deleteData(id).catch(() => this.#activity.leave())
+    this.#settle(root, blob)
+  }
+
+  /** It has a record, or nothing is left of it. @param {Uint8Array} root @param {UnseenBlob} blob */
+  #settle (root, { record }) {
+    this.#blobs.delete(nameOf(root))
+    this.#databases.ids.settle(record.id)
+  }
+
+  /** @param {number} size  a claim @returns {Promise<UnseenBlob>} */
+  async #newBlob (size) {
+    /** @type {Home} */
+    const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
+    const id = await this.#databases.ids.newId()
+    const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
+    return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
+  }
+}

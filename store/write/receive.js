@@ -1,0 +1,237 @@
+// How slices get into the store. Three things go on at a time: a piece is verified; what was verified before is written to where it belongs;
+// and what was written before that is recorded, once the disk has it.
+
+import { Background, eitherOf } from '../storage/concurrency/activity.js'
+import { chunkCount } from '../../lib/tree/geometry.js'
+import { parseRoot } from '../../lib/hash/cid.js'
+import { toPieces } from '../../lib/source/source.js'
+import { toRanges } from '../../lib/tree/ranges.js'
+import { IncomingSlice } from './incoming-slice.js'
+import { Unseen } from './pending-records.js'
+import { nameOf } from '../catalog/catalog.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Activity } from '../storage/concurrency/activity.js' */
+/** @import { Batch } from './received.js' */
+/** @import { Catalog } from '../catalog/catalog.js' */
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { Evictor } from '../gc/evictor.js' */
+/** @import { Locks } from '../storage/concurrency/locks.js' */
+/** @import { Presence } from '../catalog/presence.js' */
+/** @import { Protection } from '../gc/protection.js' */
+/** @import { Quota, Room } from '../catalog/quota.js' */
+/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
+/** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
+/** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */
+
+/** Bytes that are written before they are recorded, where the disk must have them first. */
+const RECORD_LEN = 1 << 24
+/** Milliseconds after which what has come is recorded, when the next piece comes. */
+const RECORD_MS = 1000
+
+/**
+ * How what has been proven is kept.
+ *
+ * @typedef {object} Keeping
+ * @property {boolean} [isLast]  nothing more comes: it is to outlast a power cut, if the store promises that
+ * @property {boolean} [hasFailed]  what cannot be written is given up, so that the rest can be recorded
+ */
+
+export class BlobReceiver {
+  #activity
+  #databases
+  #catalog
+  #locks
+  #presence
+  #protection
+  #evictor
+  #unseen
+
+  /**
+   * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor,
+   *   quota: Quota }} store
+   */
+  constructor ({ activity, databases, catalog, locks, presence, protection, evictor, quota }) {
+    this.#activity = activity
+    this.#databases = databases
+    this.#catalog = catalog
+    this.#locks = locks
+    this.#presence = presence
+    this.#protection = protection
+    this.#evictor = evictor
+    this.#unseen = new Unseen({ activity, catalog, databases, presence, quota })
+  }
+
+  /**
+   * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
+   * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
+   */
+  receive (cid, source, ranges, { size, signal, onProgress } = {}) {
+    const failing = new AbortController()
+    return this.#activity.run(async () => {
+      const root = parseRoot(cid, 'cid')
+      const slice = new IncomingSlice(this.#databases, { root, ranges: toRanges(ranges), size })
+      const { verifier, received } = slice
+      const writing = new Background(error => failing.abort(error))
+      const recording = new Background(error => failing.abort(error))
+      const isLate = () => !recording.isBusy && performance.now() - received.since >= RECORD_MS
+      /** @param {Keeping} how */
+      const keep = async how => {
+        received.take()
+        const waitsForDisk = await this.#write(slice, how)
+        const isDue = how.isLast || received.waiting >= RECORD_LEN || isLate()
+        if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, how))
+      }
+      const release = this.#protection.use(root)
+      const end = async () => {
+        try {
+          await slice.close()
+        } finally {
+          received.forget()
+          if (this.#unseen.has(slice)) await this.#locks.run(nameOf(root), () => this.#unseen.leave(slice))
+          release()
+        }
+      }
+      try {
+        for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
+          verifier.write(piece)
+          if (received.isFull || (isLate() && !writing.isBusy)) await writing.begin(() => keep({}))
+          onProgress?.({ type: 'baobox:receive', detail: { done: verifier.bytesRead } })
+          if (verifier.done) break
+        }
+        verifier.end()
+        await writing.begin(() => keep({ isLast: true }))
+        await writing.end()
+        await recording.end()
+      } catch (error) {
+        const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
+        // What failed says nothing against what came before: that is kept, and then the failure is told, whatever else fails.
+        if (verifier.error === undefined) flush(verifier)
+        await writing.settle()
+        await recording.settle()
+        if (slice.isUnsure) received.cutFiled()
+        await keep({ isLast: true, hasFailed: true }).then(() => recording.end()).finally(end).catch(() => {})
+        throw first
+      }
+      await end()
+      return { received: slice.len, complete: slice.complete }
+    }, reason => failing.abort(reason))
+  }
+
+  /**
+   * Writes what has been taken to where it belongs.
+   *
+   * @param {IncomingSlice} slice @param {Keeping} how
+   * @returns {Promise<boolean>} is there anything in a file that cannot be recorded before the disk has it?
+   */
+  async #write (slice, how) {
+    const { root, received } = slice
+    for (const batch of received.batches) batch.room ??= await this.#roomFor(root, batch, how)
+    return this.#locks.run(nameOf(root), async () => {
+      const { batches } = received
+      const record = await this.#recordFor(slice, batches)
+      if (record === undefined) return false
+      const isFile = record.home === 'file'
+      if (isFile) await slice.spill(record.id, batches, how, this.#unseen.under(root, record.id))
+      if (isFile && this.#databases.isSync) return true
+      await this.#record(slice, received.due(), record, how)
+      return false
+    })
+  }
+
+  /** Records what has been written to a file, once it is on the disk. @param {IncomingSlice} slice @param {Keeping} how */
+  async #recordSynced (slice, how) {
+    const batches = slice.received.due()
+    await slice.sync()
+    await this.#locks.run(nameOf(slice.root), async () => {
+      const record = await this.#recordFor(slice, batches)
+      if (record !== undefined) await this.#record(slice, batches, record, how)
+    })
+  }
+
+  /**
+   * Under the blob's lock.
+   *
+   * @param {IncomingSlice} slice @param {Batch[]} batches  what counts from now on @param {BlobRecord} before @param {Keeping} how
+   */
+  async #record (slice, batches, before, { isLast = false }) {
+    const { root, received, verifier } = slice
+    const { data, syncBatch } = this.#databases
+    const present = await this.#presence.of(root, before)
+    const { puts, fresh, reach, lens } = await received.operations(batches, this.#databases, before.id, present)
+    const now = present.union(fresh)
+    if (now.isEmpty) return received.forget(batches)
+    const after = { ...before, ...believedSize(before, verifier, present, reach) }
+    after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
+    // Others are told that it is complete, and may rely on that.
+    const sync = isLast || after.complete
+    const isFirst = this.#unseen.isUnder(root, before.id) // a power cut must not bring a record of which nothing is here
+    await data.batch(puts, sync || isFirst ? syncBatch : {})
+    let sum = 0
+    for (const [{ room }, len] of lens) {
+      room?.fill(len)
+      sum += len
+    }
+    slice.len += sum
+    this.#presence.remember(root, now)
+    await this.#unseen.write(root, after, { sync, len: sum })
+    received.recorded(batches, before.id)
+    this.#protection.arrived(root)
+    this.#catalog.touch(root)
+    if (after.complete) this.#presence.forget(root)
+    slice.complete = after.complete
+  }
+
+  /** @param {Uint8Array} root @param {Batch} batch @param {Keeping} how @returns {Promise<Room | undefined>} */
+  async #roomFor (root, batch, { hasFailed }) {
+    try {
+      return await this.#evictor.reserve(root, present => batch.lenBeyond(present))
+    } catch (error) {
+      if (!hasFailed) throw error
+      batch.cut()
+      return undefined
+    }
+  }
+
+  /**
+   * The record for what is to be kept: what it is to be, if the blob has none. Under the blob's lock.
+   *
+   * @param {IncomingSlice} slice @param {Batch[]} batches
+   * @returns {Promise<BlobRecord | undefined>} undefined when nothing of them is to be kept: they are forgotten
+   */
+  async #recordFor (slice, batches) {
+    const { root, received, verifier } = slice
+    const { record } = await this.#catalog.look(root)
+    slice.complete = record?.complete ?? false
+    if (record?.complete || verifier.size === undefined || (record === undefined && batches.every(({ len }) => len === 0))) {
+      received.due() // nothing waits any more
+      received.forget(batches)
+      if (record?.complete) await this.#catalog.addName(root, record)
+      return undefined
+    }
+    return record ?? this.#unseen.recordFor(slice, verifier.size)
+  }
+}
+
+/** Looks at what is complete. A fault that shows now came behind the failure that is being told already. @param {SliceVerifier} verifier */
+function flush (verifier) {
+  try {
+    verifier.flush()
+  } catch {}
+}
+
+/**
+ * Which size to go by. A proven one; else the claim under which the group furthest to the right was verified: everything to the left of its
+ * path hangs in perfect subtrees, whose shape is the same under any size.
+ *
+ * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present
+ * @param {number} reach  the chunk behind the last group that was verified under the claim
+ */
+function believedSize ({ size, sizeProven }, verifier, present, reach) {
+  if (sizeProven) return { size, sizeProven }
+  const claim = /** @type {number} */ (verifier.size)
+  if (verifier.sizeProven) return { size: claim, sizeProven: true }
+  const isFurthest = reach > 0 && reach >= (present.boundaries.at(-1) ?? 0)
+  return { size: isFurthest ? claim : size, sizeProven: false }
+}

@@ -1,0 +1,96 @@
+// The two kernels against each other, call by call, on an arena full of rubbish.
+import { expect } from 'chai'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../../lib/core/constants.js'
+import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, u32, u8 } from '../../../lib/engine/arena.js'
+import { enter, keyedMode } from '../../../lib/engine/mode.js'
+import { kernel } from '../../../lib/engine/kernel/index.js'
+import { hex } from '../../support/bytes.js'
+import { noise } from '../../support/inputs.js'
+import { onEachKernel } from '../../support/kernels.js'
+
+const KEY = keyedMode(noise(32, 8))
+const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1023, 1024]
+
+/** What each kernel gives, when both find the same in the arena. */
+const results = (count, call) => onEachKernel(() => {
+  u8.set(noise(INPUT_LEN, 7), INPUT)
+  u8.fill(0xee, CVS, CVS + HASH_LEN * (count + 4))
+  call(enter(KEY))
+  return hex(u8.subarray(CVS, CVS + HASH_LEN * count))
+})
+
+/** Inputs in no order, and not one behind the other. */
+function pointTo (count, len) {
+  const places = INPUT_LEN / len
+  for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = INPUT + (i * 37 + 5) % places * len
+}
+
+describe('compressMany', () => {
+  for (let count = 1; count <= 9; count++) {
+    it(`gives the same on both kernels for ${count} chunks, whatever the last one has`, () => {
+      pointTo(count, CHUNK_LEN)
+      for (const lastLen of LAST_LENS) {
+        const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS))
+        expect(simd, `last of ${lastLen} bytes`).to.equal(js)
+      }
+    })
+
+    it(`gives the same on both kernels for ${count} pairs`, () => {
+      pointTo(count, PAIR_LEN)
+      const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
+      expect(simd).to.equal(js)
+    })
+  }
+})
+
+describe('gather and scatter', () => {
+  /** What stands in the stage afterwards, and what should. */
+  const moved = (count, len, call, expected) => onEachKernel(() => {
+    const bytes = noise(INPUT_LEN, 7)
+    u8.set(bytes, INPUT)
+    u8.fill(0xee, STAGE, STAGE + INPUT_LEN)
+    call()
+    const wanted = new Uint8Array(INPUT_LEN).fill(0xee)
+    for (let i = 0; i < count; i++) expected(i, bytes, wanted)
+    return hex(u8.subarray(STAGE, STAGE + INPUT_LEN)) === hex(wanted)
+  })
+
+  for (const [count, len] of [[1, 64], [9, 64], [127, 64], [1, 1024], [128, 1024], [3, 16384]]) {
+    const placeOf = i => (i * 37 + 5) % Math.floor(INPUT_LEN / len) * len
+
+    it(`copy ${count} times ${len} bytes, and touch nothing else`, () => {
+      pointTo(count, len)
+      expect(moved(count, len, () => kernel.gather(TABLE, count, len, STAGE),
+        (i, bytes, wanted) => wanted.set(bytes.subarray(placeOf(i), placeOf(i) + len), i * len))).not.to.include(false)
+      for (let i = 0; i < count; i++) u32[TABLE / 4 + i] = STAGE + placeOf(i)
+      expect(moved(count, len, () => kernel.scatter(TABLE, count, len, INPUT),
+        (i, bytes, wanted) => wanted.set(bytes.subarray(i * len, (i + 1) * len), placeOf(i)))).not.to.include(false)
+    })
+  }
+})
+
+describe('compare', () => {
+  for (const [count, len] of [[1, 64], [2, 64], [127, 64], [3, 1024]]) {
+    it(`finds any difference among ${count} times ${len} bytes, and none where there is none`, () => {
+      const found = onEachKernel(() => {
+        pointTo(count, len)
+        const bytes = noise(INPUT_LEN, 7)
+        u8.set(bytes, INPUT)
+        kernel.gather(TABLE, count, len, STAGE)
+        const isSame = () => {
+          kernel.compare(TABLE, count, len, STAGE)
+          return u8.subarray(OUT, OUT + 16).every(byte => byte === 0)
+        }
+        const before = isSame()
+        const missed = []
+        for (let bit = 0; bit < 8 * count * len; bit += 509) {
+          u8[STAGE + (bit >> 3)] ^= 1 << (bit & 7)
+          if (isSame()) missed.push(bit)
+          u8[STAGE + (bit >> 3)] ^= 1 << (bit & 7)
+        }
+        return { before, missed, after: isSame() }
+      })
+      for (const result of found) expect(result).to.deep.equal({ before: true, missed: [], after: true })
+    })
+  }
+})

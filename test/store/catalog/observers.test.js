@@ -1,0 +1,184 @@
+// What a store tells of a blob that is coming in, and the outboard of one that is here.
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { flipped, same } from '../../support/bytes.js'
+import { collect, errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { entriesOf, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16_384
+const BYTES = noise(40 * GROUP + 5001, 600)
+const ROOT = hash(BYTES)
+const ALL = ChunkRanges.all.canonical(BYTES.length)
+const NOTHING = { size: undefined, sizeProven: false, complete: false }
+
+const receive = (store, range) => store.receive(ROOT, sliceOf(BYTES, range), range)
+
+describe('store: observing', () => {
+  forEachPlace(newPlace => {
+    it('tells what is here, and each change, until the blob is whole', async () => {
+      const store = await newPlace().then(place => place.open())
+      const seen = store.observe(ROOT)
+      const { value: first } = await seen.next()
+      expect(first).to.include(NOTHING)
+      expect(first.present.isEmpty).to.equal(true)
+      for (const [range, boundaries, sizeProven] of [
+        [{ start: 0, end: GROUP }, [0, 16], false],
+        [{ start: 20 * GROUP, end: 22 * GROUP }, [0, 16, 320, 352], false],
+        [{ start: 40 * GROUP }, [0, 16, 320, 352, 640, 645], true]
+      ]) {
+        const next = seen.next()
+        await receive(store, range)
+        const { value } = await next
+        expect(value).to.include({ size: BYTES.length, sizeProven, complete: false })
+        expect(value.present.boundaries).to.deep.equal(boundaries)
+      }
+      const last = seen.next()
+      await receive(store, undefined)
+      const { value } = await last
+      expect(value).to.include({ size: BYTES.length, sizeProven: true, complete: true })
+      expect(value.present.equals(ALL)).to.equal(true)
+      expect((await seen.next()).done).to.equal(true)
+    })
+
+    it('tells of a put, and of a deletion', async () => {
+      const store = await newPlace().then(place => place.open())
+      await receive(store, { start: 0, end: GROUP })
+      const seen = store.observe(ROOT)
+      expect((await seen.next()).value.present.boundaries).to.deep.equal([0, 16])
+      const gone = seen.next()
+      await store.delete(ROOT)
+      expect((await gone).value).to.include(NOTHING)
+      const whole = seen.next()
+      await store.put(BYTES)
+      expect((await whole).value).to.include({ complete: true })
+      expect((await seen.next()).done).to.equal(true)
+
+      await store.delete(ROOT)
+      const many = store.observe(ROOT)
+      await many.next()
+      const put = many.next()
+      for await (const { isNew } of store.putMany([BYTES])) expect(isNew).to.equal(true)
+      expect((await put).value).to.include({ complete: true })
+    })
+
+    it('of a long blob, tells how it grows while it comes', async () => {
+      const long = noise(9_000_001, 601)
+      const slice = sliceOf(long)
+      const store = await newPlace().then(place => place.open({ durability: 'process' }))
+      const half = gated([slice.subarray(0, 6_000_000)], [slice.subarray(6_000_000)])
+      const receiving = store.receive(hash(long), half.source)
+      let last = ChunkRanges.none
+      let states = 0
+      for await (const { present, complete } of store.observe(hash(long))) {
+        expect(last.difference(present).isEmpty, 'nothing goes away').to.equal(true)
+        last = present
+        states++
+        if (present.contains(0, 4096)) half.open()
+        if (complete) break
+      }
+      expect((await receiving).complete).to.equal(true)
+      expect(states).to.be.at.least(2)
+    })
+  })
+
+  const newStore = newStores()
+
+  it('who is slow is told how it is then', async () => {
+    const { store } = await newStore()
+    const seen = store.observe(ROOT)
+    await seen.next()
+    for (let group = 0; group < 10; group++) await receive(store, { start: group * GROUP, end: (group + 1) * GROUP })
+    expect((await seen.next()).value.present.boundaries).to.deep.equal([0, 160])
+    const none = seen.next()
+    await receive(store, { start: 0, end: GROUP })
+    await receive(store, { start: 10 * GROUP, end: 11 * GROUP })
+    expect((await none).value.present.boundaries, 'what changes nothing is not told').to.deep.equal([0, 176])
+  })
+
+  it('several may look at several blobs', async () => {
+    const { store } = await newStore()
+    const other = noise(5, 602)
+    const seen = [store.observe(ROOT), store.observe(ROOT), store.observe(hash(other))]
+    for (const one of seen) await one.next()
+    const next = seen.map(one => one.next())
+    await store.put(other)
+    expect((await next[2]).value).to.include({ complete: true, size: 5 })
+    await store.put(BYTES)
+    for (const one of next.slice(0, 2)) expect((await one).value).to.include({ complete: true })
+  })
+
+  it('ends with the signal, with the store, or when it is left', async () => {
+    const { store } = await newStore()
+    const reason = new Error('enough')
+    const controller = new AbortController()
+    const seen = [store.observe(ROOT, { signal: controller.signal }), store.observe(ROOT), store.observe(ROOT)]
+    for (const one of seen) await one.next()
+    const [aborted, closed] = seen.map(one => errorOf(one.next()))
+    controller.abort(reason)
+    expect(await aborted).to.equal(reason)
+    expect(await errorOf(store.observe(ROOT, { signal: controller.signal }).next())).to.equal(reason)
+    await store.close()
+    expect(await closed).to.include({ code: 'STORE_CLOSED' })
+    expect(await errorOf(store.observe(ROOT).next())).to.include({ code: 'STORE_CLOSED' })
+  })
+
+  it('the empty blob is whole', async () => {
+    const { store } = await newStore()
+    const states = []
+    for await (const state of store.observe(hash(new Uint8Array(0)))) states.push(state)
+    expect(states).to.have.length(1)
+    expect(states[0]).to.include({ size: 0, complete: true })
+  })
+})
+
+describe('store: outboards', () => {
+  forEachPlace(newPlace => {
+    for (const size of [0, 1, GROUP, GROUP + 1, 64 * GROUP, 65 * GROUP + 3, 5_000_000]) {
+      it(`of ${size} bytes that were put or received`, async () => {
+        const bytes = noise(size, 610)
+        for (const fill of [store => store.put(bytes), store => store.receive(hash(bytes), sliceOf(bytes))]) {
+          const store = await newPlace().then(place => place.open())
+          await fill(store)
+          const outboard = await store.outboard(hash(bytes))
+          const expected = createOutboardSync(bytes)
+          expect(outboard).to.include({ size, groupLog: 4, order: 'pre' })
+          expect(same(outboard.root, expected.root) && same(outboard.bytes, expected.bytes)).to.equal(true)
+        }
+      })
+    }
+  })
+
+  const newStore = newStores()
+
+  it('are not given of parts, nor of what is not here', async () => {
+    const { store } = await newStore()
+    expect(await errorOf(store.outboard(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+    await receive(store, { start: GROUP })
+    const error = await errorOf(store.outboard(ROOT))
+    expect(error).to.include({ code: 'STORE_MISSING' })
+    expect(error.ranges.boundaries).to.deep.equal([0, 16])
+    const reason = new Error('enough')
+    expect(await errorOf(store.outboard(ROOT, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
+  })
+
+  it('that are damaged are not given', async () => {
+    const { store, data } = await newStore()
+    await store.put(BYTES)
+    const page = (await entriesOf(data)).find(({ offset }) => offset === undefined)
+    for (const at of [8, 8 + 64 * 10, 8 + 64 * 31 + 40]) {
+      await page.put(flipped(page.value, at))
+      const { code, start, len } = await errorOf(store.outboard(ROOT))
+      expect(code).to.equal('STORE_CORRUPT')
+      const slot = (at - 8) >> 6
+      expect(start).to.be.at.most(slot * GROUP)
+      expect(start + len).to.be.at.least(Math.min(BYTES.length, (slot + 1) * GROUP))
+    }
+    await page.put(page.value.subarray(0, 8 + 64 * 5))
+    expect(await errorOf(store.outboard(ROOT))).to.include({ code: 'STORE_CORRUPT' })
+    await page.put(page.value)
+    expect(same((await store.outboard(ROOT)).bytes, createOutboardSync(BYTES).bytes)).to.equal(true)
+    expect(same(await collect(store.slice(ROOT)), sliceOf(BYTES))).to.equal(true)
+  })
+})

@@ -1,0 +1,270 @@
+// Tags: names for blobs, kept under the name and beside the blob. Both places always say the same.
+import { expect } from 'chai'
+import { compare } from 'uint8arrays/compare'
+import { HASHSEQ, RAW, hash, toCid } from '../../../lib/index.js'
+import { tagKey, taggedKey } from '../../../store/storage/format/keys.js'
+import { hex } from '../../support/bytes.js'
+import { errorOf, listed, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { expectSlip } from '../../support/slips.js'
+import { forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+const first = hash(Uint8Array.of(1))
+const second = hash(Uint8Array.of(2))
+
+/** In the order of their UTF-8, which is not that of UTF-16: the last but one is written with a surrogate pair. */
+const NAMES = [' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}']
+  .sort((a, b) => compare(...[a, b].map(name => new TextEncoder().encode(name))))
+
+const namesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
+
+/** What gc sees of the tags: it refuses when the two places of a tag do not say the same. */
+const expectSound = async store => expect(await errorOf(store.gc({ dryRun: true }))).to.equal(undefined)
+
+describe('store: tags', () => {
+  forEachPlace(newPlace => {
+    let place
+    let store
+    beforeEach(async () => {
+      place = await newPlace()
+      store = await place.open()
+    })
+
+    it('are set, read, replaced and deleted, and outlast the store that set them', async () => {
+      expect(await store.tags.get('a')).to.equal(undefined)
+      await store.tags.set('a', first)
+      await store.tags.set('b', toCid(second), { format: 'hashseq' })
+      await store.close()
+      store = await place.open()
+      expect(await store.tags.get('a')).to.deep.equal({ name: 'a', cid: toCid(first, RAW), format: 'raw' })
+      expect(await store.tags.get('b')).to.deep.equal({ name: 'b', cid: toCid(second, HASHSEQ), format: 'hashseq' })
+      await store.tags.set('a', second)
+      expect((await store.tags.get('a')).cid.toString()).to.equal(toCid(second).toString())
+      await expectSound(store)
+      expect(await store.tags.delete('a')).to.equal(true)
+      expect(await store.tags.delete('a')).to.equal(false)
+      expect(await store.tags.get('a')).to.equal(undefined)
+      expect(await namesIn(store)).to.deep.equal(['b'])
+      await expectSound(store)
+    })
+
+    it('take any name of a blob, and its codec for the format unless they are told one', async () => {
+      for (const [name, format] of [
+        [first, 'raw'], [hex(first), 'raw'], [toCid(first), 'raw'], [toCid(first, HASHSEQ), 'hashseq'], [toCid(first, HASHSEQ).toString(), 'hashseq'],
+        [toCid(first, HASHSEQ).bytes, 'hashseq'], [toCid(first, 0x71), 'raw']
+      ]) {
+        await store.tags.set('a', name)
+        expect((await store.tags.get('a')).format, `${name}`).to.equal(format)
+        await store.tags.set('a', name, { format: 'raw' })
+        expect((await store.tags.get('a')).format, `${name}`).to.equal('raw')
+      }
+    })
+
+    it('have any text for a name, and are listed in the order of its UTF-8', async () => {
+      for (const name of [...NAMES].reverse()) await store.tags.set(name, first)
+      expect(await namesIn(store)).to.deep.equal(NAMES)
+      for (const name of NAMES) expect(await store.tags.get(name)).to.include({ name })
+      await expectSound(store)
+      for (const name of NAMES) expect(await store.tags.delete(name), JSON.stringify(name)).to.equal(true)
+      expect(await namesIn(store)).to.deep.equal([])
+    })
+
+    it('are listed by the beginning of their names', async () => {
+      for (const name of NAMES) await store.tags.set(name, first)
+      for (const prefix of ['', 'a', 'a/', 'a/b', 'a/b/c', 'a/b/c/d', '😀', '\u{10FFFF}', 'é']) {
+        expect(await namesIn(store, { prefix }), prefix).to.deep.equal(NAMES.filter(name => name.startsWith(prefix)))
+      }
+    })
+
+    it('are renamed in one step, over another one too', async () => {
+      await store.tags.set('a', first, { format: 'hashseq' })
+      await store.tags.set('b', second)
+      await store.tags.rename('a', 'b')
+      expect(await listed(store.tags.list())).to.deep.equal([{ name: 'b', cid: toCid(first, HASHSEQ), format: 'hashseq' }])
+      await store.tags.rename('b', 'b')
+      expect(await namesIn(store)).to.deep.equal(['b'])
+      expect(await errorOf(store.tags.rename('a', 'c'))).to.include({ code: 'STORE_TAG_NOT_FOUND', tag: 'a' })
+      expect(await namesIn(store)).to.deep.equal(['b'])
+      await expectSound(store)
+    })
+
+    it('hold on to their blobs: delete refuses, unless it is forced', async () => {
+      const { cid } = await store.put(Uint8Array.of(1))
+      await store.tags.set('b', cid)
+      await store.tags.set('a', cid)
+      const error = await errorOf(store.delete(cid))
+      expect(error).to.include({ code: 'STORE_TAGGED', tag: 'a' })
+      expect(error.cid.toString()).to.equal(cid.toString())
+      await store.tags.delete('a')
+      expect(await errorOf(store.delete(cid))).to.include({ code: 'STORE_TAGGED', tag: 'b' })
+      expect(await store.delete(cid, { force: true })).to.equal(true)
+      expect(await store.has(cid)).to.equal(false)
+      expect((await store.tags.get('b')).cid.toString(), 'the tag stays').to.equal(cid.toString())
+      const temporary = store.tempTag(cid)
+      await store.put(Uint8Array.of(1))
+      await store.tags.delete('b')
+      const untitled = await errorOf(store.delete(cid))
+      expect(untitled).to.include({ code: 'STORE_TAGGED' })
+      expect(untitled).to.not.have.property('tag')
+      temporary.release()
+      expect(await store.delete(cid)).to.equal(true)
+    })
+
+    it('come into being with the blob that is put', async () => {
+      for (const bytes of [new Uint8Array(0), Uint8Array.of(1), noise(100_000), noise(5_000_000)]) {
+        const name = `of ${bytes.length} bytes`
+        const { cid } = await store.put(stream([bytes]), { tag: name })
+        expect(await store.tags.get(name)).to.deep.equal({ name, cid, format: 'raw' })
+        await store.put(bytes, { tag: 'again', format: 'hashseq' })
+        expect(await store.tags.get('again')).to.deep.equal({ name: 'again', cid: toCid(hash(bytes), HASHSEQ), format: 'hashseq' })
+      }
+      const part = noise(100_000, 2)
+      await store.receive(hash(part), sliceOf(part, { start: 0, end: 1 }), { start: 0, end: 1 })
+      await store.put(part, { tag: 'again' })
+      expect((await store.tags.get('again')).cid.toString()).to.equal(toCid(hash(part)).toString())
+      await expectSound(store)
+    })
+
+    it('set all at once under few names are each one of what was set', async () => {
+      const names = ['a', 'b', 'c']
+      const calls = Array.from({ length: 60 }, (_, i) => {
+        const [name, other] = [names[i % 3], names[(i + 1 + i % 2) % 3]]
+        if (i % 7 === 0) return store.tags.delete(name)
+        if (i % 5 === 0) return store.tags.rename(name, other).catch(error => expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' }))
+        if (i % 4 === 0) return store.put(Uint8Array.of(i), { tag: name })
+        return store.tags.set(name, hash(Uint8Array.of(i)), { format: i % 2 ? 'raw' : 'hashseq' })
+      })
+      await Promise.all(calls)
+      await expectSound(store)
+    })
+  })
+
+  describe('that mean nothing', () => {
+    const newStore = newStores()
+
+    it('are refused before anything is read', async () => {
+      const { store } = await newStore()
+      const source = (async function * () { throw new Error('was read') })()
+      for (const bad of [5, null, {}, '', '\uD800', 'a\uDC00', Uint8Array.of(65)]) {
+        await expectSlip('name', () => store.tags.set(bad, first))
+        await expectSlip('name', () => store.tags.get(bad))
+        await expectSlip('name', () => store.tags.delete(bad))
+        await expectSlip('from', () => store.tags.rename(bad, 'a'))
+        await expectSlip('to', () => store.tags.rename('a', bad))
+        await expectSlip('tag', () => store.put(source, { tag: bad }))
+      }
+      for (const bad of ['RAW', '', 5, null, 'hashSeq']) {
+        await expectSlip('format', () => store.tags.set('a', first, { format: bad }))
+        await expectSlip('format', () => store.put(source, { tag: 'a', format: bad }))
+        await expectSlip('format', () => store.tempTag(first, { format: bad }))
+      }
+      for (const bad of [5, null, '\uD800']) await expectSlip('prefix', () => listed(store.tags.list({ prefix: bad })))
+      expect(await errorOf(store.tags.set('a', 'b'))).to.include({ code: 'CID_UNSUPPORTED' })
+      await expectSlip('cid', () => store.tags.set('a', 5))
+      expect(await namesIn(store)).to.deep.equal([])
+    })
+
+    it('are not left by a put that fails', async () => {
+      const { store, index, data } = await newStore()
+      const reason = new Error('no more')
+      expect(await errorOf(store.put((async function * () { yield noise(100); throw reason })(), { tag: 'a' }))).to.equal(reason)
+      for (const database of [index, data]) {
+        const { batch } = database
+        database.batch = async () => { throw reason }
+        expect(await errorOf(store.put(noise(100), { tag: 'a' }))).to.equal(reason)
+        database.batch = batch
+      }
+      expect(await namesIn(store)).to.deep.equal([])
+      expect(await listed(store.list())).to.have.length(0)
+    })
+  })
+
+  describe('that are temporary', () => {
+    const newStore = newStores()
+
+    it('end when they are released, or with the scope that they belong to', async () => {
+      const { store } = await newStore()
+      const { cid } = await store.put(Uint8Array.of(1))
+      const { cid: other } = await store.put(Uint8Array.of(2))
+      for (const release of [tag => tag.release(), tag => tag[Symbol.dispose](), tag => tag[Symbol.asyncDispose]()]) {
+        const tags = [store.tempTag(cid), store.tempTag(cid), store.tempTag()]
+        tags[2].add(other)
+        tags[2].add(cid)
+        for (const tag of tags) {
+          expect(await errorOf(store.delete(cid))).to.include({ code: 'STORE_TAGGED' })
+          await release(tag)
+          await release(tag) // may be said twice
+        }
+        for (const name of [cid, other]) {
+          expect(await store.delete(name)).to.equal(true)
+        }
+        await store.put(Uint8Array.of(1))
+        await store.put(Uint8Array.of(2))
+      }
+    })
+
+    it('are no tags of another store, and none any more when they are released', async () => {
+      const { store } = await newStore()
+      const { store: other } = await newStore()
+      const tag = store.tempTag()
+      await expectSlip('tag', () => other.put(Uint8Array.of(1), { tag }))
+      tag.release()
+      await expectSlip('tag', () => tag.add(first))
+      await expectSlip('tag', () => store.put(Uint8Array.of(1), { tag }))
+      await store.close()
+      expect(await errorOf(() => store.tempTag(first))).to.include({ code: 'STORE_CLOSED' })
+    })
+  })
+
+  describe('that are damaged', () => {
+    const newStore = newStores()
+    const setAll = async store => { for (const name of ['a', 'b', 'c']) await store.tags.set(name, first) }
+
+    it('are told by their names, and set anew', async () => {
+      const { store, index } = await newStore()
+      for (let bit = 0; bit < 41 * 8; bit++) {
+        await setAll(store)
+        const value = new Uint8Array(await index.get(tagKey('b'), VIEWS))
+        expect(value).to.have.length(41)
+        value[bit >> 3] ^= 1 << (bit & 7)
+        await index.put(tagKey('b'), value, VIEWS)
+        expect(await errorOf(store.tags.get('b'))).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
+        expect(await errorOf(store.tags.rename('b', 'd'))).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
+        expect(await errorOf(store.gc()), `bit ${bit}`).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
+        const names = []
+        const error = await errorOf(async () => { for await (const { name } of store.tags.list()) names.push(name) })
+        expect(error).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
+        expect(names, 'the others are given').to.deep.equal(['a', 'c'])
+        if (bit % 2) await store.tags.set('b', second)
+        else await store.tags.delete('b')
+        await expectSound(store)
+      }
+    })
+
+    it('keep gc from sweeping, in whichever of their places', async () => {
+      const { store, index } = await newStore()
+      const { cid } = await store.put(Uint8Array.of(9))
+      const key = taggedKey(first, 'b')
+      for (const [what, spoil] of Object.entries({
+        'the value is another': async () => index.put(key, flippedAt(await index.get(key, VIEWS), 4), VIEWS),
+        'the value is cut': () => index.put(key, new Uint8Array(3), VIEWS),
+        'the value is empty': () => index.put(key, new Uint8Array(0), VIEWS),
+        'the key names another blob': async () => {
+          await index.put(taggedKey(second, 'b'), await index.get(key, VIEWS), VIEWS)
+          await index.del(key, VIEWS)
+        },
+        'it is not beside its blob': () => index.del(key, VIEWS),
+        'it is not under its name': () => index.del(tagKey('b'), VIEWS)
+      })) {
+        await setAll(store)
+        await spoil()
+        expect(await errorOf(store.gc()), what).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
+        expect(await store.has(cid), what).to.equal(true)
+        await index.clear({ ...VIEWS, gte: Uint8Array.of(4), lt: Uint8Array.of(6) })
+      }
+    })
+  })
+})
+
+const flippedAt = (bytes, i) => bytes.map((byte, at) => at === i ? byte ^ 1 : byte)

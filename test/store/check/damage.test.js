@@ -1,0 +1,361 @@
+// Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes out, and the damage is named.
+import { expect } from 'chai'
+import { hash, subtreeCv } from '../../../lib/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { blobKey, encodeRecord, decodeRecord } from '../../../store/storage/format/keys.js'
+import { concat, flipped, same } from '../../support/bytes.js'
+import { errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { entriesOf, newStores, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const EXTENT = 4 * GROUP
+const PAIR = 64
+const BITS = 8
+/** Three pages in the lowest band, the last one short; and the root's page above them. */
+const WHOLE_GROUPS = 135
+const WHOLE_LEN = WHOLE_GROUPS * GROUP
+const BYTES = noise(WHOLE_LEN + 5001, 91)
+const ROOT = hash(BYTES)
+const SLICE = sliceOf(BYTES)
+
+/** What a generator gives before it ends or fails. */
+async function untilFault (pieces) {
+  const got = []
+  const error = await errorOf(async () => { for await (const piece of pieces) got.push(piece) })
+  return { got: concat(got), error }
+}
+
+/**
+ * Reads must fail at the damage, wherever they begin, after giving all that lies before it.
+ *
+ * @param {{ start: number, end: number }} place  bytes that are damaged, or whose proof is
+ */
+async function expectCorrupt (store, place) {
+  for (const start of [0, Math.max(0, place.start - 5 * GROUP), Math.max(0, place.start - 1), place.start]) {
+    const { got, error } = await untilFault(store.get(ROOT, { start }))
+    expect(error, `from ${start}`).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
+    expect(error.cid.multihash.digest).to.deep.equal(ROOT)
+    expect(error.start, `from ${start}: where the damage starts`).to.be.at.most(place.start)
+    expect(error.start + error.len, `from ${start}: where it ends`).to.be.at.least(Math.min(place.end, BYTES.length))
+    expect(got.length, `from ${start}: bytes before the damage`).to.equal(Math.max(0, error.start - start))
+    if (!same(got, BYTES.subarray(start, start + got.length))) expect.fail(`from ${start}: wrong bytes came out`)
+  }
+  const { got, error } = await untilFault(store.slice(ROOT))
+  expect(error).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
+  expect(error.start).to.be.at.most(place.start)
+  expect(error.start + error.len).to.be.at.least(Math.min(place.end, BYTES.length))
+  expect(got.length, 'of the slice, before the damage').to.be.at.least(error.start)
+  if (!same(got, SLICE.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+}
+
+describe('store: damage', () => {
+  const newStore = newStores()
+
+  /** Spoils a store's databases, sees what comes of it, and puts them right again. */
+  const withEntry = async (entry, change, see) => {
+    await change(entry)
+    await see()
+    await entry.put(entry.value)
+  }
+
+  for (const [how, fill] of [
+    ['put', store => store.put(BYTES)],
+    ['received', store => store.receive(ROOT, SLICE)],
+    ['received in part', store => store.receive(ROOT, sliceOf(BYTES, { start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })]
+  ]) {
+    describe(`in a blob that was ${how}`, () => {
+      let made, store, extents, pages
+      beforeEach(async () => {
+        made = await newStore()
+        store = made.store
+        await fill(store)
+        const entries = await entriesOf(made.data)
+        extents = entries.filter(({ offset }) => offset !== undefined)
+        pages = entries.filter(({ offset }) => offset === undefined)
+        expect(extents.length).to.be.greaterThan(33)
+        expect(pages).to.have.length(4)
+      })
+
+      const isPart = how === 'received in part'
+      // What has not been received is missing before it can be damaged: those reads stop in front of it.
+      const expectCorruptHere = async place => isPart ? expectCorruptPart(store, place) : expectCorrupt(store, place)
+
+      it('a changed byte of an extent', async () => {
+        for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
+          for (const at of [0, GROUP, extent.value.length >> 1, extent.value.length - 1].filter(at => at < extent.value.length)) {
+            await withEntry(extent, ({ put, value }) => put(flipped(value, at, 0x80)), async () => {
+              await expectCorruptHere({ start: extent.offset + at, end: extent.offset + at + 1 })
+              const { start, len } = await errorOf(store.bytes(ROOT, { start: extent.offset + at, end: extent.offset + at + 1 }))
+              const groupStart = Math.floor((extent.offset + at) / GROUP) * GROUP
+              expect({ start, len }, 'the group is named').to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
+              const behind = { start: groupStart + GROUP, end: WHOLE_LEN }
+              expect(same(await store.bytes(ROOT, behind), BYTES.subarray(behind.start, Math.max(behind.start, behind.end))), 'what lies behind').to.equal(true)
+            })
+          }
+        }
+      })
+
+      it('a lost extent', async () => {
+        for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
+          await withEntry(extent, ({ del }) => del(), () => expectCorruptHere({ start: extent.offset, end: extent.offset + 1 }))
+        }
+      })
+
+      it('an extent that is too short', async () => {
+        for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
+          const extent = extents[9]
+          await withEntry(extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere({ start: extent.offset + len, end: extent.offset + len + 1 }))
+        }
+      })
+
+      it('an extent that is too long', async () => {
+        for (const more of [1, EXTENT, 3 * EXTENT]) {
+          const extent = extents[9]
+          // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
+          await withEntry(extent, ({ put, value }) => put(concat([value, new Uint8Array(more)])), async () => {
+            const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
+            expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
+            if (error) {
+              expect(error).to.include({ code: 'STORE_CORRUPT' })
+              expect(got.length).to.be.at.least(extent.offset)
+            } else {
+              expect(got).to.have.length(WHOLE_LEN)
+            }
+          })
+        }
+      })
+
+      it('extents that changed places', async () => {
+        const [a, b] = [extents[11], extents[12]]
+        await a.put(b.value)
+        await b.put(a.value)
+        await expectCorruptHere({ start: a.offset, end: a.offset + GROUP })
+      })
+
+      it('a changed byte of a page', async () => {
+        for (const page of pages) {
+          for (let at = BITS; at < page.value.length; at += page.value.length > 1000 ? 700 : 70) {
+            await withEntry(page, ({ put, value }) => put(flipped(value, at, 0x10)), async () => {
+              // Not every place holds a pair, so nothing need be wrong; what is said must be right all the same.
+              const isPair = page.value.slice(at - (at - BITS) % PAIR).subarray(0, PAIR).some(byte => byte !== 0)
+              const place = await expectCorruptProof()
+              expect(place !== undefined, `at ${at}`).to.equal(isPair)
+            })
+          }
+        }
+      })
+
+      it('a lost page, one that ends too early, one of zeros', async () => {
+        for (const page of pages) {
+          for (const change of [({ del }) => del(), ({ put }) => put(new Uint8Array(0)), ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)), ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))]) {
+            await withEntry(page, change, async () => {
+              const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
+              if (!same(got, BYTES.subarray(0, got.length))) expect.fail('wrong bytes came out')
+              if (error === undefined) expect(got).to.have.length(WHOLE_LEN)
+              else if (error.code !== 'STORE_MISSING') await expectCorruptHere({ start: error.start, end: error.start + 1 })
+            })
+          }
+        }
+      })
+
+      it('a lost pair, which looks like zeros', async () => {
+        const [page] = pages
+        for (const slot of [0, 1, 2, 3, 6, 15, 31, 62]) {
+          const without = page.value.slice()
+          without.fill(0, BITS + slot * PAIR, BITS + (slot + 1) * PAIR)
+          await withEntry(page, ({ put }) => put(without), async () => {
+            const { start, end } = await expectCorruptProof()
+            expect(start).to.be.at.most(slot * GROUP)
+            expect(end).to.be.at.least((slot + 2) * GROUP)
+            // Who has not read the blob before needs the pair for its groups alone.
+            const again = await BlobStore.open({ index: await copyOf(made.index), data: await copyOf(made.data) })
+            const group = { start: start + 1, end: start + 2 }
+            expect(await errorOf(again.bytes(ROOT, group))).to.include({ code: 'STORE_CORRUPT', start, len: end - start })
+            await again.close()
+          })
+        }
+      })
+
+      /**
+       * A slice needs every pair and must fail at the damage; bytes are as right as their hash, whatever became of the pairs below it.
+       *
+       * @returns {Promise<{ start: number, end: number } | undefined>} what is in doubt
+       */
+      async function expectCorruptProof () {
+        const here = { start: 0, end: WHOLE_LEN }
+        const whole = await untilFault(store.get(ROOT, here))
+        if (!same(whole.got, BYTES.subarray(0, whole.got.length))) expect.fail('wrong bytes came out')
+        if (whole.error) expect(whole.error).to.include({ code: 'STORE_CORRUPT', start: whole.got.length })
+        else expect(whole.got).to.have.length(WHOLE_LEN)
+        const { got, error } = await untilFault(store.slice(ROOT, isPart ? here : undefined))
+        const expected = isPart ? sliceOf(BYTES, here) : SLICE
+        if (!same(got, expected.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+        if (error === undefined) {
+          expect(got).to.have.length(expected.length)
+          return
+        }
+        expect(error).to.include({ code: 'STORE_CORRUPT' })
+        expect(got.length, 'of the slice, before the damage').to.be.at.least(error.start)
+        return { start: error.start, end: error.start + error.len }
+      }
+
+      async function expectCorruptPart (store, place) {
+        for (const start of [0, Math.max(0, place.start - 5 * GROUP), place.start]) {
+          const { got, error } = await untilFault(store.get(ROOT, { start, end: WHOLE_LEN }))
+          expect(error, `from ${start}`).to.include({ code: 'STORE_CORRUPT' })
+          expect(error.start).to.be.at.most(place.start)
+          expect(error.start + error.len).to.be.at.least(place.end)
+          expect(got.length, `from ${start}: bytes before the damage`).to.equal(Math.max(0, error.start - start))
+          if (!same(got, BYTES.subarray(start, start + got.length))) expect.fail('wrong bytes came out')
+        }
+      }
+    })
+  }
+
+  it('that was made with care: bytes and the pair above them fit each other, and nothing above', async () => {
+    const { store, index, data } = await newStore()
+    await store.put(BYTES)
+    const entries = await entriesOf(data)
+    const forged = noise(GROUP, 95)
+    for (const group of [0, 1, 6, 63]) {
+      const extent = entries.find(({ offset }) => offset === Math.floor(group / 4) * EXTENT)
+      const page = entries.find(({ offset }) => offset === undefined)
+      const bytes = extent.value.slice()
+      bytes.set(forged, group % 4 * GROUP)
+      const pairs = page.value.slice()
+      // Slot s stands between groups s and s + 1; those of even number are the lowest.
+      pairs.set(subtreeCv(forged, group * 16), BITS + (group - group % 2) * PAIR + group % 2 * PAIR / 2)
+      await withEntry(extent, ({ put }) => put(bytes), () => withEntry(page, ({ put }) => put(pairs), async () => {
+        const again = await BlobStore.open({ index: await copyOf(index), data: await copyOf(data) })
+        // Its page is in memory then, and some of its pairs have been compared.
+        const other = (group + 20) % 64
+        expect(same(await again.bytes(ROOT, { start: other * GROUP, end: other * GROUP + 5 }), BYTES.subarray(other * GROUP, other * GROUP + 5))).to.equal(true)
+        for (const range of [{ start: group * GROUP, end: group * GROUP + 5 }, { start: group * GROUP, end: (group + 1) * GROUP }, {}]) {
+          expect(await errorOf(again.bytes(ROOT, range)), `group ${group}`).to.include({ code: 'STORE_CORRUPT' })
+        }
+        await again.close()
+      }))
+    }
+  })
+
+  it('is found before the first byte of a range, and only where one looks', async () => {
+    const { store, data } = await newStore()
+    await store.put(BYTES)
+    const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
+    await extent.put(flipped(extent.value, 2 * GROUP + 5))
+    const damaged = 10 * EXTENT + 2 * GROUP
+    expect(await errorOf(store.bytes(ROOT, { start: damaged + 100, end: damaged + 101 }))).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
+    for (const range of [{ start: damaged - 1, end: damaged }, { start: damaged + GROUP, end: damaged + 3 * GROUP }]) {
+      expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end))).to.equal(true)
+    }
+    const slice = await untilFault(store.slice(ROOT, { start: damaged + 5000, end: damaged + 5001 }))
+    expect(slice.error).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
+  })
+
+  describe('that nobody looks for', () => {
+    it('comes out of `get` without `verify`, for those bytes only', async () => {
+      for (const [options, range] of [[undefined, { verify: false }], [{ verify: false }, {}]]) {
+        const { store, data } = await newStore(options)
+        await store.put(BYTES)
+        const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
+        await extent.put(flipped(extent.value, 5))
+        expect(same(await store.bytes(ROOT, range), flipped(BYTES, 10 * EXTENT + 5))).to.equal(true)
+        expect(await errorOf(store.bytes(ROOT, { verify: true }))).to.include({ code: 'STORE_CORRUPT' })
+      }
+    })
+
+    it('is found all the same when bytes are not there', async () => {
+      const { store, data } = await newStore()
+      await store.put(BYTES)
+      const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
+      for (const change of [() => extent.del(), () => extent.put(extent.value.slice(0, 100))]) {
+        await change()
+        const { got, error } = await untilFault(store.get(ROOT, { verify: false }))
+        expect(error).to.include({ code: 'STORE_CORRUPT' })
+        expect(error.start).to.be.within(10 * EXTENT, 10 * EXTENT + GROUP)
+        expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
+        expect(got.length).to.be.at.least(10 * EXTENT)
+      }
+    })
+  })
+
+  describe('of a record', () => {
+    // 64 KiB: one flipped bit makes the length 0. Others make it longer, or longer than any number here.
+    for (const size of [1, GROUP, 4 * GROUP, 20 * GROUP + 77]) {
+      it(`never gives wrong bytes, nor fewer than there are, of ${size} bytes`, async () => {
+        const { store, index } = await newStore()
+        const bytes = noise(size, 92)
+        const root = hash(bytes)
+        await store.put(noise(30 * GROUP, 93)) // so that another id holds something
+        await store.put(bytes)
+        const record = new Uint8Array(await index.get(blobKey(root)))
+        for (let bit = 0; bit < record.length * 8; bit++) {
+          await index.put(blobKey(root), flipped(record, bit >> 3, 1 << (bit & 7)))
+          for (const [start, end] of [[0, Infinity], [0, size], [size - 1, size], [size >> 1, size], [0, 1]]) {
+            const got = []
+            const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
+            if (error) expect(error.code, `bit ${bit}: ${error.stack}`).to.match(/^STORE_(CORRUPT|MISSING|NOT_FOUND)$/)
+            else expect(same(got[0], bytes.subarray(start, end)), `bit ${bit}, ${start} to ${end}: ${got[0].length} bytes`).to.equal(true)
+          }
+          const { got, error } = await untilFault(store.slice(root))
+          expect(same(got.subarray(8), sliceOf(bytes).subarray(8, got.length)), `bit ${bit}: slice`).to.equal(true)
+          if (error) expect(error.code, `bit ${bit}: ${error.stack}`).to.match(/^STORE_(CORRUPT|MISSING|NOT_FOUND)$/)
+          else expect(got).to.have.length(sliceOf(bytes).length)
+        }
+      })
+    }
+
+    for (const [what, spoil] of [['is too short', record => record.subarray(1)], ['is too long', record => concat([record, new Uint8Array(1)])], ['is empty', () => new Uint8Array(0)]]) {
+      it(`is an error of that blob when it ${what}`, async () => {
+        const { store, index, place } = await newStore()
+        const { cid } = await store.put(BYTES)
+        const { cid: other } = await store.put(Uint8Array.of(1))
+        await index.put(blobKey(ROOT), spoil(await index.get(blobKey(ROOT))))
+        for (const ask of [() => store.bytes(cid), () => store.stat(cid), () => untilFault(store.slice(cid)).then(({ error }) => { throw error })]) {
+          const error = await errorOf(ask)
+          expect(error).to.include({ code: 'STORE_CORRUPT' })
+          expect(error.cid?.toString()).to.equal(cid.toString())
+        }
+        expect(await store.bytes(other)).to.deep.equal(Uint8Array.of(1))
+
+        // Also after a crash, when the records are looked through.
+        const crashed = { index: await copyOf(index), data: await copyOf(place.where.data) }
+        const again = await BlobStore.open(crashed)
+        expect(await again.bytes(other)).to.deep.equal(Uint8Array.of(1))
+        await again.close()
+      })
+    }
+
+    it('is not believed when it says what no store writes, though its checksum is right', async () => {
+      const { store, index } = await newStore()
+      await store.put(BYTES)
+      const good = decodeRecord(ROOT, await index.get(blobKey(ROOT)))
+      for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 60 }, { created: 2 ** 60 }]) {
+        await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...good, ...never }))
+        expect((await errorOf(store.bytes(ROOT)))?.code, JSON.stringify(never)).to.equal('STORE_CORRUPT')
+      }
+      await index.put(blobKey(ROOT), encodeRecord(ROOT, good))
+      expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    })
+
+    it('can be deleted, or put again', async () => {
+      for (const mend of [store => store.delete(ROOT), store => store.put(BYTES)]) {
+        const { store, index } = await newStore()
+        await store.put(BYTES)
+        await index.put(blobKey(ROOT), (await index.get(blobKey(ROOT))).subarray(1))
+        await mend(store)
+        await store.put(BYTES)
+        expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+      }
+    })
+  })
+})
+
+/** The databases of a store that is open: what a crash would leave. */
+async function copyOf (level) {
+  const { MemoryLevel } = await import('memory-level')
+  const copy = new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })
+  for (const [key, value] of await level.iterator().all()) await copy.put(key, value)
+  return copy
+}

@@ -1,0 +1,32 @@
+// A set of hashes knows each hash that was added, and no other.
+import { expect } from 'chai'
+import { hash } from '../../../lib/index.js'
+import { HashSet } from '../../../store/gc/hash-set.js'
+import { nameOf } from '../../../store/catalog/catalog.js'
+
+const hashOf = i => hash(new Uint8Array(new Uint32Array([i]).buffer))
+
+describe('store: a set of hashes', () => {
+  it('knows each hash that was added, and no other, however many there are', () => {
+    const set = new HashSet()
+    for (let i = 0; i < 20_000; i += 2) {
+      set.add(hashOf(i))
+      if (i % 3 === 0) set.add(hashOf(i))
+    }
+    expect(set.size).to.equal(10_000)
+    for (let i = 0; i < 20_000; i++) if (set.has(nameOf(hashOf(i))) !== (i % 2 === 0)) expect.fail(`hash ${i}`)
+  })
+
+  it('knows hashes of any first bytes, also zeros, and many that end up beside each other', () => {
+    const hashes = [[0, 0], [0, 1], [1, 0], [255, 255], ...Array.from({ length: 600 }, (_, i) => [i >> 8, i & 255])]
+      .map(([a, b]) => Uint8Array.from({ length: 32 }, (_, i) => i === 0 ? a : i === 1 ? b : 0))
+    const set = new HashSet()
+    expect(set.has(nameOf(hashes[0]))).to.equal(false)
+    for (const [i, each] of hashes.entries()) {
+      set.add(each)
+      if (!set.has(nameOf(each))) expect.fail(`hash ${i}`)
+    }
+    expect(set.size).to.equal(601)
+    expect(set.has(nameOf(new Uint8Array(32).fill(7)))).to.equal(false)
+  })
+})

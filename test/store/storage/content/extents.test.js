@@ -1,0 +1,99 @@
+// Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by others.
+import { expect } from 'chai'
+import { hash } from '../../../../lib/index.js'
+import { partsOf } from '../../../../store/blob-store.js'
+import { CELL_LEN } from '../../../../store/storage/content/extents.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { entriesOf, newStores, sliceOf } from '../../../support/store/stores.js'
+
+const KIB = 1024
+const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
+const BLOBS = SIZES.map((size, i) => noise(size, 900 + i))
+/** Some of each: in whole groups, across borders of extents and cells. */
+const PARTS = [{ start: 48 * KIB, end: 112 * KIB }, { start: 240 * KIB, end: 304 * KIB }, { start: 1008 * KIB, end: 1424 * KIB }]
+
+describe('store: extents', () => {
+  const newStore = newStores()
+
+  for (const [how, [written, read]] of Object.entries({ 'as long as they can be': [CELL_LEN, CELL_LEN], 'longer than they are made now': [CELL_LEN, CELL_LEN / 4], 'shorter than they are made now': [CELL_LEN / 4, CELL_LEN] })) {
+    describe(how, () => {
+      let store, data
+      beforeEach(async () => {
+        const made = await newStore()
+        setExtentLen(made.store, written)
+        data = made.data
+        for (const bytes of BLOBS) await made.store.put(bytes)
+        await made.store.close()
+        store = await made.place.open()
+        setExtentLen(store, read)
+      })
+
+      it('are as long as that', async () => {
+        const lens = (await entriesOf(data)).filter(({ offset }) => offset !== undefined).map(({ value }) => value.length)
+        expect(Math.max(...lens)).to.equal(written)
+      })
+
+      it('are read from any place to any other', async () => {
+        const below = numbers(901)
+        for (const bytes of BLOBS) {
+          expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+          expect(same(await collect(store.slice(hash(bytes))), sliceOf(bytes))).to.equal(true)
+          for (let i = 0; i < 20; i++) {
+            const start = below(bytes.length)
+            const end = start + 1 + below(Math.min(bytes.length - start, i % 2 ? 20_000 : 500_000))
+            expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end)), `${start} to ${end} of ${bytes.length}`).to.equal(true)
+          }
+        }
+        const got = []
+        for await (const { bytes } of store.getMany(BLOBS.map(bytes => hash(bytes)))) got.push(bytes)
+        expect(got.every((bytes, i) => same(bytes, BLOBS[i]))).to.equal(true)
+      })
+
+      it('are mended, and joined by what is received then', async () => {
+        const bytes = BLOBS.at(-1)
+        const root = hash(bytes)
+        const { id } = await partsOf(store).catalog.record(root)
+        const extents = (await entriesOf(data)).filter(({ key, offset }) => offset !== undefined && new DataView(key.buffer, key.byteOffset).getUint32(4) === id)
+        await extents[1].put(flipped(extents[1].value, 20 * KIB))
+        const wrong = extents[1].offset + 16 * KIB
+        expect(await errorOf(store.bytes(root, { start: wrong, end: wrong + 1 }))).to.include({ code: 'STORE_CORRUPT', start: wrong, len: 16 * KIB })
+        expect(same(await store.bytes(root, { start: wrong - 1, end: wrong }), bytes.subarray(wrong - 1, wrong))).to.equal(true)
+        await store.fsck({ repair: true })
+        const missing = await store.missing(root)
+        expect(missing.toBytes(bytes.length)).to.deep.equal([[wrong, wrong + 16 * KIB]])
+        await store.receive(root, sliceOf(bytes, missing), missing)
+        expect(same(await store.bytes(root), bytes)).to.equal(true)
+        expect(await store.fsck()).to.include({ isSound: true })
+      })
+    })
+  }
+
+  it('of parts that come in stores that make them longer and shorter', async () => {
+    const { store: first, place } = await newStore()
+    let store = first
+    const bytes = BLOBS.at(-1)
+    const root = hash(bytes)
+    for (const [i, part] of [...PARTS, ...PARTS.map(({ start, end }) => ({ start: start - 32 * KIB, end: end + 32 * KIB })), { start: 0, end: bytes.length }].entries()) {
+      setExtentLen(store, i % 2 ? CELL_LEN : CELL_LEN / 4)
+      await store.receive(root, sliceOf(bytes, part), part)
+      const end = Math.min(part.end, bytes.length)
+      expect(same(await store.bytes(root, { start: part.start, end }), bytes.subarray(part.start, end)), `part ${i}`).to.equal(true)
+      await store.close()
+      store = await place.open()
+    }
+    expect(await store.fsck()).to.include({ isSound: true })
+    expect(same(await store.bytes(root), bytes)).to.equal(true)
+  })
+})
+
+/** @param {object} store  is to make extents of so many bytes */
+const setExtentLen = (store, value) => Object.defineProperty(partsOf(store).databases, 'extentLen', { value })
+
+/** Random numbers below what is asked for: a few hundred, the same ones for the same seed. @param {number} seed */
+function numbers (seed) {
+  const words = new Uint32Array(noise(4096, seed).buffer)
+  let next = 0
+  return limit => words[next++] % limit
+}

@@ -1,0 +1,92 @@
+// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on. What was kept before is still
+// there, nothing half done shows, and nothing lies about once the store has been opened again.
+import { expect } from 'chai'
+import { hash } from '../../../lib/index.js'
+import { same } from '../../support/bytes.js'
+import { collect, errorOf, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { inMemory, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const KEPT = noise(70 * GROUP + 5, 401)
+const COMING = noise(66 * GROUP + 77, 402)
+const HALF = { start: 0, end: 40 * GROUP }
+
+const WRITES = ['put', 'batch', 'del', 'clear']
+const READS = ['get', 'getMany', 'getSync']
+
+/** Has something happen at a call to either database. @returns {() => void} ends it */
+function tapped ({ index, data }, methods, happens) {
+  const originals = [index, data].flatMap(level => methods.filter(method => level[method]).map(method => [level, method, level[method]]))
+  for (const [level, method, original] of originals) {
+    level[method] = function (...args) {
+      const failure = happens()
+      return failure === undefined ? original.apply(this, args) : Promise.reject(failure)
+    }
+  }
+  return () => { for (const [level, method, original] of originals) level[method] = original }
+}
+
+const JOBS = {
+  'a put': (store, signal) => store.put(stream([COMING.subarray(0, 300_000), COMING.subarray(300_000)]), { signal, tag: 'coming' }),
+  'a receive': (store, signal) => store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal }),
+  'a receive of the rest': async (store, signal) => {
+    await store.receive(hash(COMING), stream([sliceOf(COMING, HALF)]), HALF, { signal })
+    await store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal })
+  },
+  'a get': (store, signal) => collect(store.get(hash(KEPT), { signal })),
+  'a slice': (store, signal) => collect(store.slice(hash(KEPT), undefined, { signal })),
+  'a collection of garbage': (store, signal) => store.gc({ signal }),
+  'an fsck': (store, signal) => store.fsck({ repair: true, signal }),
+  'a deletion': store => store.delete(hash(noise(30_000, 403)))
+}
+
+async function expectInOrder (store) {
+  expect(same(await store.bytes(hash(KEPT)), KEPT), 'what is tagged is there').to.equal(true)
+  const there = await store.stat(hash(COMING)).catch(error => {
+    expect(error.code).to.equal('STORE_NOT_FOUND')
+  })
+  for (const [start, end] of there?.present.toBytes(COMING.length) ?? []) {
+    expect(same(await store.bytes(hash(COMING), { start, end }), COMING.subarray(start, end))).to.equal(true)
+  }
+}
+
+describe('store: interrupted at any moment', () => {
+  for (const [what, job] of Object.entries(JOBS)) {
+    for (const [how, methods] of [['is called off', [...WRITES, ...READS]], ['finds the disk full', WRITES]]) {
+      if (how === 'is called off' && what === 'a deletion') continue
+      it(`${what} ${how}`, async () => {
+        for (let moment = 0, isOver = false; !isOver; moment++) {
+          expect(moment).to.be.lessThan(500)
+          const place = await inMemory()
+          const store = await place.open()
+          await store.put(KEPT, { tag: 'kept' })
+          await store.put(noise(30_000, 403))
+          const controller = new AbortController()
+          const reason = new Error('enough')
+          let calls = 0
+          const untap = tapped(place.where, methods, () => {
+            if (calls++ < moment) return undefined
+            if (how === 'finds the disk full') return reason
+            controller.abort(reason)
+          })
+          const error = await errorOf(job(store, controller.signal))
+          isOver = calls <= moment
+          untap()
+          if (error) expect(error, `at call ${moment}: ${error.stack}`).to.equal(reason)
+          else if (isOver) expect(calls, 'there was something to interrupt').to.satisfy(count => count > 0 || how === 'finds the disk full')
+          await expectInOrder(store)
+          await store.close()
+          const again = await place.open()
+          await expectInOrder(again)
+          const { isSound, ...report } = await again.fsck()
+          if (!isSound) expect.fail(`at call ${moment}: ${JSON.stringify(report)}`)
+          // What did not work then works now.
+          await job(again, undefined)
+          await expectInOrder(again)
+          await place.remove()
+        }
+      })
+    }
+  }
+})

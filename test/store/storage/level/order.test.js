@@ -1,0 +1,109 @@
+// LevelDB believes its tables. One flipped bit in an index or in a key of theirs, and entries are there that nobody finds: they are not lost, and nobody
+// may treat them so.
+import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { hash } from '../../../../lib/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { isInOrder } from '../../../../store/storage/level/order.js'
+import { allBlobs, extentKey, hashOfKey, encodeState, stateKey, decodeRecord, decodeState } from '../../../../store/storage/format/keys.js'
+import { concat, hex, same } from '../../../support/bytes.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { onDisk } from '../../../support/store/stores.js'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+const GROUP = 16384
+/** Three cells each, and pages. */
+const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
+
+const idsOf = async index => Object.fromEntries((await index.iterator({ ...allBlobs, ...VIEWS }).all())
+  .map(([key, value]) => [hashOfKey(key), decodeRecord(hashOfKey(key), value).id]))
+
+/** Flips bits of the last place in the tables of a database where these bytes stand. @returns {Promise<boolean>} were they anywhere? */
+async function spoil (folder, bytes, at, xor) {
+  for (const name of (await readdir(folder)).filter(name => name.endsWith('.ldb'))) {
+    const table = await readFile(join(folder, name))
+    const place = table.lastIndexOf(bytes)
+    if (place === -1) continue
+    table[place + at] ^= xor
+    await writeFile(join(folder, name), table)
+    return true
+  }
+  return false
+}
+
+async function expectAll (store, blobs = BLOBS) {
+  for (const [i, bytes] of blobs.entries()) if (!same(await store.bytes(hash(bytes)), bytes)) expect.fail(`blob ${i} is wrong`)
+}
+
+describe('store: tables of LevelDB that are out of order', () => {
+  let place
+  beforeEach(async () => {
+    place = await onDisk()
+    const store = await place.open()
+    for (const bytes of BLOBS) await store.put(bytes)
+    await store.compact()
+    await store.close()
+  })
+  afterEach(() => place.remove())
+
+  /** In the index of the table of data: the first extent of the second blob is said to reach as far as the third, which hides the second. */
+  async function spoilIndex () {
+    const id = await place.look(async ({ index }) => (await idsOf(index))[hash(BLOBS[1])])
+    const separator = extentKey(id, 1024).subarray(0, 16) // between chunks 0 and 64, as short as can be
+    expect(await spoil(join(place.where, 'data'), separator, 15, 0x80)).to.equal(true)
+    expect(await place.look(({ data }) => data.get(extentKey(id, 4 * GROUP)))).to.equal(undefined)
+  }
+
+  it('are told from those that are in order', async () => {
+    expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, true])
+    await spoilIndex()
+    expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, false])
+  })
+
+  it('are told by fsck, which drops nothing; a repair brings all of it back', async () => {
+    await spoilIndex()
+    const store = await place.open()
+    await expectAll(store) // from the beginning of a cell on all that follows is found
+    for (const repair of [false, true, true]) expect(await store.fsck({ repair })).to.include({ isSound: false, isReadable: false })
+    await store.close()
+
+    expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
+    const mended = await place.open()
+    await expectAll(mended)
+    expect(await mended.fsck()).to.include({ isSound: true })
+    expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index'])
+  })
+
+  it('are not opened in the middle of a repair, which goes on where it was interrupted', async () => {
+    await mkdir(join(place.where, 'index.rewriting'))
+    await writeFile(join(place.where, 'index.rewriting', 'CURRENT'), 'what was left of another attempt')
+    for (const name of ['index', 'data']) {
+      await rename(join(place.where, name), join(place.where, `${name}.rewritten`))
+      for (const create of [true, false]) expect(await errorOf(() => place.open({ create }))).to.have.property('code', 'STORE_OPEN_FAILED')
+      expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
+      const store = await place.open()
+      await expectAll(store)
+      await store.close()
+    }
+  })
+
+  it('do not have blobs swept away whose records are not to be known any more', async () => {
+    const fresh = Array.from({ length: 4 }, (_, i) => noise(1000 + i, 60 + i))
+    const store = await place.open()
+    for (const bytes of fresh) await store.put(bytes)
+    await store.compact()
+    await store.close()
+    // As if it had not been closed since all of them were put.
+    await place.look(async ({ index }) => index.put(stateKey, encodeState({ ...decodeState(await index.get(stateKey, VIEWS)), isClean: false, swept: 0 }), VIEWS))
+    const [first, ...others] = [...BLOBS, ...fresh].sort((a, b) => hex(hash(a)) < hex(hash(b)) ? -1 : 1)
+    expect(await spoil(join(place.where, 'index'), concat([[1], hash(first)]), 0, 0x80)).to.equal(true)
+
+    await (await place.open()).close()
+    await BlobStore.repair(place.where)
+    const mended = await place.open()
+    await expectAll(mended, others)
+    await expectAll(mended, [first]) // its data was there, and has a record again
+  })
+})

@@ -1,0 +1,255 @@
+// What the store knows of itself: which ids it has given away. Losing that must not lose a blob.
+
+import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
+import { hash } from '../../../../lib/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { blobKey, doomedKey, extentKey, encodeDoomed, stateKey, usedKey } from '../../../../store/storage/format/keys.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { entriesOf, idsIn, sliceOf } from '../../../support/store/stores.js'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+const first = noise(100_000, 1)
+const second = noise(100_000, 2)
+
+describe('store: its state', () => {
+  for (const [what, spoil] of [
+    ['lost', (index) => index.del(stateKey, VIEWS)],
+    ['damaged', async (index) => {
+      const state = new Uint8Array(await index.get(stateKey, VIEWS))
+      state.fill(0, 9, 25)
+      await index.put(stateKey, state, VIEWS)
+    }],
+    ['cut short', (index) => index.put(stateKey, new Uint8Array(3), VIEWS)]
+  ]) {
+    it(`may be ${what}: no id is given away twice`, async () => {
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      await store.put(first)
+      await spoil(pair.index)
+      // A crash would leave the databases like this: they are opened once more without having been closed.
+      const again = await BlobStore.open(pair)
+      await again.put(second)
+      expect(same(await again.bytes(hash(first)), first)).to.equal(true)
+      expect(same(await again.bytes(hash(second)), second)).to.equal(true)
+      await again.close()
+    })
+  }
+
+  it('is not clean after a crash: the opening, which looks at all records then, and at all of the index when something was left, can be called off', async () => {
+    for (const method of ['iterator', 'snapshot']) {
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      await store.put(first)
+      await pair.data.put(extentKey(7, 0), second.subarray(0, 100), VIEWS)
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const real = pair.index[method].bind(pair.index)
+      pair.index[method] = (...args) => {
+        controller.abort(reason)
+        return real(...args)
+      }
+      expect(await errorOf(BlobStore.open(pair, { signal: controller.signal })), method).to.equal(reason)
+      await pair.data.open()
+      expect(await idsIn(pair.data), 'nothing was swept away').to.have.length(2)
+      const again = await BlobStore.open(pair)
+      expect(same(await again.bytes(hash(first)), first)).to.equal(true)
+      expect(await idsIn(pair.data)).to.have.length(1)
+      await again.close()
+    }
+  })
+
+  it('may be an old one, which LevelDB lost the later ones of: no id is given away twice', async () => {
+    for (const lose of [async () => {}, index => index.del(blobKey(hash(first)), VIEWS)]) {
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      await (await BlobStore.open(pair)).close()
+      await pair.index.open()
+      const clean = await pair.index.get(stateKey, VIEWS)
+      await pair.index.close()
+      const store = await BlobStore.open(pair)
+      await store.put(first)
+      await lose(pair.index)
+      await pair.index.put(stateKey, clean, VIEWS)
+      const again = await BlobStore.open(pair)
+      await again.put(second)
+      expect(await idsIn(pair.data), 'each has its own').to.have.length(2)
+      expect(same(await again.bytes(hash(second)), second)).to.equal(true)
+      await again.close()
+    }
+  })
+
+  it('may be lost together with all records: then nothing is swept away', async () => {
+    const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+    const store = await BlobStore.open(pair)
+    await store.put(first)
+    await pair.index.clear()
+    for (let life = 0; life < 3; life++) {
+      const again = await BlobStore.open(pair)
+      expect(await idsIn(pair.data)).to.have.length(1)
+      if (life === 1) continue // a crash
+      await again.close()
+      await Promise.all([pair.index.open(), pair.data.open()])
+    }
+  })
+
+  it('that could not be written once is written the next time', async () => {
+    const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+    const store = await BlobStore.open(pair)
+    const { batch } = pair.index
+    pair.index.batch = async () => {
+      pair.index.batch = batch
+      throw new Error('the disk is full')
+    }
+    expect((await errorOf(store.put(first))).message).to.equal('the disk is full')
+    await store.put(first)
+    expect(same(await store.bytes(hash(first)), first)).to.equal(true)
+    await store.close()
+  })
+
+  it('closed in the middle of a list, it says so', async () => {
+    const store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
+    await store.put(first)
+    await store.put(second)
+    const list = store.list()
+    await list.next()
+    await store.close()
+    expect(await errorOf(list.next())).to.include({ code: 'STORE_CLOSED' })
+  })
+
+  describe('and keys and values that a disk has made', () => {
+    let pair
+    /** A store as a crash leaves it, with something in it that was never written. */
+    const opened = async spoil => {
+      pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      await store.put(first)
+      await store.put(second)
+      await spoil(pair)
+      return BlobStore.open(pair)
+    }
+    const expectBoth = async store => {
+      const listed = []
+      for await (const blob of store.list()) listed.push(blob)
+      expect(listed).to.have.length(2)
+      for (const bytes of [first, second]) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    }
+
+    it('of the data do no harm: none, short, long, with ids that cannot be counted', async () => {
+      const keys = [Uint8Array.of(0), new Uint8Array(16), new Uint8Array(18), new Uint8Array(17).fill(255), flipped(new Uint8Array(17), 0, 0x80), flipped(new Uint8Array(17), 16, 0x80)]
+      const store = await opened(async ({ data }) => {
+        for (const key of keys) await data.put(key, new Uint8Array(5), VIEWS)
+      })
+      await expectBoth(store)
+      const third = noise(100_000, 3)
+      await store.put(third)
+      expect(same(await store.bytes(hash(third)), third)).to.equal(true)
+      await store.close()
+    })
+
+    it('of an extent that got behind its page do not turn a reader in circles', async () => {
+      const bytes = noise(3 << 20, 5)
+      const range = { start: 0, end: 2 << 20 }
+      await (await opened(async () => {})).receive(hash(bytes), sliceOf(bytes, range), range)
+      const store = await BlobStore.open(pair)
+      // LevelDB gives keys as they stand in its files, whatever has become of them.
+      const { keys } = pair.data
+      pair.data.keys = function (options) {
+        const iterator = keys.call(this, options)
+        const { next } = iterator
+        let extent
+        iterator.next = async () => {
+          const key = await next.call(iterator)
+          if (key?.[16] === 0) extent = key
+          // In place of a page comes an extent that belongs in front of it.
+          return extent !== undefined && key?.[16] === 1 ? extent : key
+        }
+        return iterator
+      }
+      expect((await store.missing(hash(bytes))).boundaries).to.deep.equal([2048, 3072])
+      await store.close()
+    })
+
+    it('of the index do no harm', async () => {
+      const store = await opened(async ({ index }) => {
+        for (const len of [1, 5, 32, 34]) for (const kind of [1, 2, 3]) await index.put(new Uint8Array(len).fill(kind), new Uint8Array(33), VIEWS)
+        await index.put(usedKey(hash(first)), new Uint8Array(3), VIEWS)
+        await index.put(usedKey(hash(second)), new Uint8Array(8).fill(255), VIEWS)
+      })
+      const { created, lastUsed } = await store.stat(hash(second))
+      expect(lastUsed).to.deep.equal(created)
+      const listed = []
+      expect(await errorOf(async () => { for await (const blob of store.list()) listed.push(blob) })).to.include({ code: 'STORE_CORRUPT' })
+      expect(listed).to.have.length(2)
+      for (const bytes of [first, second]) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await store.close()
+    })
+
+    it('of a note that data is to be deleted delete no other', async () => {
+      const store = await opened(async ({ index, data }) => {
+        const [id, other] = await idsIn(data)
+        await index.put(doomedKey(id), encodeDoomed(other), VIEWS)
+        await index.put(doomedKey(other), new Uint8Array(0), VIEWS)
+      })
+      await expectBoth(store)
+      await store.close()
+    })
+  })
+
+  describe('where LevelDB itself cannot read', () => {
+    const unreadable = () => Promise.reject(Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' }))
+    const bytes = noise(3 << 20, 6)
+    const spoilt = async (database, method, isSpoilt) => {
+      const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
+      const store = await BlobStore.open(pair)
+      await store.put(bytes)
+      await store.put(first)
+      const original = pair[database][method]
+      pair[database][method] = function (...args) { return isSpoilt(args) ? unreadable() : original.apply(this, args) }
+      return { store, pair }
+    }
+
+    it('a record, it is one that is damaged', async () => {
+      const key = blobKey(hash(first))
+      const { store, pair } = await spoilt('index', 'getSync', ([asked]) => same(asked, key))
+      pair.index.get = pair.index.getSync
+      expect(await errorOf(store.bytes(hash(first)))).to.include({ code: 'STORE_CORRUPT' })
+      await store.put(first)
+      await store.close()
+    })
+
+    it('a page, what it proves is damaged', async () => {
+      const { store, pair } = await spoilt('data', 'getMany', () => true)
+      expect(same(await store.bytes(hash(bytes)), bytes), 'others are asked for one by one').to.equal(true)
+      pair.data.get = unreadable
+      expect(await errorOf(collect(store.slice(hash(bytes))))).to.include({ code: 'STORE_CORRUPT', start: 0, len: bytes.length })
+      await store.close()
+    })
+
+    it('an extent, it is damaged', async () => {
+      const { store, pair } = await spoilt('data', 'get', () => false)
+      const { iterator } = pair.data
+      pair.data.iterator = function (...args) {
+        const made = iterator.apply(this, args)
+        const { next } = made
+        let count = 0
+        made.next = () => count++ < 10 ? next.call(made) : unreadable()
+        return made
+      }
+      const { code, start, len } = await errorOf(store.bytes(hash(bytes)))
+      expect({ code, start, len }).to.deep.equal({ code: 'STORE_CORRUPT', start: 10 << 16, len: 16384 })
+      expect((await entriesOf({ iterator: (...args) => iterator.apply(pair.data, args) })).length).to.be.greaterThan(10)
+      await store.close()
+    })
+
+    it('an I/O error is none: it is told as it is', async () => {
+      const failed = Object.assign(new Error('IO error: too many open files'), { code: 'LEVEL_IO_ERROR' })
+      const { store, pair } = await spoilt('data', 'get', () => false)
+      pair.data.getMany = pair.data.getSync = pair.data.get = () => Promise.reject(failed)
+      expect(await errorOf(store.bytes(hash(bytes)))).to.equal(failed)
+      expect(await errorOf(collect(store.slice(hash(bytes))))).to.equal(failed)
+      await store.close()
+    })
+  })
+})

@@ -1,0 +1,353 @@
+// Many blobs at once: in batches, in order, and none mixed up with another.
+import { expect } from 'chai'
+import { hash, toCid } from '../../../lib/index.js'
+import { asBlockstore } from '../../../store/index.js'
+import { partsOf } from '../../../store/blob-store.js'
+import { flipped, same } from '../../support/bytes.js'
+import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { expectSlip } from '../../support/slips.js'
+import { entriesOf, expectNoOrphans, forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
+
+const MIB = 1 << 20
+const SIZES = [0, 1, 1024, 4096, 16_384, 16_385, 65_536, 65_537, 300_000, MIB, MIB + 1, 2 * MIB + 5]
+
+describe('store: many blobs', () => {
+  forEachPlace(newPlace => {
+    it('are put and got in their order, of any size', async () => {
+      const place = await newPlace()
+      let store = await place.open()
+      const blobs = [...SIZES, ...SIZES.slice(2)].map((size, i) => noise(size, 300 + i))
+      const put = await all(store.putMany(blobs))
+      expect(put.map(({ cid }) => cid.toString())).to.deep.equal(blobs.map(bytes => toCid(hash(bytes)).toString()))
+      expect(put.map(({ size }) => size)).to.deep.equal(blobs.map(({ length }) => length))
+      expect(put.map(({ isNew }) => isNew)).to.deep.equal(blobs.map(({ length }) => length > 0))
+      for (let life = 0; life < 2; life++) {
+        const got = await all(store.getMany(put.map(({ cid }) => cid).reverse()))
+        for (const [i, { cid, bytes }] of got.reverse().entries()) {
+          expect(cid.toString()).to.equal(put[i].cid.toString())
+          expect(same(bytes, blobs[i]), `blob ${i}`).to.equal(true)
+          expect(same(await collect(store.slice(cid)), sliceOf(blobs[i])), `slice of blob ${i}`).to.equal(true)
+        }
+        await store.close()
+        store = await place.open()
+      }
+      await store.close()
+      await expectNoOrphans(place)
+    })
+
+    it('may be any sources, as for one', async () => {
+      const store = await newPlace().then(place => place.open())
+      const blobs = [1, 2, 3, 4].map(i => noise(50_000 * i, 330 + i))
+      const sources = [blobs[0], new Blob([blobs[1]]), stream([blobs[2].subarray(0, 7), blobs[2].subarray(7)]), blobs[3]]
+      const put = await all(store.putMany(stream(sources)))
+      for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), blobs[i]), `source ${i}`).to.equal(true)
+    })
+
+    it('more than a batch, and each kind of twin', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const one = noise(20, 340)
+      const { cid: first } = await store.put(one)
+      const twin = noise(3000, 341)
+      const blobs = [one, twin, ...Array.from({ length: 3000 }, (_, i) => noise(10 + i % 50, 1000 + i)), twin, one]
+      const isNew = (await all(store.putMany(blobs))).map(({ isNew }) => isNew)
+      const names = blobs.map(bytes => toCid(hash(bytes)).toString())
+      expect(isNew).to.deep.equal(names.map((name, i) => name !== first.toString() && names.indexOf(name) === i))
+      const got = await all(store.getMany(names))
+      expect(got.every(({ bytes }, i) => same(bytes, blobs[i]))).to.equal(true)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+
+    it('give each who asks memory of his own, also when a blob is asked for twice', async () => {
+      const store = await newPlace().then(place => place.open())
+      const bytes = noise(16_384, 345)
+      await all(store.putMany([noise(100), bytes]))
+      const asked = Array(3).fill(toCid(hash(bytes)))
+      for (const many of [store.getMany(asked), asBlockstore(store).getMany(asked)]) {
+        const got = (await all(many)).map(({ bytes }) => bytes)
+        const pieces = got[0] instanceof Uint8Array ? got : await Promise.all(got.map(collect))
+        expect(new Set(pieces.map(({ buffer }) => buffer)).size).to.equal(3)
+        for (const { length, buffer } of pieces) expect(buffer.byteLength).to.equal(length)
+        pieces[0].fill(0)
+        expect(same(pieces[1], bytes)).to.equal(true)
+      }
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+
+    it('are stored once when they come in two batches at the same time', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      const blobs = Array.from({ length: 30 }, (_, i) => noise(16_384 - i, 2100 + i))
+      const results = await Promise.all([all(store.putMany(blobs)), all(store.putMany([...blobs].reverse()))])
+      expect(results.flat().filter(({ isNew }) => isNew)).to.have.length(30)
+      for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      await store.close()
+      await expectNoOrphans(place)
+    })
+
+    it('that are deleted when they have just been looked up are told in their place', async () => {
+      const store = await newPlace().then(place => place.open())
+      const [bytes, other] = [noise(3000, 346), noise(3000, 347)]
+      await all(store.putMany([bytes, other]))
+      const { catalog } = partsOf(store)
+      const { lookMany } = catalog
+      catalog.lookMany = async roots => {
+        const found = await lookMany.call(catalog, roots)
+        delete catalog.lookMany
+        await store.delete(hash(bytes))
+        return found
+      }
+      const [gone, got] = await all(store.getMany([hash(bytes), hash(other)]))
+      expect(gone.error).to.include({ code: 'STORE_NOT_FOUND' })
+      expect(same(got.bytes, other)).to.equal(true)
+    })
+
+    it('keep no memory beside their own', async () => {
+      const place = await newPlace()
+      const store = await place.open()
+      await all(store.putMany(Array.from({ length: 50 }, (_, i) => noise(4000 + i, 2000 + i))))
+      await store.put(stream([...oneByOne(noise(20, 344)), ...ragged(noise(140_000, 342), 16_384)]))
+      const received = noise(200_000, 343)
+      const range = { start: 70_000, end: 140_000 }
+      await store.receive(hash(received), stream([sliceOf(received, range)]), range)
+      await store.close()
+      await place.look(async ({ index, data }) => {
+        for (const value of [...await index.values().all(), ...await data.values().all()]) {
+          // IndexedDB writes down all of a memory of which a value is a part; and memory-level keeps it.
+          expect(value.buffer.byteLength, `a value of ${value.length} bytes`).to.be.at.most(value.length + 64)
+        }
+      })
+    })
+  })
+
+  const newStore = newStores()
+
+  it('replace parts that were received', async () => {
+    const { store, place } = await newStore()
+    const bytes = noise(100_000, 350)
+    const range = { start: 0, end: 16_384 }
+    await store.receive(hash(bytes), sliceOf(bytes, range), range)
+    expect((await all(store.putMany([bytes])))[0].isNew).to.equal(true)
+    expect(await store.stat(hash(bytes))).to.include({ complete: true })
+    expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('copies what it is given, and gives what is the caller\'s to keep', async () => {
+    const { store } = await newStore()
+    const buffer = new Uint8Array(500)
+    const put = await all(store.putMany((function * () {
+      for (let i = 0; i < 10; i++) yield buffer.fill(i)
+      buffer.fill(99)
+    })()))
+    for await (const { bytes } of store.getMany(put.map(({ cid }) => cid))) bytes.fill(0xff)
+    for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), new Uint8Array(500).fill(i))).to.equal(true)
+  })
+
+  it('tells of each that is not here, or damaged, in its place', async () => {
+    const { store, data } = await newStore()
+    const [good, damaged, part, gone] = [200, 20_000, 100_000, 300].map((size, i) => noise(size, 360 + i))
+    await all(store.putMany([good, damaged]))
+    await store.receive(hash(part), sliceOf(part, { start: 0, end: 16_384 }), { start: 0, end: 16_384 })
+    const entry = (await entriesOf(data)).find(({ value }) => value.length === damaged.length)
+    await entry.put(flipped(entry.value, 5))
+    const got = await all(store.getMany([hash(gone), hash(good), hash(part), hash(damaged), hash(good)]))
+    expect(got.map(({ error }) => error?.code)).to.deep.equal(['STORE_NOT_FOUND', undefined, 'STORE_MISSING', 'STORE_CORRUPT', undefined])
+    expect(got[3].error).to.include({ start: 0, len: 16_384 })
+    expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
+  })
+
+  it('that are long and lent are what they were when they were given', async () => {
+    const { store } = await newStore()
+    const lent = new Uint8Array(MIB + 1)
+    for (const given of [function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }, async function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }]) {
+      const put = await all(store.putMany(given()))
+      expect(put.map(({ cid }) => cid.toString())).to.deep.equal([1, 2, 3, 4].map(i => toCid(hash(lent.fill(i))).toString()))
+      for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), lent.fill(i + 1)), `blob ${i}`).to.equal(true)
+    }
+    expect(await errorOf(all(store.putMany([transferred()])))).to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
+    expect(await errorOf(store.put(transferred()))).to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
+    expect(await all(store.list())).to.have.length(4)
+  })
+
+  it('give way to timers, whatever they are kept in', async () => {
+    const { store } = await newStore()
+    const bytes = noise(10, 350)
+    const forEver = function * (what) { for (;;) yield what }
+    for (const many of [signal => store.putMany(forEver(bytes), { signal }), signal => store.getMany(forEver(hash(bytes)), { signal })]) {
+      expect(await errorOf(all(many(AbortSignal.timeout(30))))).to.have.property('name', 'TimeoutError')
+    }
+  })
+
+  it('that were asked for before their source failed are given', async () => {
+    const { store } = await newStore()
+    const reason = new Error('the source is broken')
+    const bytes = noise(10, 351)
+    await store.put(bytes)
+    const got = []
+    const asked = function * () {
+      for (let i = 0; i < 150; i++) yield hash(bytes)
+      throw reason
+    }
+    expect(await errorOf(async () => { for await (const one of store.getMany(asked())) got.push(one) })).to.equal(reason)
+    expect(got.filter(one => same(one.bytes, bytes))).to.have.length(150)
+  })
+
+  it('that came before their source failed are kept and told', async () => {
+    const { store, place } = await newStore()
+    const reason = new Error('no more')
+    const results = []
+    const error = await errorOf(async () => {
+      for await (const result of store.putMany((async function * () {
+        for (let i = 0; i < 1500; i++) yield noise(10, 400 + i)
+        throw reason
+      })())) results.push(result)
+    })
+    expect(error).to.equal(reason)
+    expect(results).to.have.length(1500)
+    for (const { cid } of results) expect(await store.has(cid)).to.equal(true)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('are kept one by one under a quota, up to the one that there is no room for', async () => {
+    const { store, place } = await newStore({ quota: 10_000 })
+    const blobs = Array.from({ length: 20 }, (_, i) => noise(i === 10 ? 20_000 : 10, 500 + i))
+    let given = 0
+    const told = []
+    const error = await errorOf(async () => {
+      for await (const result of store.putMany((function * () { for (const bytes of blobs) { given++; yield bytes } })())) told.push(result)
+    })
+    expect(error).to.include({ code: 'STORE_FULL' })
+    expect(told.map(({ cid }) => cid.toString())).to.deep.equal(blobs.slice(0, 10).map(bytes => toCid(hash(bytes)).toString()))
+    expect(given, 'nothing behind it was asked for').to.equal(11)
+    const names = async () => (await all(store.list())).map(({ cid }) => cid.toString())
+    expect(await names()).to.have.members(told.map(({ cid }) => cid.toString()))
+    await new Promise(resolve => setTimeout(resolve, 10))
+    expect(await names()).to.have.length(10)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('nothing is under way any more when a failure is told, and no source behind it was read', async () => {
+    const { store, data } = await newStore()
+    const reason = new Error('the disk is full')
+    const { batch } = data
+    let calls = 0
+    let underWay = 0
+    data.batch = async (...args) => {
+      const isFirst = calls++ === 0
+      underWay++
+      await new Promise(resolve => setTimeout(resolve, isFirst ? 5 : 40))
+      underWay--
+      if (isFirst) throw reason
+      return batch.apply(data, args)
+    }
+    const small = Array.from({ length: 2100 }, (_, i) => noise(10, 3000 + i))
+    expect(await errorOf(all(store.putMany(small)))).to.equal(reason)
+    expect(underWay).to.equal(0)
+    calls = 0
+    let isRead = false
+    const source = (async function * () {
+      isRead = true
+      yield noise(10, 5200)
+    })()
+    expect(await errorOf(all(store.putMany([noise(10, 5201), source])))).to.equal(reason)
+    expect(isRead).to.equal(false)
+    data.batch = batch
+  })
+
+  it('that cannot be written leave nothing once the store is opened again', async () => {
+    for (const database of ['index', 'data']) {
+      const made = await newStore()
+      const { batch } = made[database]
+      const reason = new Error('the disk is full')
+      made[database].batch = () => Promise.reject(reason)
+      expect(await errorOf(all(made.store.putMany([noise(10), noise(20_000)])))).to.equal(reason)
+      made[database].batch = batch
+      expect(await all(made.store.list())).to.deep.equal([])
+      await made.store.close()
+      const again = await made.place.open()
+      expect(await entriesOf(made.data)).to.deep.equal([])
+      expect(await all(again.list())).to.deep.equal([])
+    }
+  })
+
+  it('ends when it is called off, and lets its source go', async () => {
+    const { store } = await newStore()
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    let isClosed = false
+    const source = (async function * () {
+      try {
+        for (let i = 0; ; i++) {
+          if (i === 1200) controller.abort(reason)
+          yield noise(10, 400 + i)
+        }
+      } finally {
+        isClosed = true
+      }
+    })()
+    expect(await errorOf(all(store.putMany(source, { signal: controller.signal })))).to.equal(reason)
+    expect(isClosed).to.equal(true)
+    const { signal } = controller
+    const late = new AbortController()
+    const last = function * () {
+      yield noise(10, 399)
+      late.abort(reason)
+    }
+    expect(await errorOf(all(store.putMany(last(), late))), 'at the very end').to.equal(reason)
+    expect(await errorOf(all(store.putMany([], { signal })))).to.equal(reason)
+    expect(await errorOf(all(store.putMany([new Promise(() => {})], { signal: AbortSignal.timeout(20) })))).to.have.property('name', 'TimeoutError')
+    const slow = new AbortController()
+    const promised = [new Promise(resolve => setTimeout(resolve, 20, noise(10, 398)))]
+    promised[0].then(() => slow.abort(reason))
+    expect(await errorOf(all(store.putMany(promised, slow)))).to.equal(reason)
+    expect(await store.has(hash(noise(10, 398)))).to.equal(false)
+    expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
+  })
+
+  it('does not wait for a source that is stuck when it is called off, and has kept what came', async () => {
+    const { store } = await newStore()
+    const stuck = async function * (items) {
+      yield * items
+      await new Promise(() => {})
+    }
+    for (const [what, many] of [
+      ['putMany', signal => store.putMany(stuck([noise(10), noise(20_000)]), { signal })],
+      ['getMany', signal => store.getMany(stuck([hash(noise(10))]), { signal })]
+    ]) {
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      const ending = errorOf(all(many(controller.signal)))
+      setTimeout(() => controller.abort(reason), 20)
+      expect(await ending, what).to.equal(reason)
+    }
+    expect(await store.bytes(hash(noise(20_000)))).to.have.length(20_000)
+  })
+
+  it('refuses what is no list, and closed stores', async () => {
+    const { store } = await newStore()
+    for (const bad of [undefined, 5, noise(10)]) await expectSlip('blobs', () => all(store.putMany(bad)))
+    await expectSlip('source', () => all(store.putMany([5])))
+    await store.close()
+    expect(await errorOf(all(store.putMany([noise(10)])))).to.include({ code: 'STORE_CLOSED' })
+    expect(await errorOf(all(store.getMany([hash(noise(10))])))).to.include({ code: 'STORE_CLOSED' })
+  })
+})
+
+/** @param {AsyncIterable<any>} items */
+async function all (items) {
+  const out = []
+  for await (const item of items) out.push(item)
+  return out
+}
+
+function transferred () {
+  const bytes = noise(10)
+  structuredClone(bytes, { transfer: [bytes.buffer] })
+  return bytes
+}

@@ -1,0 +1,143 @@
+// Slices of blobs that are kept in files: what is said to be here is, whatever happens in the middle.
+import { readdir, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { same } from '../../support/bytes.js'
+import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { expectNoOrphans, gated, onDisk, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16_384
+const MIB = 1 << 20
+const bytes = noise(9 * MIB + 777, 700)
+const root = hash(bytes)
+const slice = sliceOf(bytes)
+
+/** What a store says is here can be read and sent, and is right. */
+async function expectReadable (store) {
+  const { present, size } = await store.stat(root)
+  expect(size).to.equal(bytes.length)
+  for (const [start, end] of present.toBytes(size)) {
+    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end}`).to.equal(true)
+  }
+  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present))).to.equal(true)
+  return present
+}
+
+describe('store: parts of blobs in files', () => {
+  let place, store
+  beforeEach(async () => {
+    place = await onDisk()
+    store = await place.open()
+  })
+  afterEach(() => place.remove())
+
+  const files = () => readdir(join(place.where, 'blobs'))
+
+  it('come from several senders at once, in any order, and are whole without having been moved', async () => {
+    const parts = [[5, 9], [0, 3], [2, 6], [8, 10], [0, 1]].map(([start, end]) => ({ start: start * MIB, end: Math.min(end * MIB, bytes.length) }))
+    const results = await Promise.all(parts.map((range, i) => store.receive(root, stream(ragged(sliceOf(bytes, range), i + 1)), range)))
+    expect(results.reduce((sum, { received }) => sum + received, 0), 'each byte once').to.equal(bytes.length)
+    expect(results.some(({ complete }) => complete)).to.equal(true)
+    expect(await files()).to.have.length(1)
+    expect(await store.stat(root)).to.include({ complete: true, sizeProven: true })
+    expect(same(await store.bytes(root), bytes)).to.equal(true)
+    await store.close()
+    await expectNoOrphans(place)
+  })
+
+  it('stay when the rest fails, and after another opening', async () => {
+    const range = { start: 3 * MIB, end: 7 * MIB }
+    const part = sliceOf(bytes, range)
+    expect(await errorOf(store.receive(root, part.subarray(0, part.length - 5), range))).to.include({ code: 'BAO_TRUNCATED' })
+    const present = await expectReadable(store)
+    expect(present.boundaries).to.deep.equal([3 * 1024, 7 * 1024 - 16])
+    await store.close()
+    store = await place.open()
+    expect((await expectReadable(store)).equals(present)).to.equal(true)
+    const missing = await store.missing(root)
+    const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
+    expect({ received, complete }).to.deep.equal({ received: bytes.length - 4 * MIB + GROUP, complete: true })
+    expect(same(await store.bytes(root), bytes)).to.equal(true)
+  })
+
+  for (const [what, change, isWhole] of [
+    ['deleted', () => store.delete(root), false],
+    ['deleted, and received in part by somebody else', async () => {
+      await store.delete(root)
+      await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
+    }, false],
+    ['put', () => store.put(bytes), true]
+  ]) {
+    it(`that are ${what} in the middle`, async () => {
+      for (const durability of ['process', 'sync']) {
+        await store.close()
+        store = await place.open({ durability })
+        await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
+        const gate = gated([slice.subarray(0, 6 * MIB)], [slice.subarray(6 * MIB)])
+        const receiving = store.receive(root, gate.source)
+        await gate.reached
+        await change()
+        gate.open()
+        const { complete } = await receiving
+        const present = await expectReadable(store)
+        expect(complete).to.equal(isWhole)
+        expect(present.contains(8 * 1024, 9 * 1024), 'what came later').to.equal(true)
+        expect(await files(), 'no file is left').to.have.length(1)
+        const missing = await store.missing(root)
+        if (!missing.isEmpty) expect((await store.receive(root, sliceOf(bytes, missing), missing)).complete).to.equal(true)
+        expect(same(await store.bytes(root), bytes)).to.equal(true)
+        await store.delete(root)
+      }
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  }
+
+  it('count every 16 MiB, once they are on the disk', async () => {
+    const long = noise(40 * MIB, 701)
+    const name = hash(long)
+    const sent = sliceOf(long)
+    const gate = gated([sent.subarray(0, 20 * MIB), sent.subarray(20 * MIB, 38 * MIB)], [sent.subarray(38 * MIB)])
+    const receiving = store.receive(name, gate.source)
+    const seen = []
+    for await (const { present } of store.observe(name)) {
+      seen.push(present)
+      if (present.contains(0, 20 * 1024)) break // less than 16 MiB of the 38 may wait, whatever was recorded before
+    }
+    gate.open()
+    expect(await receiving).to.deep.equal({ received: long.length, complete: true })
+    for (const present of seen) expect(present.difference(ChunkRanges.all.canonical(long.length)).isEmpty).to.equal(true)
+    expect(same(await store.bytes(name), long)).to.equal(true)
+  })
+
+  it('whose file is cut or gone are damaged', async () => {
+    await store.receive(root, slice)
+    const [id] = await files()
+    await truncate(join(place.where, 'blobs', id), 5 * MIB + 100)
+    expect(await errorOf(store.bytes(root))).to.include({ code: 'STORE_CORRUPT', start: 5 * MIB, len: GROUP })
+    expect(same(await store.bytes(root, { end: 5 * MIB }), bytes.subarray(0, 5 * MIB))).to.equal(true)
+    await store.close()
+    await rm(join(place.where, 'blobs', id))
+    store = await place.open()
+    for (const read of [() => store.bytes(root), () => collect(store.slice(root)), () => store.bytes(root, { start: 6 * MIB, verify: false })]) {
+      expect(await errorOf(read)).to.include({ code: 'STORE_CORRUPT' })
+    }
+  })
+
+  it('grow across the border to files byte by byte', async () => {
+    // Around 1 MiB a put moves what it has in hand to a file: no piece may fall between.
+    for (const lens of [[MIB, 1], [MIB - 1, 1, 1], [MIB, MIB, 5], [65_536, MIB - 65_536, 65_536], [MIB + 1], Array(20).fill(60_000)]) {
+      let at = 0
+      const pieces = lens.map(len => {
+        at += len
+        return bytes.subarray(at - len, at)
+      })
+      const { cid, size } = await store.put(stream(pieces))
+      expect(size).to.equal(at)
+      expect(same(await store.bytes(cid), bytes.subarray(0, at)), `${lens}`).to.equal(true)
+    }
+    expect(await files(), 'of four lengths').to.have.length(4)
+  })
+})

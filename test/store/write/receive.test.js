@@ -1,0 +1,544 @@
+// Blobs that come in slices. What is kept was verified, whoever sent it; what a slice only claims does no harm.
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { concat, flipped, header, same, withHeader } from '../../support/bytes.js'
+import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const GROUP_CHUNKS = 16
+/** 41 groups, the last one short. */
+const BYTES = noise(40 * GROUP + 5001, 81)
+const ROOT = hash(BYTES)
+
+const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(group => group * GROUP_CHUNKS))
+
+/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
+async function expectPartial (store, bytes, present) {
+  const root = hash(bytes)
+  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
+  for (const [start, end] of present.toBytes(bytes.length)) {
+    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
+    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
+  }
+  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
+}
+
+describe('store: receiving', () => {
+  const newStore = newStores()
+
+  it('keeps slices in any order', async () => {
+    const { store } = await newStore()
+    // Even ones backwards, then odd ones: gaps are filled from both sides, within cells of four groups and across them.
+    const order = [38, 40, 12, 4, 2, 0, 20, 3, 1, 39, 5, 13, 11]
+    let present = ChunkRanges.none
+    for (const group of order) {
+      const ranges = groups(group, group + 1)
+      const len = Math.min(GROUP, BYTES.length - group * GROUP)
+      expect(await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)).to.deep.equal({ received: len, complete: false })
+      present = present.union(ranges.canonical(BYTES.length))
+      await expectPartial(store, BYTES, present)
+      expect(await store.has(ROOT)).to.equal(false)
+    }
+    const missing = await store.missing(ROOT)
+    expect(missing.equals(ChunkRanges.all.canonical(BYTES.length).difference(present))).to.equal(true)
+    const { complete } = await store.receive(ROOT, sliceOf(BYTES, missing), missing)
+    expect(complete).to.equal(true)
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    expect(await store.stat(ROOT)).to.include({ complete: true, sizeProven: true, size: BYTES.length })
+  })
+
+  it('keeps slices that overlap, each byte once', async () => {
+    const { store, data } = await newStore()
+    let received = 0
+    for (const ranges of [groups(3, 10), groups(5, 7, 9, 20), groups(0, 4), groups(18), ChunkRanges.all]) {
+      const result = await store.receive(ROOT, stream(ragged(sliceOf(BYTES, ranges), 4)), ranges)
+      received += result.received
+      expect(result.complete).to.equal(ranges === ChunkRanges.all || received === BYTES.length)
+    }
+    expect(received).to.equal(BYTES.length)
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    expect(await idsIn(data)).to.have.length(1)
+  })
+
+  it('keeps a slice with gaps everywhere', async () => {
+    const { store } = await newStore()
+    const ranges = groups(0, 1, 2, 4, 5, 6, 8, 11, 12, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 27, 28, 29, 31, 32, 34, 37, 38, 40)
+    await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)
+    await expectPartial(store, BYTES, ranges)
+  })
+
+  it('takes from several senders at once', async () => {
+    const { store, data } = await newStore()
+    const wanted = [groups(0, 15), groups(10, 30), groups(25), groups(0, 5, 35, 41), groups(7, 33)]
+    const results = await Promise.all(wanted.map((ranges, i) => store.receive(ROOT, stream(ragged(sliceOf(BYTES, ranges), i)), ranges)))
+    expect(results.reduce((sum, { received }) => sum + received, 0)).to.equal(BYTES.length)
+    expect(results.some(({ complete }) => complete)).to.equal(true)
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+    expect(await idsIn(data)).to.have.length(1)
+  })
+
+  it('takes batches from several senders at once', async () => {
+    const { store } = await newStore()
+    const bytes = noise(9_000_001, 82)
+    const root = hash(bytes)
+    const slice = sliceOf(bytes)
+    const late = sliceOf(bytes, { start: 5_000_000 })
+    const results = await Promise.all([
+      store.receive(root, stream(ragged(slice, 1))),
+      store.receive(root, new Blob([slice])),
+      store.receive(root, stream(ragged(late, 2)), { start: 5_000_000 })
+    ])
+    expect(results.reduce((sum, { received }) => sum + received, 0)).to.equal(bytes.length)
+    expect(await store.has(root)).to.equal(true)
+    expect(same(await store.bytes(root), bytes)).to.equal(true)
+  })
+
+  it('takes slices without the length in front, when told it', async () => {
+    const { store } = await newStore()
+    const ranges = groups(2, 5)
+    await store.receive(ROOT, sliceOf(BYTES, ranges, { header: false }), ranges, { size: BYTES.length })
+    await expectPartial(store, BYTES, ranges)
+  })
+
+  it('believes a size once the last chunk has proven it, and from then on', async () => {
+    const { store } = await newStore()
+    await store.receive(ROOT, sliceOf(BYTES, groups(0, 2)), groups(0, 2))
+    expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: false })
+    await store.receive(ROOT, sliceOf(BYTES, groups(40)), groups(40))
+    expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: true })
+    await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(4, 5)), BYTES.length + 1), groups(4, 5))
+    expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: true })
+  })
+
+  it('verifies parts of groups, but keeps whole ones only', async () => {
+    const { store, data } = await newStore()
+    const part = ChunkRanges.fromBoundaries([3, 5])
+    expect(await store.receive(ROOT, sliceOf(BYTES, part), part)).to.deep.equal({ received: 0, complete: false })
+    expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(await idsIn(data)).to.have.length(0)
+    const spoilt = flipped(sliceOf(BYTES, part), sliceOf(BYTES, part).length - 1)
+    expect(await errorOf(store.receive(ROOT, spoilt, part))).to.include({ code: 'BAO_LEAF_MISMATCH' })
+
+    const ragged = ChunkRanges.fromBoundaries([3, 40])
+    expect(await store.receive(ROOT, sliceOf(BYTES, ragged), ragged)).to.deep.equal({ received: GROUP, complete: false })
+    await expectPartial(store, BYTES, groups(1, 2))
+    const { ranges } = await errorOf(store.bytes(ROOT, { start: 3 * 1024, end: 4 * 1024 }))
+    expect(ranges.boundaries, 'the unit is the group').to.deep.equal([0, 16])
+  })
+
+  it('keeps the last group when it is a single chunk', async () => {
+    const { store } = await newStore()
+    const bytes = noise(2 * GROUP + 500, 83)
+    const last = ChunkRanges.fromBoundaries([32, 33])
+    expect(await store.receive(hash(bytes), sliceOf(bytes, last), last)).to.deep.equal({ received: 500, complete: false })
+    await expectPartial(store, bytes, last)
+  })
+
+  for (const size of [1, 1000, 1024, 1025, GROUP - 1, GROUP]) {
+    it(`keeps a blob of ${size} bytes, which is one group`, async () => {
+      const { store } = await newStore()
+      const bytes = noise(size, 84)
+      expect(await store.receive(hash(bytes), sliceOf(bytes))).to.deep.equal({ received: size, complete: true })
+      expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+    })
+  }
+
+  it('names what is not here', async () => {
+    const { store } = await newStore()
+    await store.receive(ROOT, sliceOf(BYTES, groups(1, 3, 6, 8)), groups(1, 3, 6, 8))
+    const cases = [
+      [{ start: 0, end: 1 }, [0, 16]],
+      [{ start: GROUP - 1, end: GROUP + 1 }, [0, 16]],
+      [{ start: 2 * GROUP, end: 5 * GROUP }, [48, 80]],
+      [{ start: 0, end: 7 * GROUP }, [0, 16, 48, 96]],
+      [{}, [0, 16, 48, 96, 128, 645]],
+      [{ start: BYTES.length - 1 }, [640, 645]]
+    ]
+    for (const [range, boundaries] of cases) {
+      for (const ask of [() => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }), () => collect(store.slice(ROOT, range))]) {
+        const error = await errorOf(ask)
+        expect(error).to.include({ code: 'STORE_MISSING' })
+        expect(error.cid.multihash.digest).to.deep.equal(ROOT)
+        expect(error.ranges.boundaries).to.deep.equal(boundaries)
+      }
+      expect((await store.missing(ROOT, range)).boundaries).to.deep.equal(boundaries)
+    }
+    expect((await store.missing(ROOT, groups(6, 8))).isEmpty).to.equal(true)
+  })
+
+  it('reads beyond the end of a partial blob as it does of a whole one', async () => {
+    const { store } = await newStore()
+    await store.receive(ROOT, sliceOf(BYTES, groups(39)), groups(39))
+    for (const start of [BYTES.length - 1, BYTES.length, BYTES.length + 1, BYTES.length + 70_000, BYTES.length + 10_000_000]) {
+      for (const end of [Infinity, start + 5, start + 1_000_000]) {
+        expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start)), `${start} to ${end}`).to.equal(true)
+        expect(same(await store.bytes(ROOT, { start, end, verify: false }), BYTES.subarray(start)), `${start} to ${end}, not verified`).to.equal(true)
+      }
+    }
+    const beyond = { start: BYTES.length + 10_000_000, end: BYTES.length + 10_000_001 }
+    expect(same(await collect(store.slice(ROOT, beyond)), sliceOf(BYTES, beyond))).to.equal(true)
+  })
+
+  describe('that ends badly', () => {
+    const bytes = noise(5_500_001, 85) // more than a batch
+    const root = hash(bytes)
+    const slice = sliceOf(bytes)
+
+    /** What is kept must be all that stood before the fault, but for the group it fell into. */
+    async function expectKept (store, before) {
+      const { present, complete } = await store.stat(root)
+      expect(complete).to.equal(false)
+      const [[start, end]] = present.toBytes(bytes.length)
+      expect(start).to.equal(0)
+      expect(end).to.equal(Math.floor(before / GROUP) * GROUP)
+      await expectPartial(store, bytes, present)
+    }
+
+    /** Nothing but what is missing is sent, and with that the blob is whole. */
+    async function expectResumed (store) {
+      const missing = await store.missing(root)
+      const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
+      expect(complete).to.equal(true)
+      expect(received, 'nothing is sent twice').to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
+      expect(same(await store.bytes(root), bytes)).to.equal(true)
+    }
+
+    /** How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of groups. */
+    function leavesIn (to) {
+      let low = 0
+      for (let group = 1; group * GROUP <= bytes.length; group++) if (placeBehind(group) <= to) low = group * GROUP
+      return low
+    }
+    /** Where in the whole slice a group ends: behind the pairs in front of it. */
+    const placeBehind = group => 8 + group * GROUP + 64 * pairsBefore(group - 1)
+    /** A walk has met all parents to the left of the way to a group, and those on it. */
+    const pairsBefore = group => {
+      let pairs = 0
+      for (let [start, end] = [0, Math.ceil(bytes.length / GROUP)]; end - start > 1;) {
+        const left = 2 ** (Math.ceil(Math.log2(end - start)) - 1)
+        pairs++
+        if (group < start + left) end = start + left
+        else [start, pairs] = [start + left, pairs + left - 1]
+      }
+      return pairs
+    }
+
+    for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
+      it(`keeps what came before a fault at ${place}`, async () => {
+        const { store } = await newStore()
+        const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
+        expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
+        const before = leavesIn(place)
+        if (before === 0) expect(await errorOf(store.stat(root))).to.include({ code: 'STORE_NOT_FOUND' })
+        else await expectKept(store, before)
+        await expectResumed(store)
+      })
+
+      it(`keeps what came before the end at ${place}`, async () => {
+        const { store } = await newStore()
+        const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
+        expect(error).to.include({ code: 'BAO_TRUNCATED' })
+        const before = leavesIn(place)
+        if (before > 0) await expectKept(store, before)
+        await expectResumed(store)
+      })
+
+      it(`keeps what came before its source failed at ${place}`, async () => {
+        const { store } = await newStore()
+        const reason = new Error('the line broke')
+        const source = (async function * () {
+          yield * ragged(slice.subarray(0, place), 9)
+          throw reason
+        })()
+        expect(await errorOf(store.receive(root, source))).to.equal(reason)
+        const before = leavesIn(place)
+        if (before > 0) await expectKept(store, before)
+        await expectResumed(store)
+      })
+    }
+
+    it('keeps what came before it was called off', async () => {
+      const { store } = await newStore()
+      const controller = new AbortController()
+      const source = (async function * () {
+        for (const piece of ragged(slice, 10)) yield piece
+      })()
+      const error = await errorOf(store.receive(root, source, undefined, {
+        signal: controller.signal,
+        onProgress: ({ type, detail }) => {
+          expect(type).to.equal('baobox:receive')
+          if (detail.done > 5_000_000) controller.abort()
+        }
+      }))
+      expect(error).to.include({ name: 'AbortError' })
+      const { present } = await store.stat(root)
+      expect(present.contains(0, 4_800)).to.equal(true)
+      await expectResumed(store)
+    })
+
+    it('reads no more of its source than the slice', async () => {
+      const { store } = await newStore()
+      let isClosed = false
+      const source = (async function * () {
+        try {
+          yield slice
+          yield new Uint8Array(10)
+          throw new Error('read too far')
+        } finally {
+          isClosed = true
+        }
+      })()
+      expect(await store.receive(root, source)).to.deep.equal({ received: bytes.length, complete: true })
+      expect(isClosed).to.equal(true)
+    })
+  })
+
+  describe('from somebody who lies about the length', () => {
+    // Under these claims the way to the first groups looks just as it should, or there is none, or it ends.
+    const CLAIMS = [0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1, BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER]
+
+    for (const claim of CLAIMS) {
+      it(`${claim}: the truth can still be received`, async () => {
+        const { store, place } = await newStore()
+        const ranges = groups(0, 3)
+        await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
+        await store.receive(ROOT, sliceOf(BYTES, groups(0, 6)), groups(0, 6))
+        await expectPartial(store, BYTES, groups(0, 6))
+        const missing = await store.missing(ROOT)
+        expect((await store.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
+        expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+        await store.close()
+        expect(same(await (await place.open()).bytes(ROOT), BYTES)).to.equal(true)
+      })
+
+      it(`${claim}: what is here stays here`, async () => {
+        const { store } = await newStore()
+        const mine = groups(20, 30)
+        await store.receive(ROOT, sliceOf(BYTES, mine), mine)
+        for (const ranges of [groups(0, 1), groups(40, 41)]) {
+          await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
+          expect(same(await store.bytes(ROOT, { start: 20 * GROUP, end: 30 * GROUP }), BYTES.subarray(20 * GROUP, 30 * GROUP))).to.equal(true)
+          expect((await store.missing(ROOT, mine)).isEmpty).to.equal(true)
+        }
+      })
+
+      it(`${claim}: what is here counts, also after opening the store again`, async () => {
+        const { store, place } = await newStore()
+        await store.receive(ROOT, sliceOf(BYTES, groups(20, 30)), groups(20, 30))
+        await store.close()
+        const again = await place.open()
+        await errorOf(again.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), claim), groups(0, 1)))
+        const { complete } = await again.receive(ROOT, sliceOf(BYTES))
+        expect(complete).to.equal(true)
+        expect((await again.missing(ROOT)).isEmpty).to.equal(true)
+      })
+    }
+
+    it('a bare header leaves nothing, and changes nothing', async () => {
+      const { store } = await newStore()
+      for (const claim of CLAIMS) await errorOf(store.receive(ROOT, header(claim)))
+      expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+      await store.receive(ROOT, sliceOf(BYTES, groups(0, 2)), groups(0, 2))
+      for (const claim of CLAIMS) {
+        await errorOf(store.receive(ROOT, header(claim)))
+        expect((await store.stat(ROOT)).size, 'nothing of that claim was verified').to.equal(BYTES.length)
+      }
+      expect(await store.delete(ROOT), 'it can be deleted').to.equal(true)
+    })
+
+    it('a length under which another group would lie elsewhere does not hide a group', async () => {
+      // 6 and 7 groups: the fifth is two, or three, steps from the root.
+      const { store } = await newStore()
+      const bytes = noise(6 * GROUP, 86)
+      const root = hash(bytes)
+      await store.receive(root, sliceOf(bytes, groups(4, 5)), groups(4, 5))
+      await errorOf(store.receive(root, withHeader(sliceOf(bytes, groups(0, 1)), 7 * GROUP), groups(0, 1)))
+      expect(same(await store.bytes(root, { start: 4 * GROUP, end: 5 * GROUP }), bytes.subarray(4 * GROUP, 5 * GROUP))).to.equal(true)
+      expect(same(await store.bytes(root, { start: 0, end: GROUP }), bytes.subarray(0, GROUP))).to.equal(true)
+    })
+
+    it('a length above 2^53 - 1 is refused', async () => {
+      const { store } = await newStore()
+      expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)])))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+    })
+  })
+
+  it('goes on from partial blob to partial blob', async () => {
+    const [{ store: first }, { store: second }, { store: third }] = [await newStore(), await newStore(), await newStore()]
+    const ranges = groups(3, 9, 21, 22)
+    await first.receive(ROOT, sliceOf(BYTES, ranges), ranges)
+    await second.receive(ROOT, first.slice(ROOT, groups(4, 8)), groups(4, 8))
+    await third.receive(ROOT, second.slice(ROOT, { start: 5 * GROUP, end: 6 * GROUP }), { start: 5 * GROUP, end: 6 * GROUP })
+    await expectPartial(third, BYTES, groups(5, 6))
+    // A part of a group can be served as well, and is the slice that anybody would cut.
+    const part = ChunkRanges.fromBoundaries([5 * 16 + 3, 5 * 16 + 9])
+    expect(same(await collect(third.slice(ROOT, part)), sliceOf(BYTES, part))).to.equal(true)
+  })
+
+  it('knows what is here after the store was opened again', async () => {
+    const { store, place } = await newStore()
+    const ranges = groups(0, 1, 3, 9, 21, 22, 40, 41)
+    await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)
+    await store.close()
+    const again = await place.open()
+    await expectPartial(again, BYTES, ranges.canonical(BYTES.length))
+    const missing = await again.missing(ROOT)
+    expect((await again.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
+  })
+
+  it('is completed although a crash came between data and record, after a lie', async () => {
+    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not what the record says of it.
+    const { store, place, index } = await newStore()
+    await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))
+    const { batch } = index
+    index.batch = () => Promise.reject(new Error('the power is gone'))
+    await errorOf(store.receive(ROOT, sliceOf(BYTES, groups(38, 39)), groups(38, 39)))
+    index.batch = batch
+    await store.close()
+    const again = await place.open()
+    expect((await again.receive(ROOT, sliceOf(BYTES))).complete).to.equal(true)
+    expect((await again.missing(ROOT)).boundaries).to.deep.equal([])
+    expect(same(await again.bytes(ROOT), BYTES)).to.equal(true)
+  })
+
+  describe('and putting', () => {
+    it('a put replaces the part that was here', async () => {
+      const { store, index, data } = await newStore()
+      await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))
+      expect(await store.put(BYTES)).to.include({ isNew: true })
+      expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+      expect(await idsIn(data)).to.deep.equal((await recordsIn(index)).map(({ id }) => id))
+    })
+
+    it('a put of what was received to its end is not new', async () => {
+      const { store, data } = await newStore()
+      await store.receive(ROOT, sliceOf(BYTES))
+      expect(await store.put(BYTES)).to.include({ isNew: false })
+      expect(await idsIn(data)).to.have.length(1)
+    })
+
+    it('nothing is received of what is here', async () => {
+      const { store, data } = await newStore()
+      await store.put(BYTES)
+      expect(await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))).to.deep.equal({ received: 0, complete: true })
+      expect(await errorOf(store.receive(ROOT, flipped(sliceOf(BYTES), 5000)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
+      expect(await idsIn(data)).to.have.length(1)
+    })
+
+    const bytes = noise(10_000_001, 87)
+    const root = hash(bytes)
+    const slice = sliceOf(bytes)
+    const CUT = 5_000_000 // behind the first batch
+
+    it('a put in the middle of receiving wins', async () => {
+      const { store, data } = await newStore()
+      const gate = gated([slice.subarray(0, CUT)], [slice.subarray(CUT)])
+      const receiving = store.receive(root, gate.source)
+      await gate.reached
+      await store.put(bytes)
+      gate.open()
+      expect(await receiving).to.include({ complete: true })
+      expect(same(await store.bytes(root), bytes)).to.equal(true)
+      expect(await idsIn(data)).to.have.length(1)
+    })
+
+    for (const [what, prepare] of [
+      ['a delete', async store => store.delete(root)],
+      ['a put and a delete', async store => { await store.put(bytes); await store.delete(root) }],
+      ['a put, more of the slice, and a delete', async (store, feed) => { await store.put(bytes); await feed(); await store.delete(root) }]
+    ]) {
+      it(`after ${what} in the middle of receiving, what is here can be read`, async () => {
+        const { store, data } = await newStore()
+        const first = gated([slice.subarray(0, CUT)], [])
+        const second = gated([slice.subarray(CUT, 2 * CUT - 100_000)], [slice.subarray(2 * CUT - 100_000)])
+        const receiving = store.receive(root, (async function * () { yield * first.source; yield * second.source })())
+        await first.reached
+        await prepare(store, async () => { first.open(); await second.reached })
+        first.open()
+        second.open()
+        await receiving
+
+        const { present } = await store.stat(root)
+        for (const [start, end] of present.toBytes(bytes.length)) {
+          expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
+        }
+        expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present))).to.equal(true)
+        const missing = await store.missing(root)
+        expect((await store.receive(root, sliceOf(bytes, missing), missing)).complete).to.equal(true)
+        expect(await idsIn(data)).to.have.length(1)
+      })
+    }
+  })
+
+  it('is recorded now and then, however slowly it comes', async () => {
+    // A blob in extents, and one in a file of its own where there are files.
+    const { now } = performance
+    let passed = 0
+    performance.now = () => now.call(performance) + passed
+    try {
+      for (const bytes of [BYTES, noise(2_000_001, 83)]) {
+        const place = await onDisk()
+        const store = await place.open()
+        const root = hash(bytes)
+        const slice = sliceOf(bytes)
+        const seen = []
+        const source = (async function * () {
+          yield slice.subarray(0, 100_000)
+          expect(await errorOf(store.stat(root)), 'nothing is late yet').to.include({ code: 'STORE_NOT_FOUND' })
+          passed += 5000
+          yield slice.subarray(100_000, 100_001)
+          for await (const { present } of store.observe(root)) {
+            seen.push(present.boundaries)
+            if (!present.isEmpty) break
+          }
+          yield slice.subarray(100_001)
+        })()
+        expect((await store.receive(root, source)).complete).to.equal(true)
+        const groupsIn = Math.floor(100_000 / (GROUP + 64)) * GROUP_CHUNKS
+        expect(seen.at(-1), `${bytes.length} bytes`).to.deep.equal([0, groupsIn])
+        await place.remove()
+      }
+    } finally {
+      performance.now = now
+    }
+  })
+
+  it('makes progress with what is said to be missing of a blob that is not known', async () => {
+    const { store } = await newStore()
+    const missing = await store.missing(ROOT, { start: 0, end: 10 })
+    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing)).to.deep.equal({ received: GROUP, complete: false })
+    expect((await store.missing(ROOT, { start: 0, end: 10 })).isEmpty).to.equal(true)
+  })
+
+  it('is seen by whoever asks what is missing meanwhile', async () => {
+    // The question is answered from the database the first time; what is kept while it is being asked must not get lost.
+    const { store, place } = await newStore()
+    await store.receive(ROOT, sliceOf(BYTES, groups(0, 1)), groups(0, 1))
+    await store.close()
+    const again = await place.open()
+    const { data } = place.where
+    const { get } = data
+    const pause = {}
+    const paused = new Promise(resolve => { pause.tell = resolve })
+    const ended = new Promise(resolve => { pause.end = resolve })
+    data.get = async (...args) => {
+      data.get = get
+      const value = await get.apply(data, args)
+      pause.tell()
+      await ended
+      return value
+    }
+    const asked = again.missing(ROOT)
+    await Promise.race([paused, asked])
+    const receiving = again.receive(ROOT, sliceOf(BYTES, groups(0, 20)), groups(0, 20))
+    await Promise.race([receiving, new Promise(resolve => setTimeout(resolve, 100))])
+    pause.end()
+    await asked
+    await receiving
+    expect((await again.missing(ROOT, groups(0, 20))).boundaries).to.deep.equal([])
+    const missing = await again.missing(ROOT)
+    expect((await again.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
+  })
+})

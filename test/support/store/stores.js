@@ -1,0 +1,123 @@
+// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone after the tests.
+import { expect } from 'chai'
+import { Level } from 'level'
+import { MemoryLevel } from 'memory-level'
+import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
+import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { allBlobs, allDoomed, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../../store/storage/format/keys.js'
+import { stream } from '../feeding.js'
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+
+/** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
+class Place {
+  #databases
+  #stores = []
+
+  /** @param {string | object} where  as `BlobStore.open` takes it @param {() => object} databases  the two levels, for a look inside */
+  constructor (where, databases) {
+    this.where = where
+    this.#databases = databases
+  }
+
+  async open (options) {
+    const store = await BlobStore.open(this.where, options)
+    this.#stores.push(store)
+    return store
+  }
+
+  /** Shows the two databases, and which ids have files, while no store has them. */
+  async look (at) {
+    const { index, data } = this.#databases()
+    await Promise.all([index.open(), data.open()])
+    try {
+      return await at({ index, data, files: typeof this.where === 'string' ? await filesIn(this.where) : [] })
+    } finally {
+      await Promise.all([index.close(), data.close()])
+    }
+  }
+
+  async remove () {
+    await Promise.all(this.#stores.map(store => store.close()))
+    if (typeof this.where === 'string') await removeLocation(this.where)
+  }
+}
+
+export async function onDisk () {
+  const location = await newLocation()
+  return new Place(location, () => ({ index: new Level(`${location}/index`, VIEWS), data: new Level(`${location}/data`, VIEWS) }))
+}
+
+export async function inMemory () {
+  const pair = { index: new MemoryLevel(VIEWS), data: new MemoryLevel(VIEWS) }
+  return new Place(pair, () => pair)
+}
+
+/** Runs the same tests in every kind of place. @param {(newPlace: () => Promise<Place>) => void} tests */
+export function forEachPlace (tests) {
+  for (const [kind, make] of Object.entries({ [LEVEL]: onDisk, 'memory-level': inMemory })) {
+    describe(kind, () => tests(removedAfterwards(make)))
+  }
+}
+
+/** A store for every test in memory, with its databases at hand. @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>} */
+export function newStores () {
+  const newPlace = removedAfterwards(inMemory)
+  return async options => {
+    const place = await newPlace()
+    return { place, store: await place.open(options), ...place.where }
+  }
+}
+
+/** Whatever is made in a test is removed after it. */
+function removedAfterwards (make) {
+  const made = []
+  afterEach(async () => { for (const place of made.splice(0)) await place.remove() })
+  return async () => {
+    const place = await make()
+    made.push(place)
+    return place
+  }
+}
+
+/** The ids that have anything in the data database. */
+export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).map(idOfKey))]
+
+/** What the index says of every blob. */
+export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => decodeRecord(hashOfKey(key), value))
+
+/** The ids that the index notes as being deleted. */
+export const notesIn = async index => (await index.keys({ ...allDoomed, ...VIEWS }).all()).map(key => key[8])
+
+/** The ids that no record has. */
+export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
+
+/** Nothing is in the data database, and there is no file, that no record speaks of; and none that a record speaks of is missing. */
+export const expectNoOrphans = place => place.look(async ({ index, data, files }) => {
+  const records = await recordsIn(index)
+  expect(idsWithout([...await idsIn(data), ...files], records), 'ids with data and no record').to.deep.equal([])
+  const inFiles = records.filter(record => record.home === 'file').map(record => record.id)
+  expect(files.sort(), 'files').to.deep.equal(inFiles.sort())
+})
+
+/** Everything in the data database: extents have an offset, pages have none. Values are copies: a level may lend what it keeps. */
+export const entriesOf = async data => (await data.iterator(VIEWS).all())
+  .map(([key, value]) => ({ key, value: new Uint8Array(value), offset: offsetOfExtent(key), put: bytes => data.put(key, bytes, VIEWS), del: () => data.del(key, VIEWS) }))
+
+/** A slice as somebody else would send it. */
+export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)
+
+/** A source that waits: `gate.reached` tells that all before came, and it goes on with `gate.open()`. */
+export function gated (before, behind) {
+  const gate = {}
+  gate.reached = new Promise(resolve => { gate.tell = resolve })
+  const opened = new Promise(resolve => { gate.open = resolve })
+  gate.source = (async function * () {
+    yield * stream(before)
+    gate.tell()
+    await opened
+    yield * stream(behind)
+  })()
+  return gate
+}

@@ -1,0 +1,150 @@
+// Slices out of a combined encoding that can be read at any place. Pairs that were found right are kept, so neighbouring reads touch little more
+// than their leaves.
+
+import { ENTER, Walk } from '../../lib/tree/walk.js'
+import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
+import { PAIR_LEN } from '../../lib/core/constants.js'
+import { Windows } from '../../lib/slice/batches.js'
+import { readUpTo, turnsWhenDue } from '../../lib/source/async-util.js'
+import { truncated } from '../../lib/core/errors.js'
+import { u8 } from '../../lib/engine/arena.js'
+
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { RandomAccess } from '../../lib/core/types.js' */
+
+/** Pairs that are kept: 256 KiB of them. */
+const KEPT_PAIRS = 4096
+/** So many bytes between two places are read along: a read of their own costs more. */
+const MAX_GAP = 4096
+
+const NOTHING = new Uint8Array(0)
+
+/** @typedef {RandomAccess & { close (): Promise<void> | void }} OpenRandomAccess */
+
+export class Combined {
+  #file
+  /** Those used last stand last. They were right, and are hashed again whenever they are used. @type {Map<number, Uint8Array>} */
+  #pairs = new Map()
+  /** Bytes of the blob: a claim. */
+  size
+  groupLog
+
+  /** @param {OpenRandomAccess} file @param {number} size @param {number} groupLog */
+  constructor (file, size, groupLog) {
+    this.#file = file
+    this.size = size
+    this.groupLog = groupLog
+  }
+
+  /** @param {OpenRandomAccess} file  closed with this, or when this fails @param {number} groupLog @returns {Promise<Combined>} */
+  static async open (file, groupLog) {
+    try {
+      const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
+      if (header.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: header.length })
+      return new Combined(file, u64FromBytes(header), groupLog)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  close () { return this.#file.close() }
+
+  /** Keeps a pair that was found right. @param {number} node @param {number} at  in the arena */
+  keep (node, at) {
+    if (this.#pairs.has(node)) return
+    this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
+    if (this.#pairs.size > KEPT_PAIRS) this.#pairs.delete(/** @type {number} */ (this.#pairs.keys().next().value))
+  }
+
+  /**
+   * The bytes of a slice of whole groups, as far as they are there.
+   *
+   * @param {ChunkRanges} ranges  whole groups
+   * @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array>}
+   */
+  async * windows (ranges, signal) {
+    const windows = new Windows(new Walk(this.size, this.groupLog, ranges), this.groupLog)
+    for (const way = turnsWhenDue(signal); ; await way()) {
+      const parts = this.#plan(windows)
+      if (windows.count === 0) return
+      const stretches = stretchesOf(parts)
+      const read = (/** @type {Stretch} */ { start, end }) => this.#read(start, end, signal)
+      const reading = this.#file.overlaps ? await Promise.all(stretches.map(read)) : undefined
+      for (const [i, stretch] of stretches.entries()) {
+        const bytes = reading?.[i] ?? await read(stretch)
+        for (const part of stretch.parts) {
+          if (part.pair !== undefined) {
+            yield part.pair
+            continue
+          }
+          const piece = bytes.subarray(part.start - stretch.start, part.end - stretch.start)
+          yield piece
+          if (piece.length < part.end - part.start) return
+        }
+      }
+    }
+  }
+
+  /** @param {number} start @param {number} end @param {AbortSignal} [signal] */
+  async #read (start, end, signal) {
+    const stop = Math.min(end, this.#file.size)
+    return start < stop ? readUpTo(this.#file, start, stop, signal) : NOTHING
+  }
+
+  /**
+   * Where the next window is. In front of any node stand the pairs and the bytes that come before it in pre-order.
+   *
+   * @param {Windows} windows
+   * @returns {Part[]} in their order
+   */
+  #plan (windows) {
+    const { step } = windows
+    /** @type {Part[]} */
+    const parts = []
+    windows.begin()
+    while (windows.next()) {
+      const start = HEADER_LEN + step.pre * PAIR_LEN + step.start
+      const pair = step.kind === ENTER ? this.#pairOf(step.node) : undefined
+      const last = parts.at(-1)
+      if (pair === undefined && last?.pair === undefined && last?.end === start) last.end += windows.stepLen
+      else parts.push({ start, end: start + windows.stepLen, pair })
+    }
+    return parts
+  }
+
+  /** @param {number} node */
+  #pairOf (node) {
+    const pair = this.#pairs.get(node)
+    if (pair !== undefined) {
+      this.#pairs.delete(node)
+      this.#pairs.set(node, pair)
+    }
+    return pair
+  }
+}
+
+/** @typedef {{ start: number, end: number, pair?: Uint8Array }} Part  of the encoding; its bytes, if they are kept */
+/** @typedef {{ start: number, end: number, parts: Part[] }} Stretch  what is read at once, and which parts it gives */
+
+/** @param {Part[]} parts @returns {Stretch[]} */
+function stretchesOf (parts) {
+  /** @type {Stretch[]} */
+  const stretches = []
+  for (const part of parts) {
+    const last = stretches.at(-1)
+    if (part.pair !== undefined && last !== undefined) {
+      last.parts.push(part)
+    } else if (part.pair !== undefined) {
+      stretches.push({ start: part.start, end: part.start, parts: [part] })
+    } else if (last !== undefined && (part.start - last.end <= MAX_GAP || last.start === last.end)) {
+      if (last.start === last.end) last.start = part.start
+      last.end = part.end
+      last.parts.push(part)
+    } else {
+      stretches.push({ start: part.start, end: part.end, parts: [part] })
+    }
+  }
+  return stretches
+}

@@ -1,0 +1,237 @@
+// Bytes behind a URL, from any HTTP server. Nothing that it says is believed: answers are checked only to fail early and clearly, and to
+// download no more than was asked for. Source: RFC 9110, 13 and 14 (validators, ranges).
+
+import { BaoError, fetchChanged, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core/errors.js'
+import { Pending } from '../../lib/core/byte-queue.js'
+import { assertInteger, describe } from '../../lib/core/bytes.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+
+/** @import { RandomAccess } from '../../lib/core/types.js' */
+
+/**
+ * @typedef {object} HttpOptions
+ * @property {typeof globalThis.fetch} [fetch]  in place of the runtime's: to add credentials, to retry, to refuse redirects
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, in whatever form `new Headers` takes them
+ * @property {AbortSignal} [signal]
+ */
+
+/** Bytes of the first request: the header of an encoding and the pairs above its first group, and all of many small files. */
+const HEAD_LEN = 1 << 14
+/** So many bytes are read and thrown away where a server cannot begin further on. */
+const MAX_SKIP = 1 << 20
+/** How often in a row a connection may break before the next byte that counts as a new beginning. */
+const MAX_BREAKS = 4
+
+/**
+ * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard` and everything else.
+ *
+ * Every read is a request for just its bytes. A connection that breaks is taken up again where it broke. A file that is replaced meanwhile is an
+ * error, as far as the server tells (ETag, Last-Modified, length).
+ *
+ *     const reader = new VerifiedReader({ root, encoded: await httpSource('https://example.org/movie.bao') })
+ *
+ * @param {string | URL} url
+ * @param {HttpOptions} [options]  `signal` is that of all reads
+ * @returns {Promise<RandomAccess>} when the server has told the size: a claim like everything else
+ * @throws {BaoError} FETCH_FAILED { cause }, FETCH_STATUS { status }, FETCH_CHANGED, FETCH_REFUSED; each with `location`
+ */
+export async function httpSource (url, options) {
+  const file = new HttpFile(url, options)
+  const head = await file.read(0, HEAD_LEN)
+  const { size } = file
+  if (size === undefined) throw fetchRefused(file.location, 'it does not tell the size')
+  return {
+    size,
+    overlaps: true,
+    read: (start, end, signal) => end <= head.length ? head.slice(start, end) : file.read(start, end, signal)
+  }
+}
+
+/** One file of one server, as it was when first seen. */
+export class HttpFile {
+  #url
+  #fetch
+  #headers
+  #signal
+  /** What tells this state of the file from others, once an answer has come. @type {{ etag: string | null, modified: string | null } | undefined} */
+  #seen
+  /** As the server claims. @type {number | undefined} */
+  size
+
+  /** @param {string | URL} url @param {HttpOptions} [options] */
+  constructor (url, { fetch = globalThis.fetch, headers, signal } = {}) {
+    this.#url = urlOf(url)
+    if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
+    this.#fetch = fetch
+    this.#headers = new Headers(headers)
+    this.#signal = signal
+  }
+
+  get location () { return locationOf(this.#url) }
+
+  /**
+   * @param {number} start @param {number} end @param {AbortSignal} [signal]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes only where the file ends
+   */
+  async read (start, end, signal) {
+    const read = new Pending()
+    for await (const piece of this.pieces(start, end, signal)) read.push(piece, end - start)
+    return new Uint8Array(read.bytes)
+  }
+
+  /**
+   * The same piece by piece: requests go on where the one before has ended too early.
+   *
+   * @param {number} start @param {number} end  Infinity for all there is
+   * @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array>}
+   */
+  async * pieces (start, end, signal) {
+    assertInteger('start', start)
+    for (let at = start, breaks = 0; at < Math.min(end, this.size ?? Infinity);) {
+      const before = at
+      try {
+        for await (const piece of this.#answer(at, end, signal)) {
+          at += piece.length
+          yield piece
+        }
+        if (at === before || this.size === undefined) return
+        breaks = 0
+      } catch (error) {
+        breaks = at === before ? breaks + 1 : 1
+        if (!(error instanceof BaoError) || error.code !== 'FETCH_FAILED' || at === start || breaks > MAX_BREAKS) throw error
+      }
+    }
+  }
+
+  /** What one request brings: at most what it asked for. @param {number} start @param {number} end @param {AbortSignal} [signal] */
+  async * #answer (start, end, signal) {
+    let toSkip = 0
+    let left = end - start
+    const request = { fetch: this.#fetch, url: this.#url, headers: this.#headersFor(start, end), signals: [this.#signal, signal] }
+    const pieces = download(request, response => {
+      toSkip = this.#check(response, start, end)
+      return toSkip < Infinity
+    })
+    for await (const piece of pieces) {
+      const skipped = Math.min(toSkip, piece.length)
+      const wanted = piece.subarray(skipped, skipped + left)
+      toSkip -= skipped
+      left -= wanted.length
+      if (wanted.length > 0) yield wanted
+      if (left === 0) return
+    }
+  }
+
+  /** @param {number} start @param {number} end */
+  #headersFor (start, end) {
+    const headers = new Headers(this.#headers)
+    headers.set('accept-encoding', 'identity')
+    headers.set('range', `bytes=${start}-${end === Infinity ? '' : end - 1}`)
+    // It saves the body of an answer that would be thrown away. Pages must ask other origins whether they may send it: they go without.
+    const etag = this.#seen?.etag
+    if (etag?.startsWith('"') && (globalThis.location?.origin ?? this.#url.origin) === this.#url.origin) headers.set('if-range', etag)
+    return headers
+  }
+
+  /**
+   * Whether this is an answer to what was asked.
+   *
+   * @param {Response} response @param {number} start @param {number} end
+   * @returns {number} bytes of the body that stand before `start`; Infinity when there is nothing behind it
+   */
+  #check ({ status, headers }, start, end) {
+    if (status !== 200 && status !== 206 && status !== 416) throw fetchStatus(this.location, status)
+    const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity'
+    const range = rangeOf(headers.get('content-range'))
+    const size = status !== 200 ? range?.size : isEncoded ? undefined : lengthOf(headers.get('content-length'))
+    this.#recognize({ etag: headers.get('etag'), modified: headers.get('last-modified') }, size)
+    if (status === 416) {
+      // Behind the end is nothing.
+      if (size === undefined || start < size) throw fetchRefused(this.location, 'it has no bytes where it has them, as it says')
+      return Infinity
+    }
+    if (status === 200) {
+      if (start > MAX_SKIP) throw fetchRefused(this.location, `it gives no parts of files: ${start} bytes would have to be thrown away`)
+      return start
+    }
+    const isRight = range !== undefined && range.start === start && range.end > start && range.end <= Math.min(end, range.size ?? Infinity) && !isEncoded
+    if (!isRight) throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${headers.get('content-range') ?? 'no Content-Range that can be read here: a server of another origin must expose it'}`)
+    return 0
+  }
+
+  /** Is it still the same file? @param {{ etag: string | null, modified: string | null }} state @param {number} [size] */
+  #recognize (state, size) {
+    const { etag, modified } = this.#seen ?? state
+    const differs = (/** @type {unknown} */ a, /** @type {unknown} */ b) => (a ?? undefined) !== undefined && (b ?? undefined) !== undefined && a !== b
+    if (differs(etag, state.etag) || differs(modified, state.modified) || differs(size, this.size)) throw fetchChanged(this.location)
+    this.#seen ??= state
+    this.size ??= size
+  }
+}
+
+/**
+ * The body of an answer. However it ends, nothing is downloaded from then on.
+ *
+ * @param {{ fetch: typeof globalThis.fetch, url: URL, headers: Headers, signals: (AbortSignal | undefined)[] }} request
+ * @param {(response: Response) => boolean} check  is the body wanted? Throws when the answer is none
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+export async function * download ({ fetch, url, headers, signals }, check) {
+  const ended = new AbortController()
+  const given = signals.filter(signal => signal !== undefined)
+  const signal = AbortSignal.any([ended.signal, ...given])
+  try {
+    for (const signal of given) signal.throwIfAborted()
+    yield * bodyOf(await answered(fetch(url, { headers, signal }), signal), check, signal)
+  } catch (error) {
+    for (const signal of given) signal.throwIfAborted()
+    throw error instanceof BaoError ? error : fetchFailed(locationOf(url), error)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** Who gives another fetch may have forgotten the signal: it is not waited for. @param {Promise<Response>} answer @param {AbortSignal} signal @returns {Promise<Response>} */
+function answered (answer, signal) {
+  return untilAborted(answer, signal).catch(error => {
+    answer.then(late => late.body?.cancel()).catch(() => {})
+    throw error
+  })
+}
+
+/** @param {Response} response @param {(response: Response) => boolean} check @param {AbortSignal} signal @returns {AsyncGenerator<Uint8Array>} */
+async function * bodyOf (response, check, signal) {
+  const reader = response.body?.getReader()
+  try {
+    if (!check(response) || reader === undefined) return
+    for (let next = await untilAborted(reader.read(), signal); !next.done; next = await untilAborted(reader.read(), signal)) yield next.value
+  } finally {
+    reader?.cancel().catch(() => {}) // of nothing that is of interest any more
+  }
+}
+
+/** @param {string | null} header @returns {{ start: number, end: number, size?: number } | undefined} */
+function rangeOf (header) {
+  const match = header?.match(/^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/)
+  if (!match) return undefined
+  const [start, last, size] = match.slice(1).map(lengthOf)
+  return { start: start ?? NaN, end: (last ?? NaN) + 1, size }
+}
+
+/** A number of bytes that a server tells; undefined when it is none. @param {string | null | undefined} text */
+function lengthOf (text) {
+  const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
+  return Number.isSafeInteger(len) ? len : undefined
+}
+
+/** A URL as errors show it: what may be a secret is left out. @param {URL} url */
+export const locationOf = url => url.origin + url.pathname
+
+/** @param {string | URL} url @returns {URL} a copy */
+export function urlOf (url) {
+  if (typeof url !== 'string' && !(url instanceof URL)) throw new TypeError(`"url" expected a string or URL, got ${describe(url)}`)
+  const absolute = new URL(url, globalThis.location?.href)
+  if (absolute.protocol !== 'http:' && absolute.protocol !== 'https:') throw new TypeError(`"url" expected http: or https:, got ${absolute.protocol}`)
+  return absolute
+}
