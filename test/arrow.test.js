@@ -1,7 +1,7 @@
-// Imports run one way: bin to store, store to verifier and encoder, all of them to lib. A folder that is reached against the
-// arrow is a cycle that starts quietly, so the import lines are read and checked.
+// Imports run one way: bin to store, store to verifier and encoder, all of them to lib. Inside these, folders are rooms: no two rooms import
+// each other, not even in a circle, and a room is entered through its face. The import lines of all sources are read and checked.
 import { readFileSync, readdirSync, existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
@@ -14,6 +14,9 @@ const MAY_IMPORT = {
   store: ['lib', 'encoder', 'verifier'],
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
+
+/** At most so many files and folders in a folder of source. */
+const MOST_ENTRIES = 11
 
 const filesIn = folder => existsSync(new URL(folder, ROOT))
   ? readdirSync(new URL(folder, ROOT), { recursive: true }).filter(name => name.endsWith('.js')).map(name => `${folder}/${name}`)
@@ -57,7 +60,7 @@ describe('the import arrow', () => {
 
   it('was read: the folders have files, and those have imports', () => {
     for (const folder of ['lib', 'encoder', 'verifier']) expect(filesIn(folder), folder).to.not.have.length(0)
-    expect(importsOf('lib/index.js')).to.include('./hasher.js')
+    expect(importsOf('lib/index.js')).to.include('./hash/hasher.js')
     expect(importsOf('encoder/index.js')).to.not.have.length(0)
   })
 
@@ -82,4 +85,40 @@ describe('the import arrow', () => {
     }
     for (const file of Object.keys(MAY_IMPORT).flatMap(filesIn)) visit(file, [])
   })
+
+  it('runs in no circle between folders', () => {
+    const targets = new Map()
+    for (const [from, to] of Object.keys(MAY_IMPORT).flatMap(filesIn).flatMap(neighbours)) {
+      targets.set(from, (targets.get(from) ?? new Set()).add(to))
+    }
+    const done = new Set()
+    const visit = (place, path) => {
+      expect(path, `a circle: ${[...path, place].join(' -> ')}`).to.not.include(place)
+      if (done.has(place)) return
+      for (const target of targets.get(place) ?? []) visit(target, [...path, place])
+      done.add(place)
+    }
+    for (const place of targets.keys()) visit(place, [])
+  })
+
+  it(`leads to no folder with more than ${MOST_ENTRIES} entries`, () => {
+    const folders = new Set(Object.keys(MAY_IMPORT).flatMap(filesIn).map(dirname))
+    for (const folder of folders) {
+      expect(readdirSync(new URL(folder, ROOT)), folder).to.have.length.of.at.most(MOST_ENTRIES)
+    }
+  })
 })
+
+/**
+ * What a file imports from other folders, as pairs of places that lie side by side in one folder: a file of `lib/hash` that imports one of
+ * `lib/tree` gives ['lib/hash', 'lib/tree'].
+ *
+ * @param {string} file
+ */
+function neighbours (file) {
+  return importsOf(file).flatMap(specifier => targetsOf(file, specifier)).map(target => {
+    const [from, to] = [file.split('/'), target.split('/')]
+    const shared = from.findIndex((name, i) => name !== to[i])
+    return [from, to].map(names => names.slice(0, shared + 1).join('/'))
+  })
+}
