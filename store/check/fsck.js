@@ -2,7 +2,8 @@
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../storage/format/keys.js'
+import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
 import { examine } from './inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -18,7 +19,7 @@ import { rightSmallBlobs } from './check-small.js'
 import { turnsWhenDue } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Findings } from './inspect-blob.js' */
@@ -157,7 +158,7 @@ export class Fsck {
     const { index, data } = this.#databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
-        const isSound = isSoundNote(key, value)
+        const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
         if (!isSound) await this.#stray(() => index.del(key))
       }

@@ -12,7 +12,7 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobReader } from '../read/reader.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Locks } from '../storage/concurrency/locks.js' */

@@ -5,7 +5,7 @@ import { full } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Collector, Sweep } from './collector.js' */
 /** @import { Locks } from '../storage/concurrency/locks.js' */
 /** @import { Marks } from './marks.js' */

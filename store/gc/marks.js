@@ -8,7 +8,7 @@ import { nameOf } from '../catalog/catalog.js'
 
 /** @import { BlobReader } from '../read/reader.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { TagFormat } from '../storage/format/keys.js' */
+/** @import { TagFormat } from '../storage/format/records.js' */
 
 /** Hashes that are looked up at a time. */
 const LOOKUP_HASHES = 512

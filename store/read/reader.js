@@ -17,7 +17,7 @@ import { changed, closed, corrupt, missing, notFound } from '../storage/errors.j
 import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions } from '../blob-store.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */

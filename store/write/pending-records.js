@@ -6,7 +6,7 @@ import { nameOf } from '../catalog/catalog.js'
 /** @import { Activity } from '../storage/concurrency/activity.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../storage/format/keys.js' */
+/** @import { BlobRecord, Home } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Presence } from '../catalog/presence.js' */
 /** @import { Quota } from '../catalog/quota.js' */

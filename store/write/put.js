@@ -22,7 +22,7 @@ import { nameOf } from '../catalog/catalog.js'
 /** @import { PutOptions } from '../blob-store.js' */
 /** @import { Quota, Room } from '../catalog/quota.js' */
 /** @import { TagIndex } from '../catalog/tag-index.js' */
-/** @import { Tag } from '../storage/format/keys.js' */
+/** @import { Tag } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 export class BlobWriter {

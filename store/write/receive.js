@@ -20,7 +20,7 @@ import { nameOf } from '../catalog/catalog.js'
 /** @import { Presence } from '../catalog/presence.js' */
 /** @import { Protection } from '../gc/protection.js' */
 /** @import { Quota, Room } from '../catalog/quota.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */
