@@ -4,7 +4,7 @@ import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { closeSource, openSource, worked } from '../source/source.js'
 import { growInSpans } from './hash-spans.js'
-import { turnPairs } from '../outboard/reorder.js'
+import { reorderPairs } from '../outboard/reorder.js'
 import { untilAborted } from '../source/async-util.js'
 
 /** @import { Mode, OpenSource, ProgressOptions, Source, ThreadOptions } from '../core/types.js' */
@@ -52,6 +52,6 @@ async function growHere (opened, options) {
   const { size } = tree
   if (outboard === undefined || pairs === undefined) return { root, size }
   const { bytes } = pairs
-  if (pairs instanceof PairList && outboard.order === 'pre') turnPairs(bytes, size, outboard.groupLog, 'pre')
+  if (pairs instanceof PairList && outboard.order === 'pre') reorderPairs(bytes, size, outboard.groupLog, 'pre')
   return { root, size, pairs: bytes }
 }
