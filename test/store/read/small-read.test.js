@@ -1,7 +1,7 @@
 // Small reads at any place, which go a shorter way than others: they must give the same, and find the same damage.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { turn } from '../../../lib/source/async-util.js'
+import { yieldToEventLoop } from '../../../lib/source/async-util.js'
 import { contextOf } from '../../../store/blob-store.js'
 import { nameOf } from '../../../store/catalog/catalog.js'
 import { blobKey, offsetOfExtent } from '../../../store/storage/format/keys.js'
@@ -183,7 +183,7 @@ describe('store: small reads', () => {
           look()
           await null
         }
-        await turn()
+        await yieldToEventLoop()
       }
       look()
       expect(states).to.deep.equal([true, false])
