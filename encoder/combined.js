@@ -8,7 +8,7 @@ import { STAGE, u8 } from '../lib/engine/arena.js'
 import { encodedLen, putTogether } from '../lib/slice/subtree-encoding.js'
 import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree/geometry.js'
-import { modeOf } from '../lib/hash/hasher.js'
+import { modeOf } from '../lib/hash/mode-options.js'
 
 /** @import { SliceOptions, StreamOptions } from './slice.js' */
 /** @import { PairSink, RandomAccess, SliceOutboard } from '../lib/core/types.js' */

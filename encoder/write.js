@@ -7,7 +7,7 @@ import { HEADER_LEN, assertInteger, describe } from '../lib/core/bytes.js'
 import { assertOrder } from '../lib/outboard/pairs.js'
 import { changeFile, createFile } from '#files'
 import { growTree } from '../lib/parallel/grow.js'
-import { modeOf } from '../lib/hash/hasher.js'
+import { modeOf } from '../lib/hash/mode-options.js'
 import { openOutboard } from '../lib/outboard/paged-outboard.js'
 import { outboardLen } from '../lib/tree/geometry.js'
 

@@ -1,7 +1,7 @@
 // Hashing of anything that gives bytes over time.
 
 import { growTree } from './grow.js'
-import { modeOf } from '../hash/hasher.js'
+import { modeOf } from '../hash/mode-options.js'
 
 /** @import { ModeOptions, ProgressOptions, Source, ThreadOptions } from '../core/types.js' */
 

@@ -20,8 +20,8 @@ export class QuickReads {
   #databases
   #trees
 
-  /** @param {{ databases: Databases, trees: TrustedTrees }} store */
-  constructor ({ databases, trees }) {
+  /** @param {Databases} databases @param {TrustedTrees} trees */
+  constructor (databases, trees) {
     this.#databases = databases
     this.#trees = trees
   }

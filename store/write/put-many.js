@@ -14,11 +14,9 @@ import { readable } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreParts } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { BlobReader } from '../read/reader.js' */
 /** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { BlobWriter } from './put.js' */
 /** @import { Operation, RecordToWrite } from '../catalog/catalog.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
@@ -38,7 +36,7 @@ export const LOOKUP_COUNT = BATCH_LEN / LOOKUP_LEN
 /**
  * See `BlobStore.putMany`.
  *
- * @param {StoreParts & { writer: BlobWriter }} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, { signal }) {
@@ -201,7 +199,7 @@ const NONE = []
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
- * @param {StoreParts} store
+ * @param {StoreContext} store
  * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
@@ -234,7 +232,7 @@ export async function keepMany (store, batch, aliases = []) {
 /**
  * Under the locks of all of them.
  *
- * @param {StoreParts} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
@@ -288,7 +286,7 @@ function eachOnce (blobs, looks, aliases) {
   return contents
 }
 
-/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
+/** The data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
 async function write ({ databases, catalog }, contents) {
   if (contents.length === 0) return
   const puts = /** @type {Operation[]} */ ([])
@@ -315,7 +313,7 @@ async function treeBlob (databases, id, bytes) {
 /**
  * See `BlobStore.getMany`. While the blobs of one lookup are in the caller's hands the next are being read.
  *
- * @param {StoreParts & { reader: BlobReader }} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<GetResult>}
  */
 export async function * getMany (store, cids, { signal }) {
@@ -347,7 +345,7 @@ async function * lookupsOf (cids, signal) {
 /**
  * The bytes that stand in one extent, as they are stored.
  *
- * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
+ * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
 export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
@@ -367,7 +365,7 @@ const isInOneExtent = ({ complete, home, size }) => complete && home === 'extent
 /**
  * What hashes to its name; of the rest, what a reader makes of it.
  *
- * @param {StoreParts & { reader: BlobReader }} store @param {Found[]} found @param {AbortSignal} [signal]
+ * @param {StoreContext} store @param {Found[]} found @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<GetResult>}
  */
 async function * results ({ databases, catalog, reader }, found, signal) {

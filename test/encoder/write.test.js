@@ -5,7 +5,7 @@ import { createOutboardSync, createProof, createProofSync, encodeSlice, encodeSl
 import { VerifiedReader, validOutboardRanges, validRanges } from '../../verifier/index.js'
 import { PairWriter } from '../../lib/outboard/pair-writer.js'
 import { growOpened } from '../../lib/parallel/grow.js'
-import { modeOf } from '../../lib/hash/hasher.js'
+import { modeOf } from '../../lib/hash/mode-options.js'
 import { openSource } from '../../lib/source/source.js'
 import { sharedPool } from '../../lib/parallel/pool.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'

@@ -7,7 +7,7 @@ import { Hasher, closeWorkers, deriveKey, hash, hashStream, kernelName } from '.
 import { createOutboard, createOutboardSync } from '../../../encoder/index.js'
 import { Pool, parallelism, sharedPool, startThread } from '../../../lib/parallel/pool.js'
 import { growOpened } from '../../../lib/parallel/grow.js'
-import { modeOf } from '../../../lib/hash/hasher.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openSource } from '../../../lib/source/source.js'
 import { errorOf } from '../../support/feeding.js'
 import { CONTEXT, KEY, noise } from '../../support/inputs.js'

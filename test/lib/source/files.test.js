@@ -15,7 +15,7 @@ import { Hasher, closeWorkers, hash, hashStream, keyedHash } from '../../../lib/
 import { createOutboard, createOutboardSync } from '../../../encoder/index.js'
 import { growTree } from '../../../lib/parallel/grow.js'
 import { leaseBuffers } from '../../../lib/engine/read-buffers.js'
-import { modeOf } from '../../../lib/hash/hasher.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
 import { sharedPool } from '../../../lib/parallel/pool.js'
 import { toPieces, toRandomAccess } from '../../../lib/source/source.js'
 import { BlobStore } from '../../../store/index.js'
