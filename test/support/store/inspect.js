@@ -3,7 +3,7 @@
 // Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { nameOf } from '../../../store/catalog/catalog.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
@@ -21,23 +21,23 @@ export { nameOf }
 // A store that is open
 
 /** Its databases, as the store itself uses them: `index`, `data`, and `files` where there are any. */
-export const databasesOf = store => partsOf(store).databases
+export const databasesOf = store => contextOf(store).databases
 
 /** The record of a blob, as the store itself reads it. */
-export const recordOf = (store, root) => partsOf(store).catalog.record(root)
+export const recordOf = (store, root) => contextOf(store).catalog.record(root)
 
 /** The id that the next blob is given. */
-export const nextIdOf = store => partsOf(store).databases.ids.next
+export const nextIdOf = store => contextOf(store).databases.ids.next
 
 /** Bytes that a store with a quota counts. @param {number} quota  the one that it was opened with */
-export const countedBytes = (store, quota) => partsOf(store).quota.excess(quota)
+export const countedBytes = (store, quota) => contextOf(store).quota.excess(quota)
 
 /** Does a call that goes on protect this blob from garbage collection? */
-export const isHeld = (store, root) => partsOf(store).protection.isHeld(nameOf(root))
+export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
 
 /** Runs an action once, after the store has looked several records up and before it uses them. */
 export function afterNextLookup (store, action) {
-  const { catalog } = partsOf(store)
+  const { catalog } = contextOf(store)
   const { lookMany } = catalog
   catalog.lookMany = async roots => {
     const found = await lookMany.call(catalog, roots)
@@ -49,7 +49,7 @@ export function afterNextLookup (store, action) {
 
 /** Has a store cut what is put into extents of another length. @param {number} len  bytes */
 export const setExtentLen = (store, len) =>
-  Object.defineProperty(partsOf(store).databases, 'extentLen', { value: len })
+  Object.defineProperty(contextOf(store).databases, 'extentLen', { value: len })
 
 // Single entries of a database
 
