@@ -10,7 +10,7 @@ import { pairsAtHand, pairsOf } from '../lib/outboard/paged-outboard.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/core/bytes.js'
 import { closeSource, toRandomAccess } from '../lib/source/source.js'
 import { levelOf } from '../lib/tree/geometry.js'
-import { modeOf } from '../lib/hash/hasher.js'
+import { modeOf } from '../lib/hash/mode-options.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
 /** @import { ProgressOptions, RandomAccess, SliceOutboard } from '../lib/core/types.js' */

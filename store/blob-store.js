@@ -22,17 +22,17 @@ import { Protection, TempTag } from './gc/protection.js'
 import { Quota } from './catalog/quota.js'
 import { TagIndex } from './catalog/tag-index.js'
 import { Tags } from './catalog/tags.js'
-import { exportFile, importFile } from './storage/content/stored-file.js'
+import { exportFile } from './read/export-file.js'
+import { importFile } from './write/import-file.js'
 import { getMany, putMany } from './write/put-many.js'
 import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord, TagFormat } from './storage/format/keys.js' */
+/** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
 /** @import { BlobState } from './catalog/observers.js' */
 /** @import { GetResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Databases } from './storage/databases.js' */
-/** @import { Database } from './storage/level/database.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { FsckReport } from './check/fsck.js' */
@@ -73,67 +73,54 @@ import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
 /** @typedef {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} GetOptions  bytes; `end` is not included, and may lie beyond the end */
 
 /**
- * What the parts of a store know of each other.
- *
- * @typedef {object} StoreParts
- * @property {Activity} activity
- * @property {Databases} databases
- * @property {Database} data
- * @property {Catalog} catalog
- * @property {Locks} locks
- * @property {Presence} presence
- * @property {Lifetime} life
- * @property {Observers} observers
- * @property {Protection} protection
- * @property {TagIndex} tags
- * @property {Quota} quota
- * @property {boolean} verifies
+ * Everything that the parts of one open store share. A store makes one context and passes it whole, so a part may use
+ * every other part, but not before all of them are made.
  */
+export class StoreContext {
+  activity = new Activity()
+  locks = new Locks()
+  observers = new Observers()
+  protection = new Protection()
 
-/** For what is built upon a store and not reached through it: blockstore.js. @type {(store: BlobStore) => StoreParts & { writer: BlobWriter }} */
-export let partsOf
+  /** @param {Databases} databases @param {{ verifies: boolean, quota?: number }} options  see `StoreOptions` */
+  constructor (databases, { verifies, quota }) {
+    this.databases = databases
+    /** Are bytes compared with the hash when they are read? */
+    this.verifies = verifies
+    this.life = new Lifetime(() => databases.ready)
+    this.quota = new Quota(quota)
+    this.presence = new Presence(databases.data)
+    this.catalog = new Catalog(this)
+    this.tags = new TagIndex(this)
+    this.reader = new BlobReader(this)
+    this.writer = new BlobWriter(this)
+    this.receiver = new BlobReceiver(this)
+    this.collector = new Collector(this)
+    this.evictor = new Evictor(this)
+  }
+}
+
+/**
+ * The context of a store, for modules that are built upon a store, and for tests.
+ *
+ * @type {(store: BlobStore) => StoreContext}
+ */
+export let contextOf
 
 export class BlobStore {
   static {
-    partsOf = store => ({ ...store.#parts, writer: store.#writer })
+    contextOf = store => store.#context
   }
 
-  #parts
-  #databases
-  #catalog
-  #activity = new Activity()
-  #locks = new Locks()
-  #presence
-  #reader
-  #writer
-  #receiver
-  #tagIndex
-  #protection = new Protection()
-  #quota
-  #evictor
-  #collector
-  #life
-  #observers = new Observers()
+  #context
+  #closing = /** @type {Promise<void> | undefined} */ (undefined)
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
-  #closing = /** @type {Promise<void> | undefined} */ (undefined)
 
   /** @param {Databases} databases @param {{ verify: boolean, quota?: number }} options */
   constructor (databases, { verify, quota }) {
-    this.#databases = databases
-    this.#life = new Lifetime(() => databases.ready)
-    this.#quota = new Quota(quota)
-    this.#presence = new Presence(databases.data)
-    this.#catalog = new Catalog({ databases, presence: this.#presence, quota: this.#quota, observers: this.#observers })
-    const protection = this.#protection
-    const tags = this.#tagIndex = new TagIndex({ databases, locks: this.#locks, protection })
-    this.#parts = { activity: this.#activity, data: databases.data, databases, catalog: this.#catalog, locks: this.#locks, presence: this.#presence, life: this.#life, observers: this.#observers, protection, tags, quota: this.#quota, verifies: verify }
-    const reader = this.#reader = new BlobReader(this.#parts)
-    const collector = this.#collector = new Collector({ ...this.#parts, reader })
-    const evictor = this.#evictor = new Evictor({ ...this.#parts, collector })
-    this.#writer = new BlobWriter({ ...this.#parts, evictor })
-    this.#receiver = new BlobReceiver({ ...this.#parts, evictor })
-    this.tags = new Tags(tags, this.#life)
+    this.#context = new StoreContext(databases, { verifies: verify, quota })
+    this.tags = new Tags(this.#context.tags, this.#context.life)
   }
 
   /**
@@ -149,7 +136,7 @@ export class BlobStore {
     if (wait !== Infinity) assertInteger('wait', wait)
     const store = new BlobStore(await openDatabases(where, { sync: durability === 'sync', create, wait, signal }), { verify, quota })
     try {
-      await store.#evictor.start()
+      await store.#context.evictor.start()
     } catch (error) {
       await store.close()
       throw error
@@ -171,7 +158,7 @@ export class BlobStore {
     return repairDatabases(location, async databases => {
       const store = new BlobStore(databases, { verify: true })
       try {
-        return await new Fsck(store.#parts, { ...options, repair: true, adopts: true }).run()
+        return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await store.close()
       }
@@ -188,7 +175,7 @@ export class BlobStore {
    *   meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a damaged tag or sequence protects
    */
   put (source, options = {}) {
-    return this.#whileOpen(() => this.#writer.put(source, options))
+    return this.#whileOpen(() => this.#context.writer.put(source, options))
   }
 
   /**
@@ -201,7 +188,7 @@ export class BlobStore {
    *   fails, what came before has been kept, and nothing more is once the failure is told. Who stops before the end may leave up to three batches more
    */
   putMany (blobs, options = {}) {
-    return putMany({ ...this.#parts, writer: this.#writer }, blobs, options)
+    return putMany(this.#context, blobs, options)
   }
 
   /**
@@ -212,7 +199,7 @@ export class BlobStore {
    * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what `bytes` would throw
    */
   getMany (cids, options = {}) {
-    return getMany({ ...this.#parts, reader: this.#reader }, cids, options)
+    return getMany(this.#context, cids, options)
   }
 
   /**
@@ -224,7 +211,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
   get (cid, options) {
-    return this.#reader.get(cid, options)
+    return this.#context.reader.get(cid, options)
   }
 
   /**
@@ -235,7 +222,7 @@ export class BlobStore {
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    */
   bytes (cid, range) {
-    return this.#reader.bytes(cid, range)
+    return this.#context.reader.bytes(cid, range)
   }
 
   /**
@@ -267,7 +254,7 @@ export class BlobStore {
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>}
    */
   importFile (path, options = {}) {
-    return this.#whileOpen(() => importFile({ ...this.#parts, writer: this.#writer }, path, options))
+    return this.#whileOpen(() => importFile(this.#context, path, options))
   }
 
   /**
@@ -280,13 +267,13 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   exportFile (cid, path, options = {}) {
-    return this.#whileOpen(() => exportFile({ ...this.#parts, reader: this.#reader }, cid, path, options))
+    return this.#whileOpen(() => exportFile(this.#context, cid, path, options))
   }
 
   /** Is the whole blob here? @param {BlobName} cid */
   async has (cid) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(async () => (await this.#catalog.record(root))?.complete ?? false)
+    return this.#whileOpen(async () => (await this.#context.catalog.record(root))?.complete ?? false)
   }
 
   /**
@@ -299,10 +286,10 @@ export class BlobStore {
   async stat (cid) {
     const root = parseRoot(cid, 'cid')
     return this.#whileOpen(async () => {
-      const record = await this.#catalog.record(root)
+      const record = await this.#context.catalog.record(root)
       if (record === undefined) throw notFound(root)
-      const lastUsed = await this.#catalog.lastUsed(root, record)
-      return { ...described(root, record, lastUsed), present: await this.#presence.of(root, record) }
+      const lastUsed = await this.#context.catalog.lastUsed(root, record)
+      return { ...described(root, record, lastUsed), present: await this.#context.presence.of(root, record) }
     })
   }
 
@@ -313,19 +300,19 @@ export class BlobStore {
    * @returns {AsyncGenerator<BlobStat>}
    */
   list ({ prefix = '' } = {}) {
-    return this.#life.each(() => this.#list(prefix))
+    return this.#context.life.each(() => this.#list(prefix))
   }
 
   /** @param {string} prefix */
   async * #list (prefix) {
     if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
     const hexPrefix = prefix.toLowerCase()
-    const times = this.#catalog.usedTimes(hexPrefix)
+    const times = this.#context.catalog.usedTimes(hexPrefix)
     try {
-      for await (const batch of this.#catalog.recordBatches(hexPrefix)) {
+      for await (const batch of this.#context.catalog.recordBatches(hexPrefix)) {
         for (const { root, record } of batch) {
           yield described(root, record, await times.of(root, record))
-          this.#life.assertOpen()
+          this.#context.life.assertOpen()
         }
       }
     } finally {
@@ -343,13 +330,13 @@ export class BlobStore {
    */
   async delete (cid, { force = false } = {}) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(() => this.#locks.run(nameOf(root), async () => {
-      const { isThere, record } = await this.#catalog.look(root)
+    return this.#whileOpen(() => this.#context.locks.run(nameOf(root), async () => {
+      const { isThere, record } = await this.#context.catalog.look(root)
       if (!isThere || record?.size === 0) return false
-      const { isTagged, name } = await this.#tagIndex.tagOf(root)
+      const { isTagged, name } = await this.#context.tags.tagOf(root)
       if (isTagged && !force) throw tagged(root, name)
-      this.#presence.forget(root)
-      await this.#catalog.remove(root, record)
+      this.#context.presence.forget(root)
+      await this.#context.catalog.remove(root, record)
       return true
     }))
   }
@@ -361,8 +348,8 @@ export class BlobStore {
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
    */
   tempTag (cid, options) {
-    this.#life.assertOpen()
-    const tag = new TempTag(this.#protection)
+    this.#context.life.assertOpen()
+    const tag = new TempTag(this.#context.protection)
     if (cid !== undefined) tag.add(cid, options)
     return tag
   }
@@ -376,7 +363,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_CORRUPT when tags, or a sequence of hashes that is tagged, cannot be read: then it cannot be told what is protected
    */
   gc (options) {
-    return this.#whileOpen(() => this.#collector.gc(options))
+    return this.#whileOpen(() => this.#context.collector.gc(options))
   }
 
   /**
@@ -388,7 +375,7 @@ export class BlobStore {
    * @throws {BaoError} STORE_FULL
    */
   compact (options) {
-    return this.#whileOpen(() => this.#collector.compact(options))
+    return this.#whileOpen(() => this.#context.collector.compact(options))
   }
 
   /**
@@ -401,7 +388,7 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   slice (cid, ranges, options) {
-    return this.#reader.slice(cid, ranges, options)
+    return this.#context.reader.slice(cid, ranges, options)
   }
 
   /**
@@ -417,7 +404,7 @@ export class BlobStore {
    * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
   receive (cid, source, ranges, options) {
-    return this.#whileOpen(() => this.#receiver.receive(cid, source, ranges, options))
+    return this.#whileOpen(() => this.#context.receiver.receive(cid, source, ranges, options))
   }
 
   /**
@@ -431,8 +418,8 @@ export class BlobStore {
     const root = parseRoot(cid, 'cid')
     const wanted = toRanges(ranges)
     return this.#whileOpen(async () => {
-      const record = await this.#catalog.record(root)
-      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#presence.missing(root, record, wanted)
+      const record = await this.#context.catalog.record(root)
+      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#context.presence.missing(root, record, wanted)
     })
   }
 
@@ -449,9 +436,9 @@ export class BlobStore {
    * @returns {Promise<FsckReport>}
    */
   fsck ({ repair = false, signal, onProgress } = {}) {
-    const run = () => new Fsck(this.#parts, { repair, signal, onProgress }).run()
+    const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
     // A collection would delete data that a repair is about to give a record.
-    return this.#whileOpen(() => repair ? this.#locks.run('gc', run) : run())
+    return this.#whileOpen(() => repair ? this.#context.locks.run('gc', run) : run())
   }
 
   /**
@@ -462,7 +449,7 @@ export class BlobStore {
    * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size` when nothing is here
    */
   observe (cid, options = {}) {
-    return observe(this.#parts, cid, options)
+    return observe(this.#context, cid, options)
   }
 
   /**
@@ -474,7 +461,7 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   outboard (cid, options) {
-    return this.#reader.outboard(cid, options)
+    return this.#context.reader.outboard(cid, options)
   }
 
   /**
@@ -482,16 +469,16 @@ export class BlobStore {
    * received is kept.
    */
   close () {
-    this.#life.end()
-    this.#observers.end()
+    this.#context.life.end()
+    this.#context.observers.end()
     this.#closing ??= this.#close()
     return this.#closing
   }
 
   async #close () {
     try {
-      await this.#activity.end(closed())
-      await this.#catalog.flush().finally(() => this.#databases.close(this.#activity.isClean))
+      await this.#context.activity.end(closed())
+      await this.#context.catalog.flush().finally(() => this.#context.databases.close(this.#context.activity.isClean))
     } catch (error) {
       throw toldAsFull(error)
     }
@@ -500,7 +487,7 @@ export class BlobStore {
   async [Symbol.asyncDispose] () { await this.close() }
 
   /** @template T @param {() => Promise<T>} work */
-  #whileOpen (work) { return this.#life.run(work) }
+  #whileOpen (work) { return this.#context.life.run(work) }
 }
 
 /**

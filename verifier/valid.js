@@ -9,7 +9,7 @@ import { pairsOf } from '../lib/outboard/paged-outboard.js'
 import { SpanReader } from '../lib/source/prefetch.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
 import { assertBytesOf, assertInteger } from '../lib/core/bytes.js'
-import { modeOf } from '../lib/hash/hasher.js'
+import { modeOf } from '../lib/hash/mode-options.js'
 import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 
 /** @import { OpenFile } from '../lib/source/files.node.js' */

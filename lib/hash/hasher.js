@@ -1,13 +1,13 @@
 // Hashing: at once, piece by piece, keyed, and for deriving keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
-import { CHUNK_END, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, HASH_LEN, IV, KEY_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
-import { INPUT, KEY, OUT, RESULT, WINDOW_LEN, u8 } from '../engine/arena.js'
-import { assertBytes, assertBytesOf, assertInteger, assertOptions, describe } from '../core/bytes.js'
-import { cvsOf, hashChunks, reduce } from '../engine/window.js'
-import { HASH_MODE, enter, keyedMode, wordsOf } from '../engine/mode.js'
+import { HASH_LEN, KEY_LEN } from '../core/constants.js'
+import { HASH_MODE, keyedMode } from '../engine/mode.js'
 import { OutputReader } from './output.js'
+import { RESULT } from '../engine/arena.js'
 import { TreeBuilder } from './tree-builder.js'
-import { kernel } from '../engine/kernel/index.js'
+import { assertBytes, assertBytesOf, assertInteger } from '../core/bytes.js'
+import { assertContext, deriveMode, modeOf } from './mode-options.js'
+import { hashToArena } from './hash-to-arena.js'
 
 /** @import { Mode, ModeOptions } from '../core/types.js' */
 
@@ -59,7 +59,7 @@ export function hashInto (bytes, out) {
   assertBytes('bytes', bytes)
   assertBytes('out', out)
   if (out.length < HASH_LEN) throw new RangeError(`"out" expected at least ${HASH_LEN} bytes, got ${out.length}`)
-  rootOf(HASH_MODE, bytes)
+  hashToArena(HASH_MODE, bytes)
   out.set(RESULT)
   return out
 }
@@ -141,41 +141,6 @@ export class Hasher {
   }
 }
 
-/**
- * The mode that options name. Checks them.
- *
- * @param {ModeOptions} [options]
- * @returns {Mode}
- */
-export function modeOf (options = {}) {
-  assertOptions('options', options, '{ key } or { context }')
-  const { key, context } = options
-  if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
-  if (key !== undefined) return keyedMode(key)
-  return context === undefined ? HASH_MODE : deriveMode(context)
-}
-
-const utf8 = new TextEncoder()
-const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
-/** Contexts are few and come again: the last one is kept. */
-/** @type {{ context: string, mode: Mode } | undefined} */
-let lastDerived
-
-/** @param {string} context @returns {Mode} */
-function deriveMode (context) {
-  assertContext(context)
-  if (lastDerived?.context !== context) {
-    rootOf(CONTEXT_MODE, utf8.encode(context))
-    lastDerived = { context, mode: { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL } }
-  }
-  return lastDerived.mode
-}
-
-/** @param {unknown} context @returns {asserts context is string} */
-function assertContext (context) {
-  if (typeof context !== 'string') throw new TypeError(`"context" expected a string, got ${describe(context)}`)
-}
-
 /** @param {Mode} mode @param {Uint8Array} bytes @param {number} length @returns {Uint8Array<ArrayBuffer>} */
 function hashInMode (mode, bytes, length) {
   assertBytes('bytes', bytes)
@@ -185,27 +150,6 @@ function hashInMode (mode, bytes, length) {
     tree.update(bytes)
     return new OutputReader(tree.root()).read(length)
   }
-  rootOf(mode, bytes)
+  hashToArena(mode, bytes)
   return new Uint8Array(RESULT)
-}
-
-/** Grows the trees of all inputs that are longer than a window, one after the other. */
-const largeTree = new TreeBuilder(HASH_MODE)
-
-/** Leaves the 32-byte hash in RESULT. @param {Mode} mode @param {Uint8Array} bytes */
-function rootOf (mode, bytes) {
-  const flags = enter(mode)
-  const len = bytes.length
-  if (len <= CHUNK_LEN) {
-    if (len > 0) u8.set(bytes, INPUT)
-    kernel.compressChunk(INPUT, len, flags, CHUNK_END | ROOT, 0, 0, OUT)
-  } else if (len <= WINDOW_LEN) {
-    u8.set(bytes, INPUT)
-    const { at } = cvsOf(reduce(hashChunks(len, 0, flags), flags))
-    kernel.compressBlock(KEY, at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
-  } else {
-    largeTree.reset(mode)
-    largeTree.update(bytes)
-    largeTree.hashToArena()
-  }
 }

@@ -10,7 +10,7 @@ import { cvsOf, hashChunks, reduce } from '../engine/window.js'
 import { enter } from '../engine/mode.js'
 import { kernel } from '../engine/kernel/index.js'
 import { maxSubtreeLen } from '../tree/geometry.js'
-import { modeOf } from './hasher.js'
+import { modeOf } from './mode-options.js'
 
 /** @import { Mode, ModeOptions } from '../core/types.js' */
 

@@ -5,16 +5,17 @@ import { hash } from '../../lib/hash/hasher.js'
 import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
-import { VIEWS, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeTime, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { VIEWS, blobKey, blobsWith, doomedKey, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import {
+  decodeRecord, decodeTime, encodeDoomed, encodePath, encodeRecord, encodeTime
+} from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { UsedTimes } from './used-times.js'
 import { entryBatches } from '../storage/level/walk.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Databases, DoomedData } from '../storage/databases.js' */
-/** @import { Observers } from './observers.js' */
-/** @import { Presence } from './presence.js' */
-/** @import { Quota } from './quota.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { DoomedData } from '../storage/databases.js' */
+/** @import { StoreContext } from '../blob-store.js' */
 
 /** Uses of blobs that are remembered before they are written. */
 const USED_BATCH = 1000
@@ -35,22 +36,16 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
 /** @typedef {{ root: Uint8Array, record?: BlobRecord, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
 
 export class Catalog {
-  #databases
-  #presence
-  #quota
-  #observers
+  #store
   aliases
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #used = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
 
-  /** @param {{ databases: Databases, presence: Presence, quota: Quota, observers: Observers }} store */
-  constructor ({ databases, presence, quota, observers }) {
-    this.#databases = databases
-    this.#presence = presence
-    this.#quota = quota
-    this.#observers = observers
-    this.aliases = new Aliases(databases.index)
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+    this.aliases = new Aliases(store.databases.index)
   }
 
   /**
@@ -66,21 +61,21 @@ export class Catalog {
 
   /** For who writes: a damaged record may be replaced. @param {Uint8Array} root @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} */
   async look (root) {
-    return found(root, await readable(this.#databases.indexed(blobKey(root)), DAMAGED))
+    return found(root, await readable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
   }
 
   /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
   async lookMany (roots) {
-    const { room } = this.#databases
-    const keys = roots.map(root => blobKey(root, room))
-    const stored = await readable(this.#databases.index.getMany(keys, VIEWS))
+    const { allocate } = this.#store.databases
+    const keys = roots.map(root => blobKey(root, allocate))
+    const stored = await readable(this.#store.databases.index.getMany(keys, VIEWS))
     if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
     return roots.map((root, i) => found(root, stored[i]))
   }
 
   /** Which of these blobs may be here, in whole, in part or damaged? @param {Uint8Array[]} roots */
   async those (roots) {
-    const stored = await readable(this.#databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
+    const stored = await readable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
     return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
   }
 
@@ -124,7 +119,7 @@ export class Catalog {
    * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
    */
   async * entryBatches (prefix = '', onDamage) {
-    for await (const entries of entryBatches(this.#databases.index, blobsWith(prefix), onDamage)) {
+    for await (const entries of entryBatches(this.#store.databases.index, blobsWith(prefix), onDamage)) {
       yield entries.map(([key, value]) => {
         const root = hashOfKey(key)
         return { root, record: root && decodeRecord(root, value) }
@@ -146,21 +141,21 @@ export class Catalog {
     /** @type {Operation[]} */
     const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
     await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
-    this.#observers.changed(root)
+    this.#store.observers.changed(root)
     await this.deleteForgotten([{ record: replaces }])
   }
 
   /** The same for several, with `sync`. @param {RecordToWrite[]} blobs */
   async writeMany (blobs) {
-    const { room } = this.#databases
+    const { allocate } = this.#store.databases
     const operations = /** @type {Operation[]} */ ([])
     for (const { root, record, replaces, aliases } of blobs) {
-      operations.push({ type: 'put', key: blobKey(root, room), value: encodeRecord(root, record, room) })
+      operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, record, allocate) })
       for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
       if (replaces !== undefined) operations.push(...doom(replaces))
     }
     await this.#batch(true, operations)
-    for (const { root } of blobs) this.#observers.changed(root)
+    for (const { root } of blobs) this.#store.observers.changed(root)
     await this.deleteForgotten(blobs.map(({ replaces }) => ({ record: replaces })))
   }
 
@@ -221,11 +216,11 @@ export class Catalog {
    * @returns {Promise<Removal>}
    */
   async removal (root, record, { hasAliases = true } = {}) {
-    const { room } = this.#databases
+    const { allocate } = this.#store.databases
     const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
-    const own = [blobKey(root, room), usedKey(root, room)].map(key => ({ type: /** @type {const} */ ('del'), key }))
+    const own = [blobKey(root, allocate), usedKey(root, allocate)].map(key => ({ type: /** @type {const} */ ('del'), key }))
     const operations = [...own, ...aliases, ...doom(record)]
-    return { root, record, operations, bytes: record === undefined ? 0 : await this.#presence.len(root, record) }
+    return { root, record, operations, bytes: record === undefined ? 0 : await this.#store.presence.len(root, record) }
   }
 
   /**
@@ -238,12 +233,12 @@ export class Catalog {
     if (removals.length === 0) return
     for (const { root } of removals) {
       if (this.#used.size > 0) this.#used.delete(nameOf(root))
-      this.#presence.forget(root)
+      this.#store.presence.forget(root)
     }
     await this.#batch(true, removals.flatMap(({ operations }) => operations))
     for (const { root, bytes } of removals) {
-      this.#observers.changed(root)
-      this.#quota.add(-bytes)
+      this.#store.observers.changed(root)
+      this.#store.quota.add(-bytes)
     }
   }
 
@@ -254,7 +249,7 @@ export class Catalog {
    */
   async deleteForgotten (forgotten) {
     const records = forgotten.flatMap(({ record }) => record ?? [])
-    if (records.length > 0) await this.#databases.deleteDoomed(records.map(removedData)).catch(() => {})
+    if (records.length > 0) await this.#store.databases.deleteDoomed(records.map(removedData)).catch(() => {})
   }
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
@@ -273,7 +268,7 @@ export class Catalog {
   async lastUsed (root, { created }) {
     const used = timeIn(this.#used, root)
     if (used !== undefined) return Math.max(used, created)
-    const stored = await readable(this.#databases.index.get(usedKey(root), VIEWS))
+    const stored = await readable(this.#store.databases.index.get(usedKey(root), VIEWS))
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
 
@@ -297,14 +292,14 @@ export class Catalog {
   usedTimes (prefix = '') {
     // What is written during the walk is not seen by it.
     const before = new Map(this.#used)
-    return new UsedTimes(this.#databases.index, prefix, {
+    return new UsedTimes(this.#store.databases.index, prefix, {
       remembered: root => timeIn(this.#used, root) ?? timeIn(before, root),
       lastUsed: (root, record) => this.lastUsed(root, record)
     })
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
-  #batch (sync, operations) { return this.#databases.index.batch(operations, { sync: sync && this.#databases.isSync }) }
+  #batch (sync, operations) { return this.#store.databases.index.batch(operations, { sync: sync && this.#store.databases.isSync }) }
 }
 
 /** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */

@@ -5,7 +5,7 @@ import { nameOf } from './catalog.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
-/** @import { BlobName, StoreParts } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 
 /**
  * @typedef {object} BlobState
@@ -68,7 +68,7 @@ class Watch {
 /**
  * See `BlobStore.observe`.
  *
- * @param {StoreParts} store @param {BlobName} cid @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {BlobName} cid @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<BlobState>}
  */
 export async function * observe ({ catalog, locks, presence, life, observers }, cid, { signal }) {

@@ -5,29 +5,23 @@ import { describe } from '../../lib/core/bytes.js'
 import { Beside } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { nameOf } from './catalog.js'
-import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from '../storage/errors.js'
 
-/** @import { BlobName } from '../blob-store.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Operation } from './catalog.js' */
-/** @import { Protection } from '../gc/protection.js' */
-/** @import { Tag, TagFormat } from '../storage/format/keys.js' */
+/** @import { Tag, TagFormat } from '../storage/format/records.js' */
 
 export class TagIndex {
-  #databases
-  #locks
-  #protection
+  #store
 
-  /** @param {{ databases: Databases, locks: Locks, protection: Protection }} store */
-  constructor ({ databases, locks, protection }) {
-    this.#databases = databases
-    this.#locks = locks
-    this.#protection = protection
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
   }
 
-  get #index () { return this.#databases.index }
+  get #index () { return this.#store.databases.index }
 
   /** @param {string} name @returns {Promise<Tag | undefined>} @throws {BaoError} STORE_CORRUPT { tag } */
   async get (name) {
@@ -60,7 +54,7 @@ export class TagIndex {
    * @param {(operations: Operation[]) => Promise<void>} [write]  whoever has something to write in the same step
    */
   set (tag, write = operations => this.#write(operations)) {
-    return this.#alone([tag.name], () => this.#protection.whileTagging(tag.root, tag.format, async () => {
+    return this.#alone([tag.name], () => this.#store.protection.whileTagging(tag.root, tag.format, async () => {
       await write([...await this.#removal(tag.name), ...puts(tag)])
     }))
   }
@@ -81,7 +75,7 @@ export class TagIndex {
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
       // Whoever walks the tags in some order must not miss this one because it moves.
-      await this.#protection.whileTagging(tag.root, tag.format, async () => {
+      await this.#store.protection.whileTagging(tag.root, tag.format, async () => {
         await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
       })
     })
@@ -90,7 +84,7 @@ export class TagIndex {
   /** Does a tag name a blob itself? @param {Uint8Array} root @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one */
   async tagOf (root) {
     const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
-    return entry === undefined ? { isTagged: this.#protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
+    return entry === undefined ? { isTagged: this.#store.protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
   }
 
   /** The blobs that have tags, for who walks all blobs. */
@@ -154,12 +148,12 @@ export class TagIndex {
   }
 
   /** @param {Operation[]} operations */
-  #write (operations) { return this.#index.batch(operations, this.#databases.syncBatch) }
+  #write (operations) { return this.#index.batch(operations, this.#store.databases.syncBatch) }
 
   /** One after the other by name. Two names are taken in order, so that nobody waits in a circle. @template T @param {string[]} names @param {() => Promise<T>} work @returns {Promise<T>} */
   #alone (names, work) {
     const [first, ...rest] = [...new Set(names)].sort()
-    return this.#locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
+    return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
   }
 }
 

@@ -1,20 +1,17 @@
 // Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
 
 import { equals } from 'uint8arrays/equals'
-import { VIEWS, allTagged, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
 
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
-/** @import { Protection } from '../gc/protection.js' */
-/** @import { Tag } from '../storage/format/keys.js' */
+/** @import { StoreContext } from '../blob-store.js' */
+/** @import { Tag } from '../storage/format/records.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
 
 export class TagCheck {
-  #databases
-  #locks
-  #protection
+  #store
   #repairs
   #signal
   /** By name: what was not the same in both places. */
@@ -23,16 +20,14 @@ export class TagCheck {
   strays = 0
   isUnreadable = false
 
-  /** @param {{ databases: Databases, locks: Locks, protection: Protection }} store @param {{ repair: boolean, signal?: AbortSignal }} options */
-  constructor ({ databases, locks, protection }, { repair, signal }) {
-    this.#databases = databases
-    this.#locks = locks
-    this.#protection = protection
+  /** @param {StoreContext} store @param {{ repair: boolean, signal?: AbortSignal }} options */
+  constructor (store, { repair, signal }) {
+    this.#store = store
     this.#repairs = repair
     this.#signal = signal
   }
 
-  get #index () { return this.#databases.index }
+  get #index () { return this.#store.databases.index }
 
   /** @returns {Promise<DamagedTag[]>} `isRestored`: whole again; otherwise, with `repair`, it is gone */
   async run () {
@@ -73,7 +68,7 @@ export class TagCheck {
     const isStale = named !== undefined
     this.#note(name, true)
     if (!this.#repairs) return
-    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
+    if (isStale) await this.#index.batch([{ type: 'del', key }], this.#store.databases.syncBatch)
     else await this.#write(tag)
   }
 
@@ -85,14 +80,14 @@ export class TagCheck {
     if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
-    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#databases.syncBatch)
+    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#store.databases.syncBatch)
     else await this.#write(tag)
   }
 
   /** @param {Tag} tag */
   async #write (tag) {
     const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
-    await this.#protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#databases.syncBatch))
+    await this.#store.protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#store.databases.syncBatch))
   }
 
   /** The tag under a name. @param {string} name */
@@ -113,7 +108,7 @@ export class TagCheck {
   }
 
   /** @param {string} name @param {() => Promise<void>} work */
-  #alone (name, work) { return this.#locks.run(`tag ${name}`, work) }
+  #alone (name, work) { return this.#store.locks.run(`tag ${name}`, work) }
 }
 
 /** @param {Tag} tag @param {Tag | undefined} other */

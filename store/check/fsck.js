@@ -2,7 +2,8 @@
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../storage/format/keys.js'
+import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
 import { examine } from './inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -18,16 +19,11 @@ import { rightSmallBlobs } from './check-small.js'
 import { turnsWhenDue } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Findings } from './inspect-blob.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
-/** @import { Presence } from '../catalog/presence.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { Protection } from '../gc/protection.js' */
-/** @import { Quota } from '../catalog/quota.js' */
+/** @import { StoreContext } from '../blob-store.js' */
 
 /**
  * @typedef {object} DamagedBlob
@@ -60,11 +56,6 @@ import { turnsWhenDue } from '../../lib/source/async-util.js'
 
 export class Fsck {
   #store
-  #databases
-  #catalog
-  #locks
-  #presence
-  #quota
   #repairs
   /** May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has none gets one. */
   #adopts
@@ -85,18 +76,12 @@ export class Fsck {
   #isInOrder = true
 
   /**
-   * @param {{ databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, quota: Quota }} store
+   * @param {StoreContext} store
    * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
    *   without a trace
    */
   constructor (store, { repair, adopts = false, signal, onProgress }) {
-    const { databases, catalog, locks, presence, quota } = store
     this.#store = store
-    this.#databases = databases
-    this.#catalog = catalog
-    this.#locks = locks
-    this.#presence = presence
-    this.#quota = quota
     this.#repairs = repair
     this.#adopts = adopts
     this.#signal = signal
@@ -107,8 +92,8 @@ export class Fsck {
   async run () {
     this.#signal?.throwIfAborted()
     // What comes in from now on is not looked at: it may be there before its record is.
-    const limit = this.#databases.ids.next
-    const underWay = new Set(this.#databases.ids.underWay)
+    const limit = this.#store.databases.ids.next
+    const underWay = new Set(this.#store.databases.ids.underWay)
     await this.#checkOrder()
     await this.#checkFolder()
     await this.#checkState()
@@ -126,7 +111,7 @@ export class Fsck {
 
   /** What LevelDB has and does not find is not lost: `BlobStore.repair` brings it back, unless it was dropped before. */
   async #checkOrder () {
-    const { index, data } = this.#databases
+    const { index, data } = this.#store.databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
     this.#repairs &&= this.#isInOrder
   }
@@ -136,7 +121,7 @@ export class Fsck {
    * the store's nothing can be repaired.
    */
   async #checkFolder () {
-    const { files } = this.#databases
+    const { files } = this.#store.databases
     if (files === undefined) return
     if (await files.isObstructed()) {
       this.#report.strays++
@@ -148,16 +133,16 @@ export class Fsck {
   }
 
   async #checkState () {
-    this.#report.isStateDamaged = !await this.#databases.ids.isStateSound()
-    if (this.#report.isStateDamaged && this.#repairs) await this.#databases.ids.mendState()
+    this.#report.isStateDamaged = !await this.#store.databases.ids.isStateSound()
+    if (this.#report.isStateDamaged && this.#repairs) await this.#store.databases.ids.mendState()
   }
 
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
   async #count () {
-    const { index, data } = this.#databases
+    const { index, data } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
-        const isSound = isSoundNote(key, value)
+        const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
         if (!isSound) await this.#stray(() => index.del(key))
       }
@@ -187,7 +172,7 @@ export class Fsck {
     const alone = await this.#idsOfOneExtent(limit)
     const way = turnsWhenDue(this.#signal)
     for await (const batch of this.#recordBatches()) {
-      const right = await rightSmallBlobs(this.#databases.data, batch, id => alone.has(id))
+      const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
       for (const blob of batch) {
         if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
       }
@@ -202,7 +187,7 @@ export class Fsck {
    */
   async #idsOfOneExtent (limit) {
     const alone = new IdSet()
-    for await (const { id, isAlone } of this.#databases.dataIds(0)) {
+    for await (const { id, isAlone } of this.#store.databases.dataIds(0)) {
       this.#signal?.throwIfAborted()
       if (id !== undefined && id < limit && isAlone) alone.add(id)
     }
@@ -222,12 +207,12 @@ export class Fsck {
     if (findings.isUnreadable) this.#isDataWhole = false
     this.#done = before + rangesLen(findings.expected, record.size)
     // It may have been changed or deleted meanwhile: what does not move is looked at.
-    if (!findings.isSound) await this.#locks.run(nameOf(root), () => this.#settle(root))
+    if (!findings.isSound) await this.#store.locks.run(nameOf(root), () => this.#settle(root))
   }
 
   /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
   async #settle (root) {
-    const { record } = await this.#catalog.look(root)
+    const { record } = await this.#store.catalog.look(root)
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#examine(root, record, false)
     if (isSound) return
@@ -244,30 +229,30 @@ export class Fsck {
    *   and nothing was changed
    */
   async #mend (root, record, before) {
-    const len = await this.#presence.len(root, record)
-    this.#presence.forget(root)
+    const len = await this.#store.presence.len(root, record)
+    this.#store.presence.forget(root)
     // Data that is another blob's is not this one's to delete.
     if (before?.isEmpty && this.#shared.has(record.id)) {
-      await this.#catalog.remove(root)
-      this.#quota.add(-len)
+      await this.#store.catalog.remove(root)
+      this.#store.quota.add(-len)
       return before
     }
     if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
-    const isReachable = record.home === 'extents' || this.#databases.files !== undefined
+    const isReachable = record.home === 'extents' || this.#store.databases.files !== undefined
     const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-    const mended = await mend(this.#databases, root, reachable, { signal: this.#signal })
+    const mended = await mend(this.#store.databases, root, reachable, { signal: this.#signal })
     if (mended === undefined) return undefined
     const { record: after, right } = mended
-    this.#quota.add(await this.#presence.len(root, after) - len)
+    this.#store.quota.add(await this.#store.presence.len(root, after) - len)
     // Of a size that nobody has proven nothing is left when no byte is.
-    if (right.isEmpty && !record.sizeProven) await this.#catalog.remove(root, record)
-    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#catalog.write(root, after, { sync: true })
+    if (right.isEmpty && !record.sizeProven) await this.#store.catalog.remove(root, record)
+    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#store.catalog.write(root, after, { sync: true })
     return right
   }
 
   /** Is there something else where the blob has its file, or would get one? @param {BlobRecord} record */
-  async #isFileTaken ({ id, home }) { return home !== 'extents' && (await this.#databases.files?.isTaken(id) ?? false) }
+  async #isFileTaken ({ id, home }) { return home !== 'extents' && (await this.#store.databases.files?.isTaken(id) ?? false) }
 
   /**
    * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
@@ -277,25 +262,25 @@ export class Fsck {
    */
   async #leaveFile (root, record, len) {
     const { isNameless, created, size, sizeProven } = record
-    const { ids } = this.#databases
+    const { ids } = this.#store.databases
     // Of a size that nobody has proven nothing is left when no byte is.
     if (!sizeProven) {
-      await this.#catalog.remove(root, record)
+      await this.#store.catalog.remove(root, record)
       return ChunkRanges.none
     }
     const id = await ids.newId()
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
-    await this.#catalog.write(root, after, { sync: true, replaces: record })
+    await this.#store.catalog.write(root, after, { sync: true, replaces: record })
     ids.settle(id)
-    this.#quota.add(-len)
+    this.#store.quota.add(-len)
     return ChunkRanges.none
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
   #examine (root, record, isTold) {
     const before = this.#done
-    return examine(this.#databases, root, record, {
+    return examine(this.#store.databases, root, record, {
       signal: this.#signal,
       onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
     })
@@ -306,9 +291,9 @@ export class Fsck {
 
   /** @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have one, when the records were looked through? */
   async #checkOrphans (wasSettled) {
-    const { data, files } = this.#databases
+    const { data, files } = this.#store.databases
     const withFile = new Set(await files?.ids())
-    for await (const { id, key } of this.#databases.dataIds(0, () => { this.#isDataWhole = false })) {
+    for await (const { id, key } of this.#store.databases.dataIds(0, () => { this.#isDataWhole = false })) {
       this.#signal?.throwIfAborted()
       if (id === undefined) await this.#stray(() => data.del(key))
       else if (this.#recorded.has(id) || !wasSettled(id)) withFile.delete(id)
@@ -319,10 +304,10 @@ export class Fsck {
 
   /** @param {number} id @param {boolean} hasFile */
   async #takeOrphan (id, hasFile) {
-    if (await this.#databases.isGoing(id)) return
+    if (await this.#store.databases.isGoing(id)) return
     let found
     try {
-      found = await findRecord(this.#databases, this.#catalog, id, { hasFile, adopts: this.#adopts })
+      found = await findRecord(this.#store.databases, this.#store.catalog, id, { hasFile, adopts: this.#adopts })
     } catch (error) {
       if (!isOfSystem(error)) throw error
       this.#report.orphans++ // whose it is can be told when it can be read
@@ -332,7 +317,7 @@ export class Fsck {
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++
     if (!this.#repairs || !this.#isIndexWhole) return
-    await this.#databases.deleteDoomed([{ id }]).catch(error => {
+    await this.#store.databases.deleteDoomed([{ id }]).catch(error => {
       if (!isCorruption(error)) throw error
       this.#isDataWhole = false
     })
@@ -344,12 +329,12 @@ export class Fsck {
    * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
    */
   #restore ({ root, record }) {
-    return this.#locks.run(nameOf(root), async () => {
-      const now = await this.#catalog.look(root)
+    return this.#store.locks.run(nameOf(root), async () => {
+      const now = await this.#store.catalog.look(root)
       if (now.record !== undefined) return false
-      await this.#catalog.write(root, record, { sync: true })
-      this.#presence.forget(root)
-      this.#quota.add(await this.#presence.len(root, record))
+      await this.#store.catalog.write(root, record, { sync: true })
+      this.#store.presence.forget(root)
+      this.#store.quota.add(await this.#store.presence.len(root, record))
       const isRestored = (await this.#mend(root, record))?.isEmpty === false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
@@ -362,9 +347,9 @@ export class Fsck {
     for (const { cid, isRestored } of this.#damagedRecords.values()) {
       if (isRestored) continue
       const root = cid.multihash.digest
-      await this.#locks.run(nameOf(root), async () => {
-        const { isThere, record } = await this.#catalog.look(root)
-        if (isThere && record === undefined) await this.#catalog.remove(root)
+      await this.#store.locks.run(nameOf(root), async () => {
+        const { isThere, record } = await this.#store.catalog.look(root)
+        if (isThere && record === undefined) await this.#store.catalog.remove(root)
       })
     }
   }
@@ -382,7 +367,7 @@ export class Fsck {
 
   /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of the index */
   async * #entryBatches (range) {
-    for await (const batch of entryBatches(this.#databases.index, range, () => { this.#isIndexWhole = false })) {
+    for await (const batch of entryBatches(this.#store.databases.index, range, () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       yield batch
     }

@@ -11,14 +11,8 @@ import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobReader } from '../read/reader.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Protection } from './protection.js' */
-/** @import { TagIndex } from '../catalog/tag-index.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { StoreContext } from '../blob-store.js' */
 
 /**
  * @typedef {object} GcOptions
@@ -36,10 +30,7 @@ const PROGRESS_STEP = 1000
 export class Collector {
   #store
 
-  /**
-   * @param {{ catalog: Catalog, databases: Databases, locks: Locks, presence: Presence, protection: Protection, reader: BlobReader,
-   *   tags: TagIndex }} store
-   */
+  /** @param {StoreContext} store */
   constructor (store) {
     this.#store = store
   }
@@ -156,7 +147,7 @@ export class Sweep {
   #store
   #marks
 
-  /** @param {{ catalog: Catalog, locks: Locks, protection: Protection }} store @param {Marks} marks */
+  /** @param {StoreContext} store @param {Marks} marks */
   constructor (store, marks) {
     this.#store = store
     this.#marks = marks

@@ -4,13 +4,11 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { full } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Collector, Sweep } from './collector.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
+/** @import { StoreContext } from '../blob-store.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Sweep } from './collector.js' */
 /** @import { Marks } from './marks.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Quota, Room } from '../catalog/quota.js' */
+/** @import { Room } from '../catalog/quota.js' */
 
 /** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
 
@@ -19,32 +17,24 @@ const KEPT_CANDIDATES = 1000
 const MAX_MARKS = 100_000
 
 export class Evictor {
-  #catalog
-  #collector
-  #locks
-  #presence
-  #quota
+  #store
   /** What was used the longest time ago comes first. What is put or used later comes behind all of these anyway. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
   #endMarks = () => {}
 
-  /** @param {{ catalog: Catalog, collector: Collector, locks: Locks, presence: Presence, quota: Quota }} store */
-  constructor ({ catalog, collector, locks, presence, quota }) {
-    this.#catalog = catalog
-    this.#collector = collector
-    this.#locks = locks
-    this.#presence = presence
-    this.#quota = quota
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
   }
 
   /** Counts what is here, before anything else happens. */
   async start () {
-    if (!this.#quota.isLimited) return
-    for await (const batch of this.#catalog.entryBatches()) {
+    if (!this.#store.quota.isLimited) return
+    for await (const batch of this.#store.catalog.entryBatches()) {
       for (const { root, record } of batch) {
-        if (root !== undefined && record !== undefined) this.#quota.add(await this.#presence.len(root, record))
+        if (root !== undefined && record !== undefined) this.#store.quota.add(await this.#store.presence.len(root, record))
       }
     }
   }
@@ -59,21 +49,21 @@ export class Evictor {
    *   damaged tag or sequence protects
    */
   async reserve (root, lenBeyond) {
-    if (!this.#quota.isLimited) return this.#quota.promise(0)
-    return this.#locks.run('quota', async () => {
+    if (!this.#store.quota.isLimited) return this.#store.quota.promise(0)
+    return this.#store.locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
-      const { record } = await this.#catalog.look(root)
+      const { record } = await this.#store.catalog.look(root)
       const isHere = record !== undefined && record.home !== 'reference'
-      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#presence.of(root, record) : ChunkRanges.none)
-      if (len > this.#quota.limit) throw full(len, this.#quota.limit)
+      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#store.presence.of(root, record) : ChunkRanges.none)
+      if (len > this.#store.quota.limit) throw full(len, this.#store.quota.limit)
       if (len > 0) await this.#makeRoom(len)
-      return this.#quota.promise(len)
+      return this.#store.quota.promise(len)
     })
   }
 
   /** @param {number} len  bytes */
   async #makeRoom (len) {
-    const excess = this.#quota.excess(len)
+    const excess = this.#store.quota.excess(len)
     if (excess === 0) return
     // Before the first blob goes, it must be certain that there are enough.
     if (!await this.#suffices(excess)) {
@@ -81,12 +71,12 @@ export class Evictor {
       if (total < excess) throw full(len, len - excess + total)
     }
     try {
-      while (this.#quota.excess(len) > 0) {
-        const first = this.#takeFirst(this.#quota.excess(len))
+      while (this.#store.quota.excess(len) > 0) {
+        const first = this.#takeFirst(this.#store.quota.excess(len))
         const isMeant = (/** @type {Candidate} */ candidate, /** @type {BlobRecord} */ record) => this.#isStill(candidate, record)
         if (first.length > 0) await this.#sweep?.forget(first, { isMeant })
         // There were more than are kept in mind; or something has come to be protected just now.
-        else if (await this.#survey() === 0) throw full(len, len - this.#quota.excess(len))
+        else if (await this.#survey() === 0) throw full(len, len - this.#store.quota.excess(len))
       }
     } catch (error) {
       // What could not be read now is looked at anew the next time.
@@ -107,7 +97,7 @@ export class Evictor {
     let sum = 0
     for (const candidate of this.#candidates) {
       if (sum >= len) break
-      const { record } = await this.#catalog.look(candidate.root)
+      const { record } = await this.#store.catalog.look(candidate.root)
       if (record && this.#sweep?.isFree(candidate.root) && await this.#isStill(candidate, record)) sum += candidate.bytes
     }
     return sum >= len
@@ -115,23 +105,23 @@ export class Evictor {
 
   /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
   async #isStill ({ root, id, used }, record) {
-    return record.id === id && await this.#catalog.lastUsed(root, record) === used
+    return record.id === id && await this.#store.catalog.lastUsed(root, record) === used
   }
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
   async #survey () {
     this.#end()
-    const { marks, end } = await this.#collector.mark()
+    const { marks, end } = await this.#store.collector.mark()
     this.#marks = marks
     this.#endMarks = end
-    this.#sweep = this.#collector.sweep(marks)
-    const times = this.#catalog.usedTimes()
+    this.#sweep = this.#store.collector.sweep(marks)
+    const times = this.#store.catalog.usedTimes()
     let found = /** @type {Candidate[]} */ ([])
     let total = 0
     try {
-      for await (const blobs of this.#collector.unprotected(marks)) {
+      for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
-          const bytes = await this.#presence.len(root, record)
+          const bytes = await this.#store.presence.len(root, record)
           if (bytes === 0) continue // somebody else's file: its going would give nothing
           total += bytes
           found.push({ root, id: record.id, bytes, used: await times.of(root, record) })

@@ -6,16 +6,14 @@ import { concat } from '../../lib/core/bytes.js'
 import { HashSet } from './hash-set.js'
 import { nameOf } from '../catalog/catalog.js'
 
-/** @import { BlobReader } from '../read/reader.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { TagFormat } from '../storage/format/keys.js' */
+/** @import { StoreContext } from '../blob-store.js' */
+/** @import { TagFormat } from '../storage/format/records.js' */
 
 /** Hashes that are looked up at a time. */
 const LOOKUP_HASHES = 512
 
 export class Marks {
-  #catalog
-  #reader
+  #store
   /** Blobs that are here and named by a sequence, and what was tagged or arrived since the marks were begun. */
   #hashes = new HashSet()
   /** Sequences of hashes that are to be read. */
@@ -23,10 +21,9 @@ export class Marks {
   /** Sequences that were not here in whole when they were read: what arrives of them protects more. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
-  /** @param {{ catalog: Catalog, reader: BlobReader }} store */
-  constructor ({ catalog, reader }) {
-    this.#catalog = catalog
-    this.#reader = reader
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
   }
 
   /** How many hashes are kept in memory. */
@@ -62,10 +59,10 @@ export class Marks {
 
   /** @param {Uint8Array} root @param {AbortSignal} [signal] @returns {Promise<boolean>} false when it has to be read again */
   async #read (root, signal) {
-    const record = await this.#catalog.record(root)
+    const record = await this.#store.catalog.record(root)
     if (record === undefined) return true
     try {
-      await this.#markMembers(this.#reader.here(root, record, signal))
+      await this.#markMembers(this.#store.reader.here(root, record, signal))
     } catch (error) {
       // Gone or replaced meanwhile: what it is now is looked at again.
       if (error instanceof BaoError && (error.code === 'STORE_CHANGED' || error.code === 'STORE_NOT_FOUND')) return false
@@ -94,6 +91,6 @@ export class Marks {
   /** @param {Uint8Array} hashes  one behind the other */
   async #markAll (hashes) {
     const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
-    for (const root of await this.#catalog.those(roots)) this.#hashes.add(root)
+    for (const root of await this.#store.catalog.those(roots)) this.#hashes.add(root)
   }
 }

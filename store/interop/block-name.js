@@ -8,7 +8,7 @@ import { blake3 } from '../../lib/hash/cid.js'
 import { describe } from '../../lib/core/bytes.js'
 import { lookSmall } from '../write/put-many.js'
 
-/** @import { StoreParts } from '../blob-store.js' */
+/** @import { StoreContext } from '../blob-store.js' */
 
 /** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  as it is stored: not believed yet */
 
@@ -41,7 +41,7 @@ export class Name {
 /**
  * Blocks that are here, under these names, and stand in one extent.
  *
- * @param {StoreParts} store @param {unknown[]} cids  at most LOOKUP_COUNT
+ * @param {StoreContext} store @param {unknown[]} cids  at most LOOKUP_COUNT
  * @returns {Promise<(HeldBlock | undefined)[]>} undefined for what is to be looked for by itself, to be told what is wrong with it
  */
 export async function lookUp (store, cids) {

@@ -18,7 +18,7 @@ import { LOOKUP_COUNT, keepMany } from '../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
 import { FILE_FROM } from '../write/blob-builder.js'
 import { nameOf } from '../catalog/catalog.js'
-import { partsOf } from '../blob-store.js'
+import { contextOf } from '../blob-store.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobStore } from '../blob-store.js' */
@@ -49,7 +49,7 @@ export const asBlockstore = (store, options = {}) => new Blockstore(store, optio
 
 class Blockstore {
   #store
-  #parts
+  #context
   #hashers
   #maxBlockLen
 
@@ -58,7 +58,7 @@ class Blockstore {
     if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
     this.#maxBlockLen = maxBlockLen
     this.#store = store
-    this.#parts = partsOf(store)
+    this.#context = contextOf(store)
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
   }
 
@@ -98,7 +98,7 @@ class Blockstore {
    */
   async * putMany (pairs, { signal } = {}) {
     const batch = new BlockBatch()
-    const keep = () => batch.keep((blocks, aliases) => this.#parts.life.run(() => keepMany(this.#parts, blocks, aliases)))
+    const keep = () => batch.keep((blocks, aliases) => this.#context.life.run(() => keepMany(this.#context, blocks, aliases)))
     try {
       for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()
@@ -136,7 +136,7 @@ class Blockstore {
     else if (root === undefined) throw blockNotFound(cid)
     else {
       try {
-        yield * name.isOwn || !this.#parts.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+        yield * name.isOwn || !this.#context.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
       } catch (error) {
         // It was deleted meanwhile, or it is a file of somebody else's that is gone.
         throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
@@ -175,14 +175,14 @@ class Blockstore {
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
   async * getAll (options) {
-    for await (const cid of this.#parts.life.each(() => this.#names(options?.signal))) yield { cid, bytes: this.get(cid, options) }
+    for await (const cid of this.#context.life.each(() => this.#names(options?.signal))) yield { cid, bytes: this.get(cid, options) }
   }
 
   /** Forgets a block under this name. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, locks, presence, life, tags } = this.#parts
+    const { catalog, locks, presence, life, tags } = this.#context
     if (name.isContent) return
     await life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
@@ -209,7 +209,7 @@ class Blockstore {
   /** @param {CID[]} cids @param {AbortOptions} options @returns {AsyncGenerator<Pair>} */
   async * #pairs (cids, options) {
     if (cids.length === 0) return
-    const found = await untilAborted(this.#parts.life.run(() => lookUp(this.#parts, cids)), options.signal)
+    const found = await untilAborted(this.#context.life.run(() => lookUp(this.#context, cids)), options.signal)
     for (const [i, cid] of cids.entries()) {
       options.signal?.throwIfAborted()
       const block = found[i]
@@ -221,14 +221,14 @@ class Blockstore {
   async * #held ({ name, root, bytes }, options) {
     options.signal?.throwIfAborted()
     if (await this.#isNamed(name, bytes)) {
-      this.#parts.catalog.touch(root)
-      yield this.#parts.databases.owned(bytes)
+      this.#context.catalog.touch(root)
+      yield this.#context.databases.owned(bytes)
     } else yield * this.get(name.cid, options) // which tells what is damaged
   }
 
   /** The hash of a block that is here, whole, and under this name. @param {Name} name @returns {Promise<Uint8Array | undefined>} */
   #rootOf (name) {
-    const { catalog, life } = this.#parts
+    const { catalog, life } = this.#context
     return life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
       const record = root && await catalog.record(root)
@@ -238,7 +238,7 @@ class Blockstore {
 
   /** The names of all blocks that are here. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
   async * #names (signal) {
-    const { catalog } = this.#parts
+    const { catalog } = this.#context
     signal?.throwIfAborted()
     for await (const { multihash, root } of catalog.aliases.all()) {
       const digest = digestIn(multihash)
@@ -277,7 +277,7 @@ class Blockstore {
   }
 
   /** Under a quota none is: there may be room for some of a batch only. @param {BlockBytes} bytes  of a block, or where they come from */
-  #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#parts.quota.isLimited }
+  #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited }
 
   /** @param {Name} name @param {Uint8Array} block */
   async #isNamed (name, block) {
@@ -293,7 +293,7 @@ class Blockstore {
 
   /** @param {BlockBytes} bytes @param {AbortSignal | undefined} signal @param {{ cid: CID } | { alias: Uint8Array }} name */
   #write (bytes, signal, name) {
-    const { writer, life } = this.#parts
+    const { writer, life } = this.#context
     return life.run(() => writer.put(bytes, { signal }, name))
   }
 }

@@ -16,13 +16,8 @@ import { TrustedTrees } from './tree-cache.js'
 import { changed, closed, corrupt, missing, notFound } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
-/** @import { BlobName, GetOptions } from '../blob-store.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Protection } from '../gc/protection.js' */
+/** @import { BlobName, GetOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
@@ -37,31 +32,21 @@ import { unverified, verified } from './verified-pieces.js'
  */
 
 export class BlobReader {
-  #databases
-  #catalog
-  #presence
-  #life
-  #protection
-  #verifies
+  #store
   #trees = new TrustedTrees()
   #quick
 
-  /** @param {{ databases: Databases, catalog: Catalog, presence: Presence, life: Lifetime, protection: Protection, verifies: boolean }} store */
-  constructor ({ databases, catalog, presence, life, protection, verifies }) {
-    this.#databases = databases
-    this.#catalog = catalog
-    this.#presence = presence
-    this.#life = life
-    this.#protection = protection
-    this.#verifies = verifies
-    this.#quick = new QuickReads({ databases, trees: this.#trees })
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+    this.#quick = new QuickReads(store.databases, this.#trees)
   }
 
   /** @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * get (cid, options) {
     const wanted = await this.#find(cid, options)
     const quick = this.#quick.read(wanted)
-    const release = this.#protection.use(wanted.root)
+    const release = this.#store.protection.use(wanted.root)
     try {
       const bytes = await quick
       if (bytes === undefined) yield * this.#pieces(wanted)
@@ -77,7 +62,7 @@ export class BlobReader {
     const quick = this.#quick.read(wanted)
     // Nobody else had a turn meanwhile.
     if (quick instanceof Uint8Array) return quick
-    const release = this.#protection.use(wanted.root)
+    const release = this.#store.protection.use(wanted.root)
     try {
       const bytes = await quick
       if (bytes !== undefined) return bytes
@@ -107,11 +92,11 @@ export class BlobReader {
   async * slice (cid, ranges, { header = true, reuse, signal } = {}) {
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
-    const release = this.#protection.use(root)
+    const release = this.#store.protection.use(root)
     try {
       await this.#require(root, record, wanted)
       yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-        encodeSlice(source, outboard, wanted, { header, validate: this.#verifies || record.home === 'reference', reuse, signal }))
+        encodeSlice(source, outboard, wanted, { header, validate: this.#store.verifies || record.home === 'reference', reuse, signal }))
     } finally {
       release()
     }
@@ -120,7 +105,7 @@ export class BlobReader {
   /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
   async outboard (cid, { signal } = {}) {
     const { root, record } = await this.#use(cid, signal)
-    const release = this.#protection.use(root)
+    const release = this.#store.protection.use(root)
     try {
       await this.#require(root, record, ChunkRanges.all)
       const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
@@ -139,9 +124,9 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * here (root, record, signal) {
-    const release = this.#protection.use(root)
+    const release = this.#store.protection.use(root)
     try {
-      for (const [start, end] of (await this.#presence.of(root, record)).toBytes(record.size)) {
+      for (const [start, end] of (await this.#store.presence.of(root, record)).toBytes(record.size)) {
         yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, { signal }))
       }
     } finally {
@@ -157,7 +142,7 @@ export class BlobReader {
    */
   async #find (cid, options = {}) {
     assertOptions('options', options, '{ start, end, ... }')
-    const { start = 0, end = Infinity, verify = this.#verifies, reuse, signal } = options
+    const { start = 0, end = Infinity, verify = this.#store.verifies, reuse, signal } = options
     assertInteger('start', start)
     if (end !== Infinity) assertInteger('end', end)
     const { root, record } = await this.#use(cid, signal)
@@ -168,17 +153,17 @@ export class BlobReader {
   async #use (cid, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
-    return this.#life.run(async () => {
-      const record = await this.#catalog.record(root)
+    return this.#store.life.run(async () => {
+      const record = await this.#store.catalog.record(root)
       if (record === undefined) throw notFound(root)
-      this.#catalog.touch(root)
+      this.#store.catalog.touch(root)
       return { root, record }
     })
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
-    const ranges = await this.#life.run(() => this.#presence.missing(root, record, wanted))
+    const ranges = await this.#store.life.run(() => this.#store.presence.missing(root, record, wanted))
     if (!ranges.isEmpty) throw missing(root, ranges)
   }
 
@@ -192,7 +177,7 @@ export class BlobReader {
    * @param {(view: StoredView) => AsyncGenerator<T>} use
    */
   async * #reading (root, record, span, use) {
-    const view = new StoredView(this.#databases, root, record, this.#trees.of(root, record), span)
+    const view = new StoredView(this.#store.databases, root, record, this.#trees.of(root, record), span)
     try {
       yield * use(view)
     } catch (error) {
@@ -208,9 +193,9 @@ export class BlobReader {
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */
   async #explain (error, root, record) {
-    if (this.#life.isOver) return closed(error)
+    if (this.#store.life.isOver) return closed(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
-    const now = await this.#catalog.record(root)
+    const now = await this.#store.catalog.record(root)
     if (now === undefined) return notFound(root)
     return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
   }

@@ -7,7 +7,7 @@ import { getSoon, readSoon } from '../storage/content/read-pace.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { hashesTo, subtreesOf } from './verified-pieces.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Wanted } from './reader.js' */
 /** @import { Span } from './verified-pieces.js' */
@@ -20,8 +20,8 @@ export class QuickReads {
   #databases
   #trees
 
-  /** @param {{ databases: Databases, trees: TrustedTrees }} store */
-  constructor ({ databases, trees }) {
+  /** @param {Databases} databases @param {TrustedTrees} trees */
+  constructor (databases, trees) {
     this.#databases = databases
     this.#trees = trees
   }

@@ -3,13 +3,9 @@
 import { FILE_FROM } from './blob-builder.js'
 import { nameOf } from '../catalog/catalog.js'
 
-/** @import { Activity } from '../storage/concurrency/activity.js' */
-/** @import { Databases } from '../storage/databases.js' */
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../storage/format/keys.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Quota } from '../catalog/quota.js' */
+/** @import { BlobRecord, Home } from '../storage/format/records.js' */
+/** @import { StoreContext } from '../blob-store.js' */
 
 /**
  * @typedef {object} UnseenBlob
@@ -22,21 +18,13 @@ import { nameOf } from '../catalog/catalog.js'
 
 /** Everything is done under the blob's lock. */
 export class Unseen {
-  #activity
-  #catalog
-  #databases
-  #presence
-  #quota
+  #store
   /** By name. */
   #blobs = /** @type {Map<string, UnseenBlob>} */ (new Map())
 
-  /** @param {{ activity: Activity, catalog: Catalog, databases: Databases, presence: Presence, quota: Quota }} store */
-  constructor ({ activity, catalog, databases, presence, quota }) {
-    this.#activity = activity
-    this.#catalog = catalog
-    this.#databases = databases
-    this.#presence = presence
-    this.#quota = quota
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
   }
 
   /** What the record of a blob is to be that has none. @param {IncomingSlice} slice  that brings it @param {number} size  a claim @returns {Promise<BlobRecord>} */
@@ -71,14 +59,14 @@ export class Unseen {
    */
   async write (root, record, { sync, len }) {
     const blob = this.under(root, record.id)
-    if (blob === undefined) return this.#catalog.write(root, record, { sync })
+    if (blob === undefined) return this.#store.catalog.write(root, record, { sync })
     blob.len += len
     blob.mayBeRecorded = true
     Object.assign(blob.record, { size: record.size, sizeProven: record.sizeProven }) // what the pages were made for
     try {
-      await this.#catalog.write(root, record, { sync })
+      await this.#store.catalog.write(root, record, { sync })
     } catch (error) {
-      const stored = await this.#catalog.record(root).catch(() => undefined)
+      const stored = await this.#store.catalog.record(root).catch(() => undefined)
       if (stored?.id === record.id) this.#settle(root, blob) // it is there all the same
       throw error
     }
@@ -93,29 +81,29 @@ export class Unseen {
     const { root } = slice
     const blob = this.#blobs.get(nameOf(root))
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
-    this.#presence.forget(root)
-    this.#quota.add(-blob.len)
+    this.#store.presence.forget(root)
+    this.#store.quota.add(-blob.len)
     if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
       this.#blobs.delete(nameOf(root))
-      return this.#activity.leave()
+      return this.#store.activity.leave()
     }
     // A file that is not the blob's is somebody else's.
     const { id, home } = blob.record
-    if (blob.hasFile || home !== 'file') await this.#databases.deleteData(id).catch(() => this.#activity.leave())
+    if (blob.hasFile || home !== 'file') await this.#store.databases.deleteData(id).catch(() => this.#store.activity.leave())
     this.#settle(root, blob)
   }
 
   /** It has a record, or nothing is left of it. @param {Uint8Array} root @param {UnseenBlob} blob */
   #settle (root, { record }) {
     this.#blobs.delete(nameOf(root))
-    this.#databases.ids.settle(record.id)
+    this.#store.databases.ids.settle(record.id)
   }
 
   /** @param {number} size  a claim @returns {Promise<UnseenBlob>} */
   async #newBlob (size) {
     /** @type {Home} */
-    const home = this.#databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
-    const id = await this.#databases.ids.newId()
+    const home = this.#store.databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'
+    const id = await this.#store.databases.ids.newId()
     const record = { id, size, sizeProven: false, complete: false, home, created: Date.now() }
     return { record, slices: new Set(), len: 0, hasFile: false, mayBeRecorded: false }
   }

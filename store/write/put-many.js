@@ -14,11 +14,9 @@ import { readable } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreParts } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { BlobReader } from '../read/reader.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { BlobWriter } from './put.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Operation, RecordToWrite } from '../catalog/catalog.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
@@ -38,7 +36,7 @@ export const LOOKUP_COUNT = BATCH_LEN / LOOKUP_LEN
 /**
  * See `BlobStore.putMany`.
  *
- * @param {StoreParts & { writer: BlobWriter }} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, { signal }) {
@@ -153,22 +151,22 @@ async function * batchesOf (databases, blobs, signal) {
 
 /** Gathers small blobs until there is a batch of them. */
 class Gathering {
-  #rooms
+  #batches
   #memory
   #small = /** @type {Uint8Array[]} */ ([])
   #len = 0
 
   /** @param {Databases} databases  that they are for */
   constructor (databases) {
-    this.#rooms = databases.roomForBatches()
-    this.#memory = this.#rooms.take()
+    this.#batches = databases.batchMemory()
+    this.#memory = this.#batches.take()
   }
 
   /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
     assertBytes('blob', source)
-    const copy = this.#memory.room(source.length)
+    const copy = this.#memory.allocate(source.length)
     copy.set(source)
     this.#small.push(copy)
     this.#len += source.length
@@ -181,7 +179,7 @@ class Gathering {
     const batch = { small: this.#small, release: this.#memory.release }
     this.#small = []
     this.#len = 0
-    this.#memory = this.#rooms.take()
+    this.#memory = this.#batches.take()
     return [batch]
   }
 }
@@ -201,7 +199,7 @@ const NONE = []
 /**
  * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
  *
- * @param {StoreParts} store
+ * @param {StoreContext} store
  * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
@@ -234,7 +232,7 @@ export async function keepMany (store, batch, aliases = []) {
 /**
  * Under the locks of all of them.
  *
- * @param {StoreParts} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
+ * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
@@ -288,7 +286,7 @@ function eachOnce (blobs, looks, aliases) {
   return contents
 }
 
-/** The data, and then the records that name it. @param {StoreParts} store @param {Content[]} contents */
+/** The data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
 async function write ({ databases, catalog }, contents) {
   if (contents.length === 0) return
   const puts = /** @type {Operation[]} */ ([])
@@ -298,9 +296,9 @@ async function write ({ databases, catalog }, contents) {
 }
 
 /** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
-function smallBlob ({ room }, id, bytes) {
+function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
-  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, room), value: bytes }
+  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
   return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }
 
@@ -315,7 +313,7 @@ async function treeBlob (databases, id, bytes) {
 /**
  * See `BlobStore.getMany`. While the blobs of one lookup are in the caller's hands the next are being read.
  *
- * @param {StoreParts & { reader: BlobReader }} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<GetResult>}
  */
 export async function * getMany (store, cids, { signal }) {
@@ -347,15 +345,15 @@ async function * lookupsOf (cids, signal) {
 /**
  * The bytes that stand in one extent, as they are stored.
  *
- * @param {Pick<StoreParts, 'databases' | 'catalog'>} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
+ * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
+export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
   const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
   if (small.length === 0) return found
-  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, room))
+  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
   const values = await readable(data.getMany(keys, VIEWS)) ?? []
   for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found
@@ -367,7 +365,7 @@ const isInOneExtent = ({ complete, home, size }) => complete && home === 'extent
 /**
  * What hashes to its name; of the rest, what a reader makes of it.
  *
- * @param {StoreParts & { reader: BlobReader }} store @param {Found[]} found @param {AbortSignal} [signal]
+ * @param {StoreContext} store @param {Found[]} found @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<GetResult>}
  */
 async function * results ({ databases, catalog, reader }, found, signal) {

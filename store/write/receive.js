@@ -11,16 +11,10 @@ import { Unseen } from './pending-records.js'
 import { nameOf } from '../catalog/catalog.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Activity } from '../storage/concurrency/activity.js' */
 /** @import { Batch } from './received.js' */
-/** @import { Catalog } from '../catalog/catalog.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Evictor } from '../gc/evictor.js' */
-/** @import { Locks } from '../storage/concurrency/locks.js' */
-/** @import { Presence } from '../catalog/presence.js' */
-/** @import { Protection } from '../gc/protection.js' */
-/** @import { Quota, Room } from '../catalog/quota.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { StoreContext } from '../blob-store.js' */
+/** @import { Room } from '../catalog/quota.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */
@@ -39,28 +33,13 @@ const RECORD_MS = 1000
  */
 
 export class BlobReceiver {
-  #activity
-  #databases
-  #catalog
-  #locks
-  #presence
-  #protection
-  #evictor
+  #store
   #unseen
 
-  /**
-   * @param {{ activity: Activity, databases: Databases, catalog: Catalog, locks: Locks, presence: Presence, protection: Protection, evictor: Evictor,
-   *   quota: Quota }} store
-   */
-  constructor ({ activity, databases, catalog, locks, presence, protection, evictor, quota }) {
-    this.#activity = activity
-    this.#databases = databases
-    this.#catalog = catalog
-    this.#locks = locks
-    this.#presence = presence
-    this.#protection = protection
-    this.#evictor = evictor
-    this.#unseen = new Unseen({ activity, catalog, databases, presence, quota })
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+    this.#unseen = new Unseen(store)
   }
 
   /**
@@ -69,9 +48,9 @@ export class BlobReceiver {
    */
   receive (cid, source, ranges, { size, signal, onProgress } = {}) {
     const failing = new AbortController()
-    return this.#activity.run(async () => {
+    return this.#store.activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#databases, { root, ranges: toRanges(ranges), size })
+      const slice = new IncomingSlice(this.#store.databases, { root, ranges: toRanges(ranges), size })
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
@@ -83,13 +62,13 @@ export class BlobReceiver {
         const isDue = how.isLast || received.waiting >= RECORD_LEN || isLate()
         if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, how))
       }
-      const release = this.#protection.use(root)
+      const release = this.#store.protection.use(root)
       const end = async () => {
         try {
           await slice.close()
         } finally {
           received.forget()
-          if (this.#unseen.has(slice)) await this.#locks.run(nameOf(root), () => this.#unseen.leave(slice))
+          if (this.#unseen.has(slice)) await this.#store.locks.run(nameOf(root), () => this.#unseen.leave(slice))
           release()
         }
       }
@@ -128,13 +107,13 @@ export class BlobReceiver {
   async #write (slice, how) {
     const { root, received } = slice
     for (const batch of received.batches) batch.room ??= await this.#roomFor(root, batch, how)
-    return this.#locks.run(nameOf(root), async () => {
+    return this.#store.locks.run(nameOf(root), async () => {
       const { batches } = received
       const record = await this.#recordFor(slice, batches)
       if (record === undefined) return false
       const isFile = record.home === 'file'
       if (isFile) await slice.spill(record.id, batches, how, this.#unseen.under(root, record.id))
-      if (isFile && this.#databases.isSync) return true
+      if (isFile && this.#store.databases.isSync) return true
       await this.#record(slice, received.due(), record, how)
       return false
     })
@@ -144,7 +123,7 @@ export class BlobReceiver {
   async #recordSynced (slice, how) {
     const batches = slice.received.due()
     await slice.sync()
-    await this.#locks.run(nameOf(slice.root), async () => {
+    await this.#store.locks.run(nameOf(slice.root), async () => {
       const record = await this.#recordFor(slice, batches)
       if (record !== undefined) await this.#record(slice, batches, record, how)
     })
@@ -157,9 +136,9 @@ export class BlobReceiver {
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
-    const { data, syncBatch } = this.#databases
-    const present = await this.#presence.of(root, before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, this.#databases, before.id, present)
+    const { data, syncBatch } = this.#store.databases
+    const present = await this.#store.presence.of(root, before)
+    const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before.id, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
@@ -174,19 +153,19 @@ export class BlobReceiver {
       sum += len
     }
     slice.len += sum
-    this.#presence.remember(root, now)
+    this.#store.presence.remember(root, now)
     await this.#unseen.write(root, after, { sync, len: sum })
     received.recorded(batches, before.id)
-    this.#protection.arrived(root)
-    this.#catalog.touch(root)
-    if (after.complete) this.#presence.forget(root)
+    this.#store.protection.arrived(root)
+    this.#store.catalog.touch(root)
+    if (after.complete) this.#store.presence.forget(root)
     slice.complete = after.complete
   }
 
   /** @param {Uint8Array} root @param {Batch} batch @param {Keeping} how @returns {Promise<Room | undefined>} */
   async #roomFor (root, batch, { hasFailed }) {
     try {
-      return await this.#evictor.reserve(root, present => batch.lenBeyond(present))
+      return await this.#store.evictor.reserve(root, present => batch.lenBeyond(present))
     } catch (error) {
       if (!hasFailed) throw error
       batch.cut()
@@ -202,12 +181,12 @@ export class BlobReceiver {
    */
   async #recordFor (slice, batches) {
     const { root, received, verifier } = slice
-    const { record } = await this.#catalog.look(root)
+    const { record } = await this.#store.catalog.look(root)
     slice.complete = record?.complete ?? false
     if (record?.complete || verifier.size === undefined || (record === undefined && batches.every(({ len }) => len === 0))) {
       received.due() // nothing waits any more
       received.forget(batches)
-      if (record?.complete) await this.#catalog.addName(root, record)
+      if (record?.complete) await this.#store.catalog.addName(root, record)
       return undefined
     }
     return record ?? this.#unseen.recordFor(slice, verifier.size)

@@ -1,6 +1,6 @@
 // validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what recursion finds right.
 import { ChunkRanges } from '../../../lib/index.js'
-import { modeOf } from '../../../lib/hash/hasher.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
 import { auditInSpans } from '../../../lib/parallel/audit.js'
 import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
 import { openSource } from '../../../lib/source/source.js'

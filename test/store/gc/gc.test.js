@@ -4,7 +4,7 @@ import { MemoryLevel } from 'memory-level'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { nameOf } from '../../../store/catalog/catalog.js'
 import { Marks } from '../../../store/gc/marks.js'
 import { blobKey } from '../../../store/storage/format/keys.js'
@@ -223,7 +223,7 @@ describe('store: garbage collection', () => {
      */
     async function collectBeside (where, prepare, meanwhile) {
       const { store } = await newStore()
-      const { index } = partsOf(store).databases
+      const { index } = contextOf(store).databases
       await store.put(swept.bytes)
       if (where === 'in a later batch') await listed(store.putMany(fillers.map(({ bytes }) => bytes)))
       await prepare(store, index)

@@ -2,7 +2,7 @@
 import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -90,7 +90,7 @@ describe('store: small reads of blobs in files', () => {
   })
 
   it('of files that are not open are not tried on this thread, so nothing is taken for saved by it', async () => {
-    const { files } = partsOf(store).databases
+    const { files } = contextOf(store).databases
     const { readNow } = files
     let tried = 0
     files.readNow = (...args) => {

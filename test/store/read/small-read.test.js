@@ -2,9 +2,10 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { turn } from '../../../lib/source/async-util.js'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { nameOf } from '../../../store/catalog/catalog.js'
-import { blobKey, offsetOfExtent, encodeRecord } from '../../../store/storage/format/keys.js'
+import { blobKey, offsetOfExtent } from '../../../store/storage/format/keys.js'
+import { encodeRecord } from '../../../store/storage/format/records.js'
 import { Page, PageEditor } from '../../../store/storage/content/tree-pages.js'
 import { TrustedTrees } from '../../../store/read/tree-cache.js'
 import { createOutboardSync } from '../../../encoder/index.js'
@@ -166,7 +167,7 @@ describe('store: small reads', () => {
       await store.put(BYTES)
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 0)
       await extent.put(extent.value.subarray(0, GROUP + 5))
-      const { protection } = partsOf(store)
+      const { protection } = contextOf(store)
       const { begun, goOn } = held(data)
       const reading = { isOver: false, error: errorOf(read(store, { start: GROUP, end: 2 * GROUP })) }
       reading.error.then(() => { reading.isOver = true })

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -91,7 +91,7 @@ describe('store: many blobs', () => {
       const store = await newPlace().then(place => place.open())
       const [bytes, other] = [noise(3000, 346), noise(3000, 347)]
       await all(store.putMany([bytes, other]))
-      const { catalog } = partsOf(store)
+      const { catalog } = contextOf(store)
       const { lookMany } = catalog
       catalog.lookMany = async roots => {
         const found = await lookMany.call(catalog, roots)

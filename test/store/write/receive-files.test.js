@@ -2,7 +2,7 @@
 // the disk has it.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 import { BlobFolder } from '../../../store/storage/disk/blob-folder.js'
 import { flipped, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -256,7 +256,7 @@ describe('store: a blob that is received into a file', () => {
   })
 
   it('is on the disk, pages and record, when it is said to be complete, whichever piece was the last', async () => {
-    const { databases: { data, index } } = partsOf(store)
+    const { databases: { data, index } } = contextOf(store)
     for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
       const bytes = noise(len, 22)
       const slice = sliceOf(bytes, range)
@@ -285,7 +285,7 @@ describe('store: a blob that is received into a file', () => {
   it('counts under a quota from the moment on when its pages are written', async () => {
     await store.close()
     store = await place.open({ quota: 10 * MIB })
-    const { index } = partsOf(store).databases
+    const { index } = contextOf(store).databases
     for (const len of [300 * 1024, 3 * MIB]) {
       const bytes = BYTES.subarray(7, 7 + len)
       const reason = new Error('not now')

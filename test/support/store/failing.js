@@ -1,5 +1,5 @@
 // What goes wrong at one call to the disk, or from there on: tests have it happen at each.
-import { partsOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/blob-store.js'
 
 const WRITES = ['put', 'batch', 'del', 'clear']
 
@@ -20,7 +20,7 @@ export const FAULTS = {
  * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
  */
 function tapped (store, happens) {
-  const { index, data, files } = partsOf(store).databases
+  const { index, data, files } = contextOf(store).databases
   const restores = []
   const tap = (on, method) => {
     const original = on[method]

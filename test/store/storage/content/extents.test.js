@@ -1,7 +1,7 @@
 // Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by others.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
-import { partsOf } from '../../../../store/blob-store.js'
+import { contextOf } from '../../../../store/blob-store.js'
 import { CELL_LEN } from '../../../../store/storage/content/extents.js'
 import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
@@ -54,7 +54,7 @@ describe('store: extents', () => {
       it('are mended, and joined by what is received then', async () => {
         const bytes = BLOBS.at(-1)
         const root = hash(bytes)
-        const { id } = await partsOf(store).catalog.record(root)
+        const { id } = await contextOf(store).catalog.record(root)
         const extents = (await entriesOf(data)).filter(({ key, offset }) => offset !== undefined && new DataView(key.buffer, key.byteOffset).getUint32(4) === id)
         await extents[1].put(flipped(extents[1].value, 20 * KIB))
         const wrong = extents[1].offset + 16 * KIB
@@ -89,7 +89,7 @@ describe('store: extents', () => {
 })
 
 /** @param {object} store  is to make extents of so many bytes */
-const setExtentLen = (store, value) => Object.defineProperty(partsOf(store).databases, 'extentLen', { value })
+const setExtentLen = (store, value) => Object.defineProperty(contextOf(store).databases, 'extentLen', { value })
 
 /** Random numbers below what is asked for: a few hundred, the same ones for the same seed. @param {number} seed */
 function numbers (seed) {

@@ -9,10 +9,11 @@ import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { BlobFile } from '../../../../store/storage/disk/blob-file.js'
-import { partsOf } from '../../../../store/blob-store.js'
+import { contextOf } from '../../../../store/blob-store.js'
+import { blobKey, doomedKey, pathKey, stateKey } from '../../../../store/storage/format/keys.js'
 import {
-  LAYOUT_VERSION, blobKey, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeState, pathKey, stateKey
-} from '../../../../store/storage/format/keys.js'
+  LAYOUT_VERSION, encodeDoomed, encodePath, encodeRecord, encodeState
+} from '../../../../store/storage/format/records.js'
 import { same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -38,7 +39,7 @@ describe('store: files of others in its place', () => {
   const blobs = () => join(place.where, 'blobs')
   const reopen = async () => { store = await place.open({ durability: 'process' }) }
   const fileOf = async root => {
-    const { id } = await partsOf(store).catalog.record(root)
+    const { id } = await contextOf(store).catalog.record(root)
     return join(blobs(), String(id))
   }
 
@@ -54,7 +55,7 @@ describe('store: files of others in its place', () => {
 
   /** A store as a process leaves it that dies. */
   const crash = async () => {
-    const { next } = partsOf(store).databases.ids
+    const { next } = contextOf(store).databases.ids
     await store.close()
     const state = encodeState({ version: LAYOUT_VERSION, isClean: false, swept: 0, nextId: next + 100 })
     await place.look(({ index }) => index.put(stateKey, state, VIEWS))
@@ -212,7 +213,7 @@ describe('store: files of others in its place', () => {
 
   describe('under an id that is given away next', () => {
     const theirs = noise(500, 702)
-    const next = () => join(blobs(), `${partsOf(store).databases.ids.next}`)
+    const next = () => join(blobs(), `${contextOf(store).databases.ids.next}`)
 
     it('a file is not written over by a put, nor deleted when that fails', async () => {
       const path = next()
@@ -404,7 +405,7 @@ describe('store: files of others in its place', () => {
     it('and that no record names: a repair leaves it', async () => {
       await store.put(WHOLE)
       const path = await fileOf(WHOLE_ROOT)
-      await partsOf(store).databases.index.del(blobKey(WHOLE_ROOT), VIEWS)
+      await contextOf(store).databases.index.del(blobKey(WHOLE_ROOT), VIEWS)
       const failing = async () => { throw Object.assign(new Error('the disk is busy'), { code: 'EIO' }) }
       Object.assign(BlobFile.prototype, { readInto: failing, read: failing })
       expect(await store.fsck({ repair: true })).to.include({ isSound: false, orphans: 1 })
@@ -416,7 +417,7 @@ describe('store: files of others in its place', () => {
 
     it('when pairs are worked out again: a repair drops nothing', async () => {
       await store.put(WHOLE)
-      const { data } = partsOf(store).databases
+      const { data } = contextOf(store).databases
       for await (const key of data.keys(VIEWS)) await data.del(key, VIEWS)
       let reads = 0
       Object.assign(BlobFile.prototype, {
@@ -478,8 +479,8 @@ describe('store: files of others in its place', () => {
           await rm(path, { recursive: true, force: true })
           const elsewhere = await make(path, victims)
           if (typeof elsewhere === 'string') {
-            const [{ id }] = await recordsIn(partsOf(store).databases.index)
-            await partsOf(store).databases.index.put(pathKey(id), encodePath(id, elsewhere), VIEWS)
+            const [{ id }] = await recordsIn(contextOf(store).databases.index)
+            await contextOf(store).databases.index.put(pathKey(id), encodePath(id, elsewhere), VIEWS)
           }
           for (const [name, call] of change === 'put' ? Object.entries(calls) : []) {
             const code = await expectHarmless(name, call)
@@ -505,7 +506,7 @@ describe('store: files of others in its place', () => {
     }
 
     it('a path that no store has written is a damaged one', async () => {
-      const { index } = partsOf(store).databases
+      const { index } = contextOf(store).databases
       const [{ id }] = await recordsIn(index)
       for (const wrong of ['', 'relative', './a', `${path}\0`, '\0']) {
         await index.put(pathKey(id), encodePath(id, wrong), VIEWS)

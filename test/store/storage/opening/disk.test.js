@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { makeMissing } from '../../../../store/storage/opening/making.js'
-import { partsOf } from '../../../../store/blob-store.js'
+import { contextOf } from '../../../../store/blob-store.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -90,7 +90,7 @@ describe('store: on a disk', () => {
   it('opens no file any more once it is closed', async () => {
     const store = await place.open()
     await store.put(noise(2 * MIB))
-    const { files } = partsOf(store).databases
+    const { files } = contextOf(store).databases
     const [id] = await files.ids()
     await store.close()
     expect(() => files.reader(id)).to.throw('closed')

@@ -1,0 +1,44 @@
+// Turns the options `key` and `context` into a mode. Deriving a mode from a context hashes the context, so this stands above the engine.
+
+import { HASH_MODE, keyedMode, wordsOf } from '../engine/mode.js'
+import { DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, IV } from '../core/constants.js'
+import { RESULT } from '../engine/arena.js'
+import { assertOptions, describe } from '../core/bytes.js'
+import { hashToArena } from './hash-to-arena.js'
+
+/** @import { Mode, ModeOptions } from '../core/types.js' */
+
+/**
+ * The mode that options name. Checks them.
+ *
+ * @param {ModeOptions} [options]
+ * @returns {Mode}
+ */
+export function modeOf (options = {}) {
+  assertOptions('options', options, '{ key } or { context }')
+  const { key, context } = options
+  if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
+  if (key !== undefined) return keyedMode(key)
+  return context === undefined ? HASH_MODE : deriveMode(context)
+}
+
+const utf8 = new TextEncoder()
+const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
+/** Contexts are few and come again: the last one is kept. */
+/** @type {{ context: string, mode: Mode } | undefined} */
+let lastDerived
+
+/** @param {string} context @returns {Mode} */
+export function deriveMode (context) {
+  assertContext(context)
+  if (lastDerived?.context !== context) {
+    hashToArena(CONTEXT_MODE, utf8.encode(context))
+    lastDerived = { context, mode: { keyWords: wordsOf(RESULT), flags: DERIVE_KEY_MATERIAL } }
+  }
+  return lastDerived.mode
+}
+
+/** @param {unknown} context @returns {asserts context is string} */
+export function assertContext (context) {
+  if (typeof context !== 'string') throw new TypeError(`"context" expected a string, got ${describe(context)}`)
+}
