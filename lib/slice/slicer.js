@@ -14,8 +14,8 @@ import { untilAborted, turnsWhenDue } from '../source/async-util.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
 import { roomIn } from '../core/bytes.js'
 import { truncated } from '../core/errors.js'
-import { encodedLen, forEachStep, interleave, placePairs, walkInto } from './subtree-encoding.js'
-import { enter, whileLent } from '../engine/mode.js'
+import { encodedLen, forEachStep, encodeWithPairs, placePairs, walkInto } from './subtree-encoding.js'
+import { enter, whileBorrowed } from '../engine/mode.js'
 
 /** @import { ChunkRanges } from '../tree/ranges.js' */
 /** @import { BaoError } from '../core/errors.js' */
@@ -202,7 +202,7 @@ class Slicer {
     }
     // Where it is checked, so that it need not be copied there. Whoever checks may use the memory for something else.
     let end = INPUT
-    whileLent(() => { end = this.#write(bytes, u8, INPUT) })
+    whileBorrowed(() => { end = this.#write(bytes, u8, INPUT) })
     const window = u8.subarray(INPUT, end)
     out.set(window, at)
     const { good, fault } = this.#check(window)
@@ -243,7 +243,7 @@ class Slicer {
         const to = isInArena ? at : INPUT
         if (this.#groupLen < LONG_LEAF) {
           u8.set(whole, STAGE)
-          interleave(subtree, STAGE, PAIRS, order, to)
+          encodeWithPairs(subtree, STAGE, PAIRS, order, to)
         } else {
           forEachStep(subtree, () => {}, (leafStart, leafAt, leafLen) => u8.set(whole.subarray(leafStart - start, leafStart - start + leafLen), to + leafAt))
           placePairs(subtree, PAIRS, order, to)

@@ -5,12 +5,15 @@ import { hash } from '../../lib/hash/hasher.js'
 import { equals } from 'uint8arrays/equals'
 import { Aliases } from './aliases.js'
 import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
-import { VIEWS, blobKey, blobsWith, decodeRecord, decodeTime, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeTime, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { VIEWS, blobKey, blobsWith, doomedKey, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import {
+  decodeRecord, decodeTime, encodeDoomed, encodePath, encodeRecord, encodeTime
+} from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { UsedTimes } from './used-times.js'
 import { entryBatches } from '../storage/level/walk.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
@@ -63,8 +66,8 @@ export class Catalog {
 
   /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
   async lookMany (roots) {
-    const { room } = this.#store.databases
-    const keys = roots.map(root => blobKey(root, room))
+    const { allocate } = this.#store.databases
+    const keys = roots.map(root => blobKey(root, allocate))
     const stored = await readable(this.#store.databases.index.getMany(keys, VIEWS))
     if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
     return roots.map((root, i) => found(root, stored[i]))
@@ -144,10 +147,10 @@ export class Catalog {
 
   /** The same for several, with `sync`. @param {RecordToWrite[]} blobs */
   async writeMany (blobs) {
-    const { room } = this.#store.databases
+    const { allocate } = this.#store.databases
     const operations = /** @type {Operation[]} */ ([])
     for (const { root, record, replaces, aliases } of blobs) {
-      operations.push({ type: 'put', key: blobKey(root, room), value: encodeRecord(root, record, room) })
+      operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, record, allocate) })
       for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
       if (replaces !== undefined) operations.push(...doom(replaces))
     }
@@ -213,9 +216,9 @@ export class Catalog {
    * @returns {Promise<Removal>}
    */
   async removal (root, record, { hasAliases = true } = {}) {
-    const { room } = this.#store.databases
+    const { allocate } = this.#store.databases
     const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
-    const own = [blobKey(root, room), usedKey(root, room)].map(key => ({ type: /** @type {const} */ ('del'), key }))
+    const own = [blobKey(root, allocate), usedKey(root, allocate)].map(key => ({ type: /** @type {const} */ ('del'), key }))
     const operations = [...own, ...aliases, ...doom(record)]
     return { root, record, operations, bytes: record === undefined ? 0 : await this.#store.presence.len(root, record) }
   }

@@ -5,7 +5,7 @@ import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { nameOf } from './catalog.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Database } from '../storage/level/database.js' */
 
 /** Blobs whose presence is kept in memory: more than are received at a time. */

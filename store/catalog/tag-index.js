@@ -5,12 +5,13 @@ import { describe } from '../../lib/core/bytes.js'
 import { Beside } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { nameOf } from './catalog.js'
-import { TAG_FORMATS, VIEWS, allTagged, checkOfTag, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from '../storage/errors.js'
 
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Operation } from './catalog.js' */
-/** @import { Tag, TagFormat } from '../storage/format/keys.js' */
+/** @import { Tag, TagFormat } from '../storage/format/records.js' */
 
 export class TagIndex {
   #store

@@ -7,7 +7,7 @@ import { assertName, assertWellFormed, target } from './tag-index.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
-/** @import { Tag, TagFormat } from '../storage/format/keys.js' */
+/** @import { Tag, TagFormat } from '../storage/format/records.js' */
 /** @import { TagIndex } from './tag-index.js' */
 
 /** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */

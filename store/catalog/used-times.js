@@ -4,9 +4,10 @@
 import { Beside } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { decodeTime, usedWith } from '../storage/format/keys.js'
+import { usedWith } from '../storage/format/keys.js'
+import { decodeTime } from '../storage/format/records.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Database } from '../storage/level/database.js' */
 
 export class UsedTimes {

@@ -15,7 +15,7 @@ import { nameOf } from '../catalog/catalog.js'
 /** @import { Operation } from '../catalog/catalog.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Room } from '../catalog/quota.js' */
-/** @import { Tag } from '../storage/format/keys.js' */
+/** @import { Tag } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 export class BlobWriter {
