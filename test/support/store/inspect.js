@@ -7,14 +7,17 @@ import { contextOf } from '../../../store/blob-store.js'
 import { nameOf } from '../../../store/catalog/catalog.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allTagged, allUsed, blobKey, decodeDoomed,
-  decodeRecord, decodeState, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeState, extentKey, hashOfKey,
-  idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith, usedKey
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allTagged, allUsed, blobKey,
+  doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
+  usedKey
 } from '../../../store/storage/format/keys.js'
+import {
+  decodeDoomed, decodeRecord, decodeState, encodeDoomed, encodePath, encodeRecord, encodeState
+} from '../../../store/storage/format/records.js'
 import { dataIds } from '../../../store/storage/level/data-ids.js'
 import { VIEWS } from '../constants.js'
 
-export { LAYOUT_VERSION } from '../../../store/storage/format/keys.js'
+export { LAYOUT_VERSION } from '../../../store/storage/format/records.js'
 /** The string by which the store knows a hash in its maps and sets. */
 export { nameOf }
 
