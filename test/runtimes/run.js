@@ -1,5 +1,6 @@
-// Runs the suites in other runtimes: `npm run test:runtimes`, or `node test/runtimes/run.js node@22 bun` for some.
-// Each runtime comes as a package of npm and stays in node_modules/.cache. Where one cannot be had, a line says NOT RUN.
+// Runs the suites in other runtimes: `npm run test:runtimes`, or some of them: `node test/runtimes/run.js node@22 bun`.
+// Each runtime comes as a package of npm and stays in node_modules/.cache. Where one cannot be had, a line says
+// NOT RUN.
 //
 // Two run at a time. A runtime that passes shows its counts; the whole output of those that fail comes last.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'

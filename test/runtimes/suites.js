@@ -1,5 +1,6 @@
-// Runs the suites in the runtime that executes this file; run.js starts it in other runtimes. Arguments are paths of test
-// files, from the folder `test`: only these run, and every test is shown. `--part=1/2` runs the first of two halves.
+// Runs the suites in the runtime that executes this file; run.js starts it in other runtimes. Arguments are paths of
+// test files, from the folder `test`: only these run, and every test is shown. `--part=1/2` runs the first of two
+// halves.
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
