@@ -5,7 +5,7 @@ import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { contextOf } from '../../../store/blob-store.js'
-import { nameOf } from '../../../store/catalog/catalog.js'
+import { nameOf } from '../../../store/catalog/roots.js'
 import { Marks } from '../../../store/gc/marks.js'
 import { blobKey } from '../../../store/storage/format/keys.js'
 import { concat, hex, same } from '../../support/bytes.js'
@@ -433,7 +433,7 @@ describe('store: garbage collection', () => {
     const sequence = sequenceOf(...small)
     for (const pieces of [ragged(sequence.bytes, 3), oneByOne(sequence.bytes), [sequence.bytes, Uint8Array.of(1, 2)]]) {
       const marks = new Marks({
-        catalog: { record: async () => ({ complete: true }), those: async roots => roots },
+        catalog: { record: async () => ({ complete: true }), recorded: async roots => roots },
         reader: { here: () => stream(pieces) }
       })
       marks.keep(sequence.root, 'hashseq')
