@@ -5,7 +5,7 @@ import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../l
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { copyPair, cvsOf } from '../lib/engine/window.js'
 import { STAGE, u8 } from '../lib/engine/arena.js'
-import { encodedLen, putTogether } from '../lib/slice/subtree-encoding.js'
+import { encodedLen, encodeReduced } from '../lib/slice/subtree-encoding.js'
 import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree/geometry.js'
 import { modeOf } from '../lib/hash/mode-options.js'
@@ -67,7 +67,7 @@ class Encoding {
     if (level <= this.groupLog || chunks !== 2 ** level || startChunk * CHUNK_LEN + len > this.#blob.length) {
       this.#put(level, index, startChunk, at)
     } else {
-      putTogether({ start: startChunk * CHUNK_LEN, len, leafLen }, bytesAt, level, index, STAGE)
+      encodeReduced({ start: startChunk * CHUNK_LEN, len, leafLen }, bytesAt, level, index, STAGE)
       this.bytes.set(u8.subarray(STAGE, STAGE + encodedLen(len, leafLen)), at)
     }
   }

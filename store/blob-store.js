@@ -22,12 +22,13 @@ import { Presence } from './catalog/presence.js'
 import { Protection, TempTag } from './gc/protection.js'
 import { Quota } from './catalog/quota.js'
 import { TagIndex, Tags } from './catalog/tags.js'
-import { exportFile, importFile } from './storage/content/stored-file.js'
+import { exportFile } from './read/export-file.js'
+import { importFile } from './write/import-file.js'
 import { getMany, putMany } from './write/put-many.js'
 import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord, TagFormat } from './storage/format/keys.js' */
+/** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
 /** @import { BlobState } from './catalog/observers.js' */
 /** @import { GetResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */

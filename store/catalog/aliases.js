@@ -6,7 +6,10 @@ import { equals } from 'uint8arrays/equals'
 import { SortedCursor } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { damagedRecord, eachReadable, readable } from '../storage/errors.js'
-import { VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias, multihashOfAliasOf } from '../storage/format/keys.js'
+import {
+  VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
+  multihashOfAliasOf
+} from '../storage/format/keys.js'
 
 /** @import { Database } from '../storage/level/database.js' */
 /** @import { Operation } from '../storage/level/database.js' */

@@ -8,13 +8,12 @@ import { Aliases } from './aliases.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
-import {
-  VIEWS, blobKey, blobsWith, decodeRecord, doomedKey, encodeDoomed, encodePath, encodeRecord, hashOfKey, pathKey, usedKey
-} from '../storage/format/keys.js'
+import { VIEWS, blobKey, blobsWith, doomedKey, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { decodeRecord, encodeDoomed, encodePath, encodeRecord } from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { entryBatches } from '../storage/level/walk.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/database.js' */
 /** @import { Reservation } from './quota.js' */
@@ -97,8 +96,8 @@ export class Catalog {
 
   /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
   async lookMany (roots) {
-    const { room } = this.#store.databases
-    const keys = roots.map(root => blobKey(root, room))
+    const { allocate } = this.#store.databases
+    const keys = roots.map(root => blobKey(root, allocate))
     const stored = await readable(this.#store.databases.index.getMany(keys, VIEWS))
     if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
     return roots.map((root, i) => found(root, stored[i]))
@@ -285,15 +284,15 @@ export class Catalog {
 
   /** @param {Change[]} changes @returns {Operation[]} */
   #operations (changes) {
-    const { room } = this.#store.databases
+    const { allocate } = this.#store.databases
     const operations = /** @type {Operation[]} */ ([])
     for (const change of changes) {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
-        for (const key of [blobKey(root, room), usedKey(root, room)]) operations.push({ type: 'del', key })
+        for (const key of [blobKey(root, allocate), usedKey(root, allocate)]) operations.push({ type: 'del', key })
         for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
       } else {
-        if (after !== before) operations.push({ type: 'put', key: blobKey(root, room), value: encodeRecord(root, after, room) })
+        if (after !== before) operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, after, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
         if (path !== undefined) operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
       }

@@ -4,7 +4,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { Database } from '../storage/level/database.js' */
 

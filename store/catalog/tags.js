@@ -6,16 +6,15 @@ import { describe } from '../../lib/core/bytes.js'
 import { SortedCursor } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { nameOf } from './roots.js'
-import {
-  TAG_FORMATS, VIEWS, allTagged, checkOfTag, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith
-} from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
 /** @import { Operation } from '../storage/level/database.js' */
-/** @import { Tag, TagFormat } from '../storage/format/keys.js' */
+/** @import { Tag, TagFormat } from '../storage/format/records.js' */
 
 /** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */
 

@@ -4,10 +4,11 @@ import { SortedCursor } from './sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { VIEWS, decodeTime, encodeTime, usedKey, usedWith } from '../storage/format/keys.js'
+import { VIEWS, usedKey, usedWith } from '../storage/format/keys.js'
+import { decodeTime, encodeTime } from '../storage/format/records.js'
 import { readable } from '../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Database } from '../storage/level/database.js' */
 
 /** Uses that are remembered before they are written. */

@@ -2,7 +2,8 @@
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../storage/format/keys.js'
+import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
 import { examine } from './inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
@@ -18,7 +19,7 @@ import { rightSmallBlobs } from './check-small.js'
 import { turnsWhenDue } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Findings } from './inspect-blob.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
@@ -141,7 +142,7 @@ export class Fsck {
     const { index, data } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
-        const isSound = isSoundNote(key, value)
+        const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
         if (!isSound) await this.#stray(() => index.del(key))
       }

@@ -11,7 +11,7 @@ import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**

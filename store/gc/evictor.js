@@ -5,7 +5,7 @@ import { full } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Sweep } from './collector.js' */
 /** @import { Marks } from './marks.js' */
 /** @import { Reservation } from '../catalog/quota.js' */

@@ -7,7 +7,7 @@ import { HashSet } from './hash-set.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { TagFormat } from '../storage/format/keys.js' */
+/** @import { TagFormat } from '../storage/format/records.js' */
 
 /** Hashes that are looked up at a time. */
 const LOOKUP_HASHES = 512

@@ -6,7 +6,7 @@ import { target } from '../catalog/tags.js'
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { Marks } from './marks.js' */
-/** @import { TagFormat } from '../storage/format/keys.js' */
+/** @import { TagFormat } from '../storage/format/records.js' */
 
 export class Protection {
   /** How often each blob is held, by its name in memory. */

@@ -17,7 +17,7 @@ import { changed, closed, corrupt, missing, notFound } from '../storage/errors.j
 import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions, StoreContext } from '../blob-store.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**

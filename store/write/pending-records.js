@@ -4,7 +4,7 @@ import { FILE_FROM } from './blob-builder.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../storage/format/keys.js' */
+/** @import { BlobRecord, Home } from '../storage/format/records.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 

@@ -16,7 +16,7 @@ import { isKept } from '../catalog/presence.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { Operation } from '../storage/level/database.js' */
 /** @import { Source } from '../../lib/core/types.js' */
@@ -152,22 +152,22 @@ async function * batchesOf (databases, blobs, signal) {
 
 /** Gathers small blobs until there is a batch of them. */
 class Gathering {
-  #rooms
+  #batches
   #memory
   #small = /** @type {Uint8Array[]} */ ([])
   #len = 0
 
   /** @param {Databases} databases  that they are for */
   constructor (databases) {
-    this.#rooms = databases.roomForBatches()
-    this.#memory = this.#rooms.take()
+    this.#batches = databases.batchMemory()
+    this.#memory = this.#batches.take()
   }
 
   /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
     assertBytes('blob', source)
-    const copy = this.#memory.room(source.length)
+    const copy = this.#memory.allocate(source.length)
     copy.set(source)
     this.#small.push(copy)
     this.#len += source.length
@@ -180,7 +180,7 @@ class Gathering {
     const batch = { small: this.#small, release: this.#memory.release }
     this.#small = []
     this.#len = 0
-    this.#memory = this.#rooms.take()
+    this.#memory = this.#batches.take()
     return [batch]
   }
 }
@@ -307,9 +307,9 @@ async function write ({ databases, catalog, presence }, contents) {
 }
 
 /** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
-function smallBlob ({ room }, id, bytes) {
+function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
-  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, room), value: bytes }
+  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
   return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }
 
@@ -359,12 +359,12 @@ async function * lookupsOf (cids, signal) {
  * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
+export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
   const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
   if (small.length === 0) return found
-  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, room))
+  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
   const values = await readable(data.getMany(keys, VIEWS)) ?? []
   for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found

@@ -15,7 +15,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Operation } from '../storage/level/database.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
-/** @import { BlobRecord, Tag } from '../storage/format/keys.js' */
+/** @import { BlobRecord, Tag } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 export class BlobWriter {

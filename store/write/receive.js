@@ -14,7 +14,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Batch } from './received.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */

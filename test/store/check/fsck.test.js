@@ -1,7 +1,8 @@
 // A store that is looked through: what is damaged is found, where it is; what is put right is right; and what is dropped can be received again.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { blobKey, doomedKey, encodeRecord, stateKey, tagKey, taggedKey, decodeRecord, usedKey } from '../../../store/storage/format/keys.js'
+import { blobKey, doomedKey, stateKey, tagKey, taggedKey, usedKey } from '../../../store/storage/format/keys.js'
+import { encodeRecord, decodeRecord } from '../../../store/storage/format/records.js'
 import { dataIds } from '../../../store/storage/level/data-ids.js'
 import { concat, flipped, hex, same } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'

@@ -5,7 +5,8 @@ import { MemoryLevel } from 'memory-level'
 import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { allBlobs, allDoomed, hashOfKey, idOfKey, offsetOfExtent, decodeRecord } from '../../../store/storage/format/keys.js'
+import { allBlobs, allDoomed, hashOfKey, idOfKey, offsetOfExtent } from '../../../store/storage/format/keys.js'
+import { decodeRecord } from '../../../store/storage/format/records.js'
 import { stream } from '../feeding.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }

@@ -10,9 +10,10 @@ import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { BlobFile } from '../../../../store/storage/disk/blob-file.js'
 import { contextOf } from '../../../../store/blob-store.js'
+import { blobKey, doomedKey, pathKey, stateKey } from '../../../../store/storage/format/keys.js'
 import {
-  LAYOUT_VERSION, blobKey, doomedKey, encodeDoomed, encodePath, encodeRecord, encodeState, pathKey, stateKey
-} from '../../../../store/storage/format/keys.js'
+  LAYOUT_VERSION, encodeDoomed, encodePath, encodeRecord, encodeState
+} from '../../../../store/storage/format/records.js'
 import { same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
