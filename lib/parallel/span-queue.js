@@ -3,7 +3,7 @@
 import { NotShared } from './pool.js'
 import { hashSpan } from './threads/span.js'
 import { kernelName } from '../engine/kernel/index.js'
-import { turn } from '../source/async-util.js'
+import { yieldToEventLoop } from '../source/async-util.js'
 
 /** @import { Mode, OpenSource, SharedSource, SpanJob, SpanResult } from '../core/types.js' */
 /** @import { Pool, PoolWorker } from './pool.js' */
@@ -99,7 +99,7 @@ export class SpanQueue {
         const running = hashSpan(this.#jobOf(index), opened.pieces(spans[index].start, spans[index].end))
         opened.use?.(running)
         await this.#take(index, running)
-        await turn() // workers want to be heard
+        await yieldToEventLoop() // workers want to be heard
       }
     } catch (error) {
       this.#reject(error)

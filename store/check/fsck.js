@@ -16,7 +16,7 @@ import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { entryBatches } from '../storage/level/walk.js'
 import { rightSmallBlobs } from './check-small.js'
-import { turnsWhenDue } from '../../lib/source/async-util.js'
+import { createYielder } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -170,13 +170,13 @@ export class Fsck {
   /** @param {number} limit  ids from there on are new */
   async #checkBlobs (limit) {
     const alone = await this.#idsOfOneExtent(limit)
-    const way = turnsWhenDue(this.#signal)
+    const yieldWhenDue = createYielder(this.#signal)
     for await (const batch of this.#recordBatches()) {
       const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
       for (const blob of batch) {
         if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
       }
-      await way()
+      await yieldWhenDue()
     }
   }
 

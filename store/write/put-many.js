@@ -1,7 +1,7 @@
 // Many small blobs in few batches: two writes to the disk keep a thousand of them, and two reads give them back.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { abortable, turnsWhenDue, untilAborted } from '../../lib/source/async-util.js'
+import { abortable, createYielder, untilAborted } from '../../lib/source/async-util.js'
 import { areEqual, assertBytes, describe } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -77,14 +77,14 @@ export async function * putMany (store, blobs, { signal }) {
 async function * overlapping (items, aheadOf, begin) {
   const underWay = /** @type {Promise<Result>[]} */ ([])
   const failures = /** @type {unknown[]} */ ([])
-  const way = turnsWhenDue() // databases in memory never give way themselves
+  const yieldWhenDue = createYielder() // databases in memory never give way themselves
   try {
     for await (const item of beforeFailure(items, failures)) {
       const result = begin(item, [...underWay])
       result.catch(() => {}) // whoever awaits it is told
       underWay.push(result)
       while (underWay.length > aheadOf(item)) yield await /** @type {Promise<Result>} */ (underWay.shift())
-      await way()
+      await yieldWhenDue()
     }
     while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
   } catch (error) {
