@@ -9,7 +9,7 @@ import { FILE_FROM, IncomingBlob } from './blob-builder.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 import { readable } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
@@ -17,7 +17,8 @@ import { isKept } from '../catalog/presence.js'
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Operation, RecordToWrite } from '../catalog/catalog.js' */
+/** @import { Change } from '../catalog/catalog.js' */
+/** @import { Operation } from '../storage/level/database.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 /** What one batch has at most. */
@@ -236,26 +237,31 @@ export async function keepMany (store, batch, aliases = []) {
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
-  const { catalog, presence, protection } = store
+  const { catalog } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
-    const { record, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
-    const isNew = record.id === id && !replaces?.complete
-    protection.arrived(root)
-    if (isNew) presence.forget(root)
-    else catalog.touch(root)
+    const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
+    const isNew = record.id === id && !before?.complete
     // The record that was written has all the names.
-    if (!isWritten && replaces !== undefined) await catalog.addName(root, replaces, aliases[i])
+    if (!isWritten && before !== undefined) await catalog.putAgain(root, before, aliases[i])
+    else if (!isNew) catalog.uses.touch(root)
     results.push({ cid: toCid(root), size, isNew })
   }
   return results
 }
 
 /**
- * @typedef {RecordToWrite & { puts: Operation[], isWritten: boolean }} Content  of one blob or several that are the same;
- *   `isWritten`: false when it is here already
+ * Of one blob, or of several that are the same.
+ *
+ * @typedef {object} Content
+ * @property {Uint8Array} root
+ * @property {BlobRecord} [before]  the record so far
+ * @property {BlobRecord} record  the record that it is to have
+ * @property {boolean} isWritten  false when the store has the blob already
+ * @property {Uint8Array[]} aliases  multihashes that are to lead to it
+ * @property {Operation[]} puts  all its data
  */
 
 /**
@@ -271,12 +277,12 @@ function eachOnce (blobs, looks, aliases) {
     let content = contents.get(name)
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
-      const { isThere, record: replaces } = looks[i]
-      const isNameless = !isThere || replaces?.isNameless === true
-      const isWritten = replaces === undefined || !isKept(replaces)
+      const { isThere, record: before } = looks[i]
+      const isNameless = !isThere || before?.isNameless === true
+      const isWritten = before === undefined || !isKept(before)
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
-      content = { root, puts, replaces, isWritten, aliases: [], record }
+      content = { root, puts, before, isWritten, aliases: [], record }
       contents.set(name, content)
     }
     const alias = aliases[i]
@@ -287,12 +293,17 @@ function eachOnce (blobs, looks, aliases) {
 }
 
 /** The data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
-async function write ({ databases, catalog }, contents) {
+async function write ({ databases, catalog, presence }, contents) {
   if (contents.length === 0) return
   const puts = /** @type {Operation[]} */ ([])
-  for (const content of contents) puts.push(...content.puts)
+  const changes = /** @type {Change[]} */ ([])
+  for (const { root, before, record, aliases, puts: ownPuts } of contents) {
+    puts.push(...ownPuts)
+    const lenBefore = before === undefined ? 0 : await presence.len(before)
+    changes.push({ root, before, after: record, gained: record.size - lenBefore, aliases })
+  }
   await databases.data.batch(puts, databases.syncBatch)
-  await catalog.writeMany(contents)
+  await catalog.commit(changes)
 }
 
 /** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
@@ -373,7 +384,7 @@ async function * results ({ databases, catalog, reader }, found, signal) {
     signal?.throwIfAborted()
     const cid = toCid(root)
     if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
-      catalog.touch(root)
+      catalog.uses.touch(root)
       yield { cid, bytes: databases.owned(bytes) }
       continue
     }

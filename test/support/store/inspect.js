@@ -4,7 +4,7 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/blob-store.js'
-import { nameOf } from '../../../store/catalog/catalog.js'
+import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allTagged, allUsed, blobKey,
