@@ -6,7 +6,7 @@ import { BaoError } from '../lib/core/errors.js'
 import { PairTable, assertOrder } from '../lib/outboard/pairs.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64FromBytes, u64ToBytes } from '../lib/core/bytes.js'
-import { growTree } from '../lib/parallel/grow.js'
+import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { outboardLen, placeOf } from '../lib/tree/geometry.js'
 import { parseRoot, toCid } from '../lib/hash/cid.js'
@@ -153,7 +153,7 @@ export function createOutboardSync (bytes, options) {
  */
 export async function createOutboard (source, { signal, onProgress, threads, ...options } = {}) {
   const { mode, groupLog, order } = checked(options)
-  const grown = await growTree(source, { mode, outboard: { groupLog, order }, threads, signal, onProgress, type: 'baobox:outboard' })
+  const grown = await hashSource(source, { mode, outboard: { groupLog, order }, threads, signal, onProgress, type: 'baobox:outboard' })
   return new Outboard({ root: grown.root, size: grown.size, groupLog, order, bytes: /** @type {Uint8Array} */ (grown.pairs) })
 }
 

@@ -6,7 +6,7 @@ import { assertPostOrder, grownFrom } from './append.js'
 import { HEADER_LEN, assertInteger, describe } from '../lib/core/bytes.js'
 import { assertOrder } from '../lib/outboard/pairs.js'
 import { changeFile, createFile } from '#files'
-import { growTree } from '../lib/parallel/grow.js'
+import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { openOutboard } from '../lib/outboard/paged-outboard.js'
 import { outboardLen } from '../lib/tree/geometry.js'
@@ -57,7 +57,7 @@ export async function writeOutboard (source, target, { append, key, threads, sig
   signal?.throwIfAborted()
   return withTarget(target, createFile, async sink => {
     const writer = new PairWriter(sink, { groupLog, order, header, signal })
-    const { root, size } = await growTree(source, { mode, outboard: { groupLog, order, writer }, threads, signal, onProgress, type: 'baobox:outboard' })
+    const { root, size } = await hashSource(source, { mode, outboard: { groupLog, order, writer }, threads, signal, onProgress, type: 'baobox:outboard' })
     await writer.finish(size)
     return { root, size, groupLog, order, header }
   })

@@ -1,9 +1,33 @@
-// Hashing of anything that gives bytes over time.
+// Hashes any source from start to end, and makes its outboard if that is wanted: on this thread, or on several where they gain time.
 
-import { growTree } from './grow.js'
+import { PairList, PairTable } from '../outboard/pairs.js'
+import { TreeBuilder } from '../hash/tree-builder.js'
+import { closeSource, openSource, worked } from '../source/source.js'
+import { hashInSpans } from './hash-spans.js'
 import { modeOf } from '../hash/mode-options.js'
+import { turnPairs } from '../outboard/reorder.js'
+import { untilAborted } from '../source/async-util.js'
 
-/** @import { ModeOptions, ProgressOptions, Source, ThreadOptions } from '../core/types.js' */
+/** @import { Mode, ModeOptions, OpenSource, ProgressOptions, Source, ThreadOptions } from '../core/types.js' */
+/** @import { Order } from '../outboard/pairs.js' */
+/** @import { PairWriter } from '../outboard/pair-writer.js' */
+/** @import { SpanOptions } from './hash-spans.js' */
+
+/**
+ * @typedef {object} HashedSource  all of it fresh
+ * @property {Uint8Array<ArrayBuffer>} root  32 bytes
+ * @property {number} size  bytes
+ * @property {Uint8Array<ArrayBuffer>} [pairs]  the outboard, if it was wanted and no writer took it
+ */
+
+/**
+ * @typedef {object} TreeOptions
+ * @property {Mode} mode
+ * @property {{ groupLog: number, order: Order, writer?: PairWriter }} [outboard]  which pairs are wanted, if any; `writer` takes them
+ * @property {string} type  of the events that `onProgress` gets
+ */
+
+/** @typedef {TreeOptions & ProgressOptions & ThreadOptions} HashOptions */
 
 /**
  * BLAKE3 of a stream, a file, a Blob or bytes, in bounded memory. Long files, Blobs and bytes in shared memory are hashed on several threads.
@@ -14,6 +38,54 @@ import { modeOf } from '../hash/mode-options.js'
  * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
  */
 export async function hashStream (source, { signal, onProgress, threads, ...options } = {}) {
-  const { root } = await growTree(source, { mode: modeOf(options), threads, signal, onProgress, type: 'baobox:hash' })
+  const { root } = await hashSource(source, { mode: modeOf(options), threads, signal, onProgress, type: 'baobox:hash' })
   return root
 }
+
+/**
+ * The root of a source, and its outboard.
+ *
+ * @param {Source} source
+ * @param {HashOptions & SpanOptions} options
+ * @returns {Promise<HashedSource>}
+ * @throws {BaoError} BAO_TRUNCATED { start, wanted, got }, BAO_SOURCE_CHANGED { location }, BAO_WORKER_FAILED { cause }
+ */
+export async function hashSource (source, options) {
+  const opened = await openSource(source, options.signal)
+  try {
+    options.outboard?.writer?.begin(opened.size)
+    return await hashOpenSource(opened, options)
+  } finally {
+    await closeSource(opened, options.signal)
+  }
+}
+
+/** The same for a source that is open. @param {OpenSource} opened @param {HashOptions & SpanOptions} options */
+export const hashOpenSource = async (opened, options) =>
+  await hashInSpans(opened, options) ?? await hashOnThisThread(opened, options)
+
+/** @param {OpenSource} opened @param {HashOptions} options @returns {Promise<HashedSource>} */
+async function hashOnThisThread (opened, options) {
+  const { mode, outboard } = options
+  const writer = outboard?.writer
+  const pairs = outboard && !writer ? pairsFor(opened, outboard) : undefined
+  const tree = new TreeBuilder(mode, { sink: writer ?? pairs })
+  for await (const piece of worked(opened, options)) {
+    tree.update(piece)
+    if (writer) await untilAborted(writer.flush(), options.signal)
+  }
+  const root = tree.hash()
+  const { size } = tree
+  if (outboard === undefined || pairs === undefined) return { root, size }
+  const { bytes } = pairs
+  if (pairs instanceof PairList && outboard.order === 'pre') turnPairs(bytes, size, outboard.groupLog, 'pre')
+  return { root, size, pairs: bytes }
+}
+
+/**
+ * Memory for an outboard. The size of files and memory is known; that of other sources may be a false claim, so nothing is allocated from it.
+ *
+ * @param {OpenSource} opened @param {{ groupLog: number, order: Order }} outboard
+ */
+const pairsFor = ({ shared, size }, { groupLog, order }) =>
+  shared && size ? new PairTable(size, groupLog, order) : new PairList(groupLog)

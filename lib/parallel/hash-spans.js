@@ -10,7 +10,7 @@ import { chunkCount } from '../tree/geometry.js'
 import { parallelism, sharedPool } from './pool.js'
 import { untilAborted } from '../source/async-util.js'
 
-/** @import { GrowOptions, Grown } from './grow.js' */
+/** @import { HashOptions, HashedSource } from './hash-source.js' */
 /** @import { OpenSource, SpanResult } from '../core/types.js' */
 /** @import { Pool } from './pool.js' */
 
@@ -22,10 +22,10 @@ const MAX_THREADS = 256
 
 /**
  * @param {OpenSource} opened
- * @param {GrowOptions & SpanOptions} options
- * @returns {Promise<Grown | undefined>} undefined when it is for one thread: nothing has been read then
+ * @param {HashOptions & SpanOptions} options
+ * @returns {Promise<HashedSource | undefined>} undefined when it is for one thread: nothing has been read then
  */
-export async function growInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
+export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
   const { shared, size = 0 } = opened
   const count = Math.ceil(size / spanLen)
   const width = widthOf(threads, pool, size, count)
@@ -81,7 +81,7 @@ class Joint {
   #waiting = /** @type {Map<number, Uint8Array>} */ (new Map())
   #done = 0
 
-  /** @param {{ start: number, end: number }[]} spans @param {number} size  bytes @param {GrowOptions} options */
+  /** @param {{ start: number, end: number }[]} spans @param {number} size  bytes @param {HashOptions} options */
   constructor (spans, size, options) {
     const { mode, outboard } = options
     this.#spans = spans
@@ -110,7 +110,7 @@ class Joint {
     onProgress?.({ type, detail: { done: this.#done, total: this.#size } })
   }
 
-  /** @returns {Grown} */
+  /** @returns {HashedSource} */
   finish () {
     const root = this.#tree.hash()
     return { root, size: this.#size, pairs: this.#table?.bytes }

@@ -4,10 +4,10 @@
 // Unlike the checker it goes on after a fault: what is below a wrong parent is lost, and nothing else. Semantics as bao-tree's `valid_ranges`.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
-import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
+import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
-import { Findings } from './findings.js'
 import { Promised } from './expected-cvs.js'
+import { ChunkRanges } from '../tree/ranges.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { Walk, endOf, parentStep, startOf } from '../tree/walk.js'
 import { cvsOf, hashPointed, reduce } from '../engine/window.js'
@@ -15,10 +15,11 @@ import { enter } from '../engine/mode.js'
 import { forEachParent, forEachStep } from './subtree-encoding.js'
 import { hashLeaves, hashPairs } from './node-hashes.js'
 
-/** @import { ChunkRanges } from '../tree/ranges.js' */
 /** @import { Mode, PairReader, Step } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
+/** Bytes that are walked through although they are lost: so few steps cost less than a new walk from the root. */
+const MAX_WALKED = 128 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 /** @typedef {{ root: Uint8Array, size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} AuditOf  `ranges`: whole groups, canonical */
@@ -26,7 +27,7 @@ const PAIR_WORDS = PAIR_LEN / 4
 export class Audit {
   #what
   #pairs
-  #plan
+  #batch
   #promised
   #findings = new Findings()
   /** Is the next step the root? */
@@ -50,7 +51,7 @@ export class Audit {
     this.#what = what
     this.#pairs = pairs
     this.#promised = new Promised(what.root)
-    this.#plan = planOf(what)
+    this.#batch = firstBatchOf(what)
   }
 
   /** Bytes from the start of the blob to the end of the window. */
@@ -61,13 +62,13 @@ export class Audit {
 
   /** Looks ahead over the next window of which not everything is lost. @returns {boolean} false when there is none */
   plan () {
-    while (this.#plan.count > 0) {
+    while (this.#batch.count > 0) {
       this.spans = []
       this.nodes = []
       this.#look()
       if (this.spans.length > 0 || this.nodes.length > 0) {
-        const [len] = this.#plan.lens
-        this.large = len > INPUT_LEN ? new TreeBuilder(this.#what.mode, { startChunk: this.#plan.places[0] / CHUNK_LEN }) : undefined
+        const [len] = this.#batch.lens
+        this.large = len > INPUT_LEN ? new TreeBuilder(this.#what.mode, { startChunk: this.#batch.places[0] / CHUNK_LEN }) : undefined
         return true
       }
       this.#goOn()
@@ -90,23 +91,23 @@ export class Audit {
 
   /** To the next window; where much is lost, by a new walk that begins behind it. */
   #goOn () {
-    if (!this.#findings.isFar(this.#end)) return this.#plan.fill()
+    if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
     const { root, ranges } = this.#what
-    this.#plan = planOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
+    this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
     this.#promised = new Promised(root)
     this.#isAtRoot = true
   }
 
   #look () {
-    const { kinds, places, spans } = this.#plan
-    for (let i = 0; i < this.#plan.count; i++) {
+    const { kinds, places, spans } = this.#batch
+    for (let i = 0; i < this.#batch.count; i++) {
       if (kinds[i] & IS_PARENT) {
         if (!this.#isLost(i)) this.nodes.push(places[i])
         continue
       }
       const end = this.#end = places[i] + spans[i]
       if (this.#isLost(i)) continue
-      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) forEachStep(this.#plan.subtreeAt(i), node => this.nodes.push(node), () => {})
+      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) forEachStep(this.#batch.subtreeAt(i), node => this.nodes.push(node), () => {})
       const last = this.spans.at(-1)
       if (last?.end === places[i]) last.end = end
       else this.spans.push({ start: places[i], end })
@@ -115,8 +116,8 @@ export class Audit {
 
   /** @param {number} step */
   #isLost (step) {
-    const place = this.#plan.places[step]
-    return this.#findings.isLost(this.#plan.kinds[step] & IS_PARENT ? startOf(place) : place)
+    const place = this.#batch.places[step]
+    return this.#findings.isLost(this.#batch.kinds[step] & IS_PARENT ? startOf(place) : place)
   }
 
   /** @param {Uint8Array[]} bytes */
@@ -132,17 +133,17 @@ export class Audit {
   /** The window's pairs in their order. Whoever keeps them may hash meanwhile: the arena is not touched yet. */
   #fetch () {
     const { size, groupLog } = this.#what
-    const { kinds, places } = this.#plan
+    const { kinds, places } = this.#batch
     let at = 0
     /** @param {Step} step */
     const fetch = step => {
       if (!this.#pairs.copyPair(step, this.#memory, at)) this.#missingNodes.add(step.node)
       at += PAIR_LEN
     }
-    for (let i = 0; i < this.#plan.count; i++) {
+    for (let i = 0; i < this.#batch.count; i++) {
       if (this.#isLost(i)) at += this.#pairsOf(i) * PAIR_LEN
       else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
-      else if (kinds[i] === IS_SUBTREE) forEachParent(this.#plan.subtreeAt(i), size, groupLog, fetch)
+      else if (kinds[i] === IS_SUBTREE) forEachParent(this.#batch.subtreeAt(i), size, groupLog, fetch)
     }
   }
 
@@ -155,8 +156,8 @@ export class Audit {
    * @param {number} pair  place of the next pair in the window
    */
   #layOut (bytes, from, at, pair) {
-    const { kinds, places, spans, lens } = this.#plan
-    for (let i = from, span = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
+    const { kinds, places, spans, lens } = this.#batch
+    for (let i = from, span = 0; i < this.#batch.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (this.#isLost(i)) continue
       if (kinds[i] & IS_PARENT) {
         for (let word = 0; word < PAIR_WORDS; word++) u32[at / 4 + word] = this.#words[pair * PAIR_WORDS + word]
@@ -172,20 +173,20 @@ export class Audit {
 
   /** Chaining values of all but subtrees. @param {number} from  step, and those behind it @param {number} at  in the arena */
   #hash (from, at) {
-    const stretch = { plan: this.#plan, from, to: this.#plan.count, at, flags: this.#what.mode.flags, hasRoot: from === 0 && this.#isAtRoot }
-    hashPairs(stretch)
-    hashLeaves(stretch)
+    const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags: this.#what.mode.flags, hasRoot: from === 0 && this.#isAtRoot }
+    hashPairs(steps)
+    hashLeaves(steps)
   }
 
   /** @param {Uint8Array[]} bytes */
   #compare (bytes) {
-    const { kinds, places, spans, lens } = this.#plan
+    const { kinds, places, spans, lens } = this.#batch
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
-    for (let i = 0, at = INPUT, pair = 0; i < this.#plan.count; pair += this.#pairsOf(i), at += lens[i++]) {
+    for (let i = 0, at = INPUT, pair = 0; i < this.#batch.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
         // Taken apart, it is looked at step by step.
-        this.#plan.expand(i)
+        this.#batch.expand(i)
         this.#missingLeaves.clear()
         this.#layOut(bytes, i, at, pair)
         this.#hash(i, at)
@@ -203,8 +204,8 @@ export class Audit {
 
   /** Pairs of a step. @param {number} step */
   #pairsOf (step) {
-    const kind = this.#plan.kinds[step]
-    return kind === IS_LEAF ? 0 : kind === IS_SUBTREE ? (this.#plan.lens[step] - this.#plan.spans[step]) / PAIR_LEN : 1
+    const kind = this.#batch.kinds[step]
+    return kind === IS_LEAF ? 0 : kind === IS_SUBTREE ? (this.#batch.lens[step] - this.#batch.spans[step]) / PAIR_LEN : 1
   }
 
   /**
@@ -213,10 +214,10 @@ export class Audit {
    * @param {number} step @param {number} at  where in the arena its bytes stand @param {number} pair  place of its first pair in the window
    */
   #isSubtreeRight (step, at, pair) {
-    const start = this.#plan.places[step]
+    const start = this.#batch.places[step]
     if (this.#missingNodes.size > 0 || this.#missingLeaves.has(start)) return false
     const { groupLog, mode } = this.#what
-    const chunks = this.#plan.spans[step] / CHUNK_LEN
+    const chunks = this.#batch.spans[step] / CHUNK_LEN
     for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
     hashPointed(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
     const top = reduce(chunks, mode.flags, 1)
@@ -242,8 +243,8 @@ export class Audit {
 
   /** @param {number} step @param {number} cv @param {number} at  where in the arena its pair stands */
   #takeParent (step, cv, at) {
-    const node = this.#plan.places[step]
-    const kind = this.#plan.kinds[step]
+    const node = this.#batch.places[step]
+    const kind = this.#batch.kinds[step]
     const isRight = this.#promised.isNext(cv) && !this.#missingNodes.has(node)
     this.#promised.drop()
     if (!isRight) {
@@ -256,7 +257,7 @@ export class Audit {
 
   /** @param {TreeBuilder} tree */
   #checkLarge (tree) {
-    const { places: [start], spans: [len] } = this.#plan
+    const { places: [start], spans: [len] } = this.#batch
     const isWhole = tree.size === len
     u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
     this.#take(start, len, isWhole && this.#promised.isNext(LEAF_CVS))
@@ -264,9 +265,39 @@ export class Audit {
   }
 }
 
+/** What an audit has found right so far, and up to where everything is lost. */
+export class Findings {
+  #boundaries = /** @type {number[]} */ ([])
+  /** Byte offset up to which everything is lost, as far as the walk is ahead of it. */
+  lostTo = 0
+
+  /** @param {number} start  bytes, at or behind what was added before @param {number} len */
+  add (start, len) {
+    const from = start / CHUNK_LEN
+    const to = Math.ceil((start + len) / CHUNK_LEN)
+    if (this.#boundaries.at(-1) === from) this.#boundaries[this.#boundaries.length - 1] = to
+    else this.#boundaries.push(from, to)
+  }
+
+  /** @param {number} start  bytes; does it lie in what is lost? */
+  isLost (start) { return start < this.lostTo }
+
+  /** Is so much lost that the walk had better begin again behind it? @param {number} at  bytes, where the walk is */
+  isFar (at) { return this.lostTo - at > MAX_WALKED }
+
+  /** What is still to be looked at, by a walk that comes to the parents above it once more. @param {ChunkRanges} ranges */
+  leaveBehind (ranges) {
+    const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
+    this.lostTo = 0
+    return rest
+  }
+
+  get ranges () { return new ChunkRanges([...this.#boundaries]) }
+}
+
 /** @param {AuditOf} what */
-function planOf ({ size, groupLog, ranges }) {
-  const plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
-  plan.fill()
-  return plan
+function firstBatchOf ({ size, groupLog, ranges }) {
+  const batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
+  batch.fill()
+  return batch
 }

@@ -1,29 +1,45 @@
-// Cuts a walk into windows: as many steps as fit into the arena at a time, or one leaf that is larger. Sender and receiver cut alike, so
-// what is sent a window at a time can be checked a window at a time.
+// Cuts a walk into batches: the steps whose bytes fit into the arena together and are hashed side by side, or one leaf that is larger.
+// Senders and receivers cut alike, so what is sent a batch at a time can be checked a batch at a time.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'
 import { INPUT_LEN, WINDOW_CHUNKS } from '../engine/arena.js'
-import { encodedLen } from './subtree-encoding.js'
+import { encodedLen, forEachStep } from './subtree-encoding.js'
 
 /** @import { Walk } from '../tree/walk.js' */
 
-/** Chunks of a first window where somebody waits for its bytes: enough to be hashed side by side. */
+/** Chunks of a first batch whose bytes somebody waits for: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
-export class Windows {
-  /** The walk, at the step that `next` has moved to. */
+/** The kinds of steps. A parent also says which of its children follow. */
+export const IS_LEAF = 0
+export const IS_PARENT = 1
+export const HAS_LEFT = 2
+export const HAS_RIGHT = 4
+/** A perfect subtree that is wanted whole, and checked as one. */
+export const IS_SUBTREE = 8
+
+/** One batch of steps. `begin` makes it the next batch of its walk, `takeStep` adds steps to it. */
+export class Batch {
+  /** The walk, at the step that `takeStep` has moved to. */
   step
-  /** Bytes of that step in the encoding. */
-  stepLen = 0
-  /** Of the window so far: steps, their bytes in the encoding. */
+  /** The number of steps. The lists below may be longer: they are reused for every batch. */
   count = 0
+  /** Of every step: its kind (see above). */
+  kinds = /** @type {number[]} */ ([])
+  /** Of every step: the node number of a parent, or else the byte offset in the blob. */
+  places = /** @type {number[]} */ ([])
+  /** Of every step: its bytes of the blob, 0 for a parent. */
+  spans = /** @type {number[]} */ ([])
+  /** Of every step: its bytes in the encoding. */
+  lens = /** @type {number[]} */ ([])
+  /** Bytes of all steps in the encoding. */
   len = 0
   #chunks = 0
   #minChunks = WINDOW_CHUNKS
-  #inHand = Infinity
+  #available = Infinity
   #leafLen
-  /** Has the walk come to a step that the window did not take? */
+  /** Is the walk at a step that did not fit, and belongs to the next batch? */
   #isHeld = false
 
   /** @param {Walk} walk  whose SUBTREE steps are set here @param {number} groupLog */
@@ -33,60 +49,102 @@ export class Windows {
   }
 
   /**
-   * Begins the next window: as wide as can be, or no wider than what is in hand.
+   * Becomes the next batch with all its steps.
    *
-   * @param {number} [minChunks]  fewer are not worth a window of their own: for these it waits
-   * @param {number} [inHand]  bytes of the encoding
+   * @param {number} [minChunks]  as for `begin`
+   * @param {number} [available]
    */
-  begin (minChunks = WINDOW_CHUNKS, inHand = Infinity) {
+  fill (minChunks, available) {
+    this.begin(minChunks, available)
+    while (this.takeStep());
+  }
+
+  /**
+   * Becomes the next batch, without steps yet.
+   *
+   * @param {number} [minChunks]  the batch gets at least so many chunks, if the walk has them; default: 128, as many as fit
+   * @param {number} [available]  bytes of the encoding; the batch gets more than `minChunks` only of these. default: all
+   */
+  begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
     this.count = this.len = this.#chunks = 0
     this.#minChunks = minChunks
-    this.#inHand = inHand
+    this.#available = available
     this.step.setSubtrees(WINDOW_CHUNKS)
   }
 
-  /** Moves to the next step of the window. @returns {boolean} false when the window has no more */
-  next () {
+  /** Adds the next step of the walk. @returns {boolean} false when the batch is full, or the walk has ended */
+  takeStep () {
     const { step } = this
-    if (this.#chunks >= WINDOW_CHUNKS || (this.#chunks >= this.#minChunks && this.len >= this.#inHand)) return false
+    if (this.#chunks >= WINDOW_CHUNKS || (this.#chunks >= this.#minChunks && this.len >= this.#available)) return false
     if (!this.#isHeld && !step.next()) return false
-    this.#measure()
-    while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN)) {
-      // A little more would be taken apart, and hashed in little pieces: the next window takes it as a whole.
+    let len = this.#lenOf(step)
+    while (step.kind === SUBTREE && !this.#isInReach(step.len / CHUNK_LEN, len)) {
+      // A small subtree is not worth taking apart: the next batch hashes it as a whole.
       this.#isHeld = this.#chunks >= this.#minChunks && step.len / CHUNK_LEN <= this.#minChunks
       if (this.#isHeld) return false
       step.lookInside()
-      this.#measure()
+      len = this.#lenOf(step)
     }
     const chunks = step.kind === ENTER ? 0 : Math.ceil(step.len / CHUNK_LEN)
-    this.#isHeld = this.count > 0 && !this.#fits(chunks)
+    this.#isHeld = this.count > 0 && !this.#fits(chunks, len)
     if (this.#isHeld) return false
-    this.count++
-    this.len += this.stepLen
     this.#chunks += chunks
+    if (step.kind === ENTER) this.#add(IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), step.node, 0, len)
+    else this.#add(step.kind === LEAF ? IS_LEAF : IS_SUBTREE, step.start, step.len, len)
+    this.len += len
     return true
   }
 
-  #measure () {
-    const { step } = this
-    this.stepLen = step.kind === ENTER ? PAIR_LEN : step.kind === LEAF ? step.len : encodedLen(step.len, this.#leafLen)
-  }
-
-  /** @param {number} chunks  of the step */
-  #fits (chunks) {
-    if (this.len + this.stepLen > INPUT_LEN) return false
-    return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks))
-  }
-
-  /** Is the step in hand, or among the first that are waited for? @param {number} chunks */
-  #isInReach (chunks) {
-    return this.len + this.stepLen <= this.#inHand || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
-  }
-
-  /** Leaves the step just taken to the next window. */
-  putBack () {
+  /** Leaves the last step to the next batch. */
+  putBackStep () {
     this.#isHeld = true
-    this.count--
-    this.len -= this.stepLen
+    this.len -= this.lens[--this.count]
+  }
+
+  /** Removes the first steps. @param {number} count @param {number} len  their bytes in the encoding */
+  drop (count, len) {
+    for (const list of [this.kinds, this.places, this.spans, this.lens]) list.copyWithin(0, count, this.count)
+    this.count -= count
+    this.len -= len
+  }
+
+  /** Replaces a subtree by its parents and leaves. @param {number} step  its index */
+  expand (step) {
+    const behind = [this.kinds, this.places, this.spans, this.lens].map(list => list.slice(step + 1, this.count))
+    const subtree = this.subtreeAt(step)
+    this.count = step
+    forEachStep(subtree,
+      node => this.#add(IS_PARENT | HAS_LEFT | HAS_RIGHT, node, 0, PAIR_LEN),
+      (start, _at, len) => this.#add(IS_LEAF, start, len, len))
+    behind[0].forEach((kind, i) => this.#add(kind, behind[1][i], behind[2][i], behind[3][i]))
+  }
+
+  /** @param {number} step  the index of a subtree */
+  subtreeAt (step) { return { start: this.places[step], len: this.spans[step], leafLen: this.#leafLen } }
+
+  /** Bytes of a step in the encoding. @param {Walk} step */
+  #lenOf ({ kind, len }) {
+    if (kind === ENTER) return PAIR_LEN
+    return kind === LEAF ? len : encodedLen(len, this.#leafLen)
+  }
+
+  /** @param {number} chunks  of the step @param {number} len  its bytes in the encoding */
+  #fits (chunks, len) {
+    if (this.len + len > INPUT_LEN) return false
+    return this.#chunks === 0 || (this.#chunks + chunks <= WINDOW_CHUNKS && this.#isInReach(chunks, len))
+  }
+
+  /** Is the step available, or among the first that the batch waits for? @param {number} chunks @param {number} len */
+  #isInReach (chunks, len) {
+    return this.len + len <= this.#available || (this.#chunks < this.#minChunks && chunks <= this.#minChunks)
+  }
+
+  /** @param {number} kind @param {number} place @param {number} span @param {number} len */
+  #add (kind, place, span, len) {
+    const step = this.count++
+    this.kinds[step] = kind
+    this.places[step] = place
+    this.spans[step] = span
+    this.lens[step] = len
   }
 }

@@ -5,7 +5,7 @@
 // its parent says. The first that differs ends it. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
-import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE, Plan } from './plan.js'
+import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u8 } from '../engine/arena.js'
 import { Pending } from '../core/byte-queue.js'
 import { Promised } from './expected-cvs.js'
@@ -29,7 +29,7 @@ export class Checker {
   #mode
   #size
   #sink
-  #plan
+  #batch
   #minChunks
   #pending = new Pending()
   /** Is the next step the root? */
@@ -61,15 +61,15 @@ export class Checker {
     this.#sink = sink
     this.#promised = new Promised(root)
     this.#minChunks = minChunks
-    this.#plan = new Plan(new Walk(size, groupLog, ranges), groupLog)
-    this.#plan.fill(firstChunks, inHand)
+    this.#batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
+    this.#batch.fill(firstChunks, inHand)
   }
 
   /** Has everything that was wanted been found right? */
-  get isDone () { return this.#plan.count === 0 }
+  get isDone () { return this.#batch.count === 0 }
 
   /** Bytes that are missing until the window in hand can be looked at. */
-  get wanted () { return this.#plan.len - this.#pending.len }
+  get wanted () { return this.#batch.len - this.#pending.len }
 
   /**
    * Takes bytes of the encoding, and looks at every window that they fill.
@@ -85,13 +85,13 @@ export class Checker {
       const due = this.wanted
       if (bytes.length - at < due) {
         // Memory follows what came, not what was claimed.
-        this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#plan.len)
+        this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#batch.len)
         return bytes.length
       }
-      this.#check(this.#plan.count, this.#pending.bytes, bytes.subarray(at, at + due))
+      this.#check(this.#batch.count, this.#pending.bytes, bytes.subarray(at, at + due))
       this.#pending.clear()
       at += due
-      this.#plan.fill(this.#minChunks, bytes.length - at)
+      this.#batch.fill(this.#minChunks, bytes.length - at)
     }
     return at
   }
@@ -99,19 +99,19 @@ export class Checker {
   /** Looks at every step whose bytes are in hand, without waiting for the window to fill. */
   flush () {
     if (this.error) throw this.error
-    const { kinds, lens } = this.#plan
+    const { kinds, lens } = this.#batch
     let count = 0
     let len = 0
-    for (; count < this.#plan.count; count++) {
-      if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#plan.expand(count)
+    for (; count < this.#batch.count; count++) {
+      if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#batch.expand(count)
       if (len + lens[count] > this.#pending.len) break
       len += lens[count]
     }
     if (count === 0) return
     this.#check(count, this.#pending.bytes.subarray(0, len), NOTHING)
     this.#pending.shift(len)
-    this.#plan.drop(count, len)
-    if (this.isDone) this.#plan.fill(this.#minChunks, 0)
+    this.#batch.drop(count, len)
+    if (this.isDone) this.#batch.fill(this.#minChunks, 0)
   }
 
   /**
@@ -122,8 +122,8 @@ export class Checker {
   end () {
     this.flush()
     if (this.isDone) return
-    if (this.#plan.kinds[0] === IS_SUBTREE) this.#plan.expand(0)
-    const { kinds: [kind], places: [place], lens: [wanted] } = this.#plan
+    if (this.#batch.kinds[0] === IS_SUBTREE) this.#batch.expand(0)
+    const { kinds: [kind], places: [place], lens: [wanted] } = this.#batch
     const got = this.#pending.len
     this.error = truncated(kind === IS_LEAF ? { start: place, wanted, got } : { node: place, wanted, got })
     throw this.error
@@ -150,7 +150,7 @@ export class Checker {
       bytes.set(head)
       bytes.set(tail, head.length)
     }
-    const tree = new TreeBuilder(this.#mode, { startChunk: this.#plan.places[0] / CHUNK_LEN })
+    const tree = new TreeBuilder(this.#mode, { startChunk: this.#batch.places[0] / CHUNK_LEN })
     tree.update(bytes)
     u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
     whileLent(() => this.#compare(0, 1, bytes, 0))
@@ -158,9 +158,9 @@ export class Checker {
 
   /** Chaining values of all but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
   #hash (from, to, at) {
-    const stretch = { plan: this.#plan, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
-    hashPairs(stretch)
-    hashLeaves(stretch)
+    const steps = { batch: this.#batch, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
+    hashPairs(steps)
+    hashLeaves(steps)
   }
 
   /**
@@ -172,7 +172,7 @@ export class Checker {
    * @param {number} at  from here on
    */
   #compare (from, to, memory, at) {
-    const { kinds, places, spans, lens } = this.#plan
+    const { kinds, places, spans, lens } = this.#batch
     const run = new Run(memory, this.#sink)
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
@@ -207,7 +207,7 @@ export class Checker {
 
   /** @param {number} step @param {number} at @param {Run} run @returns {boolean} */
   #believeSubtree (step, at, run) {
-    const subtree = this.#plan.subtreeAt(step)
+    const subtree = this.#batch.subtreeAt(step)
     const cv = hashEncoded(subtree, at, this.#mode.flags)
     if (cv === undefined || !this.#promised.isNext(cv)) return false
     this.#promised.drop()
@@ -226,14 +226,14 @@ export class Checker {
 
   /** Something in a subtree is wrong: it is replaced by its steps, and one of these is found and thrown. @param {number} step @param {number} at @returns {never} */
   #blame (step, at) {
-    const { lens } = this.#plan
+    const { lens } = this.#batch
     const end = at + lens[step]
-    this.#plan.expand(step)
+    this.#batch.expand(step)
     let to = step
     for (let next = at; next < end; to++) next += lens[to]
     this.#hash(step, to, at)
     this.#compare(step, to, u8, at)
-    throw new Error(`no step of a subtree differs, but the whole at ${this.#plan.places[step]} does`)
+    throw new Error(`no step of a subtree differs, but the whole at ${this.#batch.places[step]} does`)
   }
 
   /** @param {Run} run @param {BaoError} error */

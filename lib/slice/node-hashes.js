@@ -1,17 +1,17 @@
-// Chaining values of many nodes side by side: of the parents and leaves among some steps of a plan, wherever they stand in the arena.
+// Chaining values of many nodes side by side: of the parents and leaves in a batch, wherever they stand in the arena.
 // None of them is believed yet: a parent's value follows from the pair that was sent, a leaf's from the bytes that were sent.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
-import { IS_LEAF, IS_PARENT } from './plan.js'
+import { IS_LEAF, IS_PARENT } from './batches.js'
 import { cvsOf, hashPointed, reduce } from '../engine/window.js'
 import { kernel } from '../engine/kernel/index.js'
 
-/** @import { Plan } from './plan.js' */
+/** @import { Batch } from './batches.js' */
 
 /**
- * @typedef {object} Stretch  steps whose bytes stand in the arena
- * @property {Plan} plan
+ * @typedef {object} Steps  of a batch, whose bytes stand in the arena
+ * @property {Batch} batch
  * @property {number} from  the first of them
  * @property {number} to  the one behind the last
  * @property {number} at  where in the arena the first stands
@@ -19,11 +19,11 @@ import { kernel } from '../engine/kernel/index.js'
  * @property {boolean} hasRoot  is the first of them the root?
  */
 
-/** Of the parents, one after the other at PAIR_CVS. @param {Stretch} stretch */
-export function hashPairs ({ plan, from, to, at, flags, hasRoot }) {
+/** Of the parents, one after the other at PAIR_CVS. @param {Steps} steps */
+export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
   let pairs = 0
-  for (let i = from, pairAt = at; i < to; pairAt += plan.lens[i++]) {
-    if (plan.kinds[i] & IS_PARENT) u32[TABLE / 4 + pairs++] = pairAt
+  for (let i = from, pairAt = at; i < to; pairAt += batch.lens[i++]) {
+    if (batch.kinds[i] & IS_PARENT) u32[TABLE / 4 + pairs++] = pairAt
   }
   if (pairs === 0) return
   kernel.compressMany(TABLE, pairs, PAIR_LEN, flags | PARENT, 0, 0, PAIR_CVS)
@@ -36,23 +36,23 @@ export function hashPairs ({ plan, from, to, at, flags, hasRoot }) {
  * Of the leaves, one after the other at LEAF_CVS. Leaves that follow one another and have the same power of two of chunks are reduced
  * together.
  *
- * @param {Stretch} stretch
+ * @param {Steps} steps
  */
-export function hashLeaves ({ plan, from, to, at, flags, hasRoot }) {
+export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
   let leaves = 0
   for (let i = from; i < to;) {
-    if (plan.kinds[i] !== IS_LEAF) {
-      at += plan.lens[i++]
+    if (batch.kinds[i] !== IS_LEAF) {
+      at += batch.lens[i++]
       continue
     }
-    const [first, start, len] = [i, plan.places[i], plan.lens[i]]
+    const [first, start, len] = [i, batch.places[i], batch.lens[i]]
     const isPerfect = Number.isInteger(Math.log2(len / CHUNK_LEN))
     let run = 0
     let chunks = 0
-    for (; i < to; at += plan.lens[i++]) {
-      if (plan.kinds[i] & IS_PARENT) continue
-      const follows = i === first || (isPerfect && plan.kinds[i] === IS_LEAF && plan.lens[i] === len && plan.places[i] === start + run * len)
-      if (!follows) break
+    for (; i < to; at += batch.lens[i++]) {
+      if (batch.kinds[i] & IS_PARENT) continue
+      const isAlike = isPerfect && batch.kinds[i] === IS_LEAF && batch.lens[i] === len
+      if (i !== first && !(isAlike && batch.places[i] === start + run * len)) break
       for (let done = 0; done < len; done += CHUNK_LEN) u32[TABLE / 4 + chunks++] = at + done
       run++
     }

@@ -8,7 +8,7 @@ import { TreeBuilder } from '../hash/tree-builder.js'
 import { PairTable } from '../outboard/pairs.js'
 import { pairsOf } from '../outboard/paged-outboard.js'
 import { INPUT, INPUT_LEN, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../engine/arena.js'
-import { FIRST_CHUNKS, Windows } from './batches.js'
+import { Batch, FIRST_CHUNKS } from './batches.js'
 import { SpanReader } from '../source/prefetch.js'
 import { untilAborted, turnsWhenDue } from '../source/async-util.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
@@ -139,7 +139,7 @@ class Slicer {
 
   /** @param {SliceOf} what @param {PairReader} pairs @param {Check} [check] */
   constructor ({ size, groupLog, ranges, mode }, pairs, check) {
-    this.#ahead = new Windows(new Walk(size, groupLog, ranges), groupLog)
+    this.#ahead = new Batch(new Walk(size, groupLog, ranges), groupLog)
     this.#behind = new Walk(size, groupLog, ranges)
     this.#groupLen = CHUNK_LEN * 2 ** groupLog
     this.#size = size
@@ -153,18 +153,18 @@ class Slicer {
 
   /** Looks ahead over the next window. @returns {boolean} false when everything has been written */
   plan () {
-    const windows = this.#ahead
-    const { step } = windows
+    const batch = this.#ahead
+    const { step } = batch
     this.spans = []
     this.nodes = []
     let needed = 0
     this.#hashes = false
     // The first is short: whoever waits for the source does not wait for a whole window of it.
-    if (this.#isFirst) windows.begin(FIRST_CHUNKS, 0)
-    else windows.begin()
+    if (this.#isFirst) batch.begin(FIRST_CHUNKS, 0)
+    else batch.begin()
     this.#behind.setSubtrees(this.#isFirst ? FIRST_CHUNKS : WINDOW_CHUNKS)
     this.#isFirst = false
-    while (windows.next()) {
+    while (batch.takeStep()) {
       if (step.kind === ENTER && step.isStored) {
         this.nodes.push(step.node)
         continue
@@ -174,14 +174,14 @@ class Slicer {
       const group = this.#groupsOf(step)
       const extra = this.#extra(group)
       // Who wants a little of many groups gets them in many windows: memory does not follow what was asked for.
-      if (windows.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
-        windows.putBack()
+      if (batch.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
+        batch.putBackStep()
         break
       }
       needed += extra
       if (extra > 0) this.#need(group)
     }
-    return windows.count > 0
+    return batch.count > 0
   }
 
   /**

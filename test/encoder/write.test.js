@@ -4,7 +4,7 @@ import { BaoError, ChunkRanges, closeWorkers } from '../../lib/index.js'
 import { createOutboardSync, createProof, createProofSync, encodeSlice, encodeSliceSync, encodeStream, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { VerifiedReader, validOutboardRanges, validRanges } from '../../verifier/index.js'
 import { PairWriter } from '../../lib/outboard/pair-writer.js'
-import { growOpened } from '../../lib/parallel/grow.js'
+import { hashOpenSource } from '../../lib/parallel/hash-source.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { openSource } from '../../lib/source/source.js'
 import { sharedPool } from '../../lib/parallel/pool.js'
@@ -92,7 +92,7 @@ describe('writeOutboard', () => {
         const blob = new Blob([bytes])
         const opened = { ...await openSource(blob), shared: { blob } }
         writer.begin(opened.size)
-        const { root, size } = await growOpened(opened, { mode: modeOf(), outboard: { groupLog, order, writer }, threads: 2, spanLen: 64 * KIB, type: 'test' })
+        const { root, size } = await hashOpenSource(opened, { mode: modeOf(), outboard: { groupLog, order, writer }, threads: 2, spanLen: 64 * KIB, type: 'test' })
         await writer.finish(size)
         const expected = createOutboardSync(bytes, { groupLog, order })
         expect(hex(root)).to.equal(hex(expected.root))

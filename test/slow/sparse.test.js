@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { Hasher, closeWorkers, hashStream } from '../../lib/index.js'
 import { createOutboard } from '../../encoder/index.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
-import { growTree } from '../../lib/parallel/grow.js'
+import { hashSource } from '../../lib/parallel/hash-source.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { sharedPool } from '../../lib/parallel/pool.js'
 import { hex } from '../support/bytes.js'
@@ -77,7 +77,7 @@ describe('a file beyond 4 GiB', function () {
 
   it('has it with workers alone', async () => {
     await Promise.all(sharedPool.take(2).map(worker => worker.starting))
-    const { root } = await growTree(path, { mode: modeOf(), threads: 2, type: '' })
+    const { root } = await hashSource(path, { mode: modeOf(), threads: 2, type: '' })
     expect(hex(root)).to.equal(expected)
   })
 })

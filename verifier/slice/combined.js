@@ -4,7 +4,7 @@
 import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
 import { PAIR_LEN } from '../../lib/core/constants.js'
-import { Windows } from '../../lib/slice/batches.js'
+import { Batch } from '../../lib/slice/batches.js'
 import { readUpTo, turnsWhenDue } from '../../lib/source/async-util.js'
 import { truncated } from '../../lib/core/errors.js'
 import { u8 } from '../../lib/engine/arena.js'
@@ -65,10 +65,10 @@ export class Combined {
    * @returns {AsyncGenerator<Uint8Array>}
    */
   async * windows (ranges, signal) {
-    const windows = new Windows(new Walk(this.size, this.groupLog, ranges), this.groupLog)
+    const batch = new Batch(new Walk(this.size, this.groupLog, ranges), this.groupLog)
     for (const way = turnsWhenDue(signal); ; await way()) {
-      const parts = this.#plan(windows)
-      if (windows.count === 0) return
+      const parts = this.#plan(batch)
+      if (batch.count === 0) return
       const stretches = stretchesOf(parts)
       const read = (/** @type {Stretch} */ { start, end }) => this.#read(start, end, signal)
       const reading = this.#file.overlaps ? await Promise.all(stretches.map(read)) : undefined
@@ -96,20 +96,21 @@ export class Combined {
   /**
    * Where the next window is. In front of any node stand the pairs and the bytes that come before it in pre-order.
    *
-   * @param {Windows} windows
+   * @param {Batch} batch
    * @returns {Part[]} in their order
    */
-  #plan (windows) {
-    const { step } = windows
+  #plan (batch) {
+    const { step } = batch
     /** @type {Part[]} */
     const parts = []
-    windows.begin()
-    while (windows.next()) {
+    batch.begin()
+    while (batch.takeStep()) {
       const start = HEADER_LEN + step.pre * PAIR_LEN + step.start
+      const len = batch.lens[batch.count - 1]
       const pair = step.kind === ENTER ? this.#pairOf(step.node) : undefined
       const last = parts.at(-1)
-      if (pair === undefined && last?.pair === undefined && last?.end === start) last.end += windows.stepLen
-      else parts.push({ start, end: start + windows.stepLen, pair })
+      if (pair === undefined && last?.pair === undefined && last?.end === start) last.end += len
+      else parts.push({ start, end: start + len, pair })
     }
     return parts
   }

@@ -6,7 +6,7 @@ import { unheardOf } from '#runtime'
 import { Hasher, closeWorkers, deriveKey, hash, hashStream, kernelName } from '../../../lib/index.js'
 import { createOutboard, createOutboardSync } from '../../../encoder/index.js'
 import { Pool, parallelism, sharedPool, startThread } from '../../../lib/parallel/pool.js'
-import { growOpened } from '../../../lib/parallel/grow.js'
+import { hashOpenSource } from '../../../lib/parallel/hash-source.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openSource } from '../../../lib/source/source.js'
 import { errorOf } from '../../support/feeding.js'
@@ -39,7 +39,7 @@ async function grow (source, { isCold = false, ...options } = {}) {
   if (!isCold && threads > 1) await Promise.all(pool.take(threads).map(worker => worker.starting))
   const opened = await openSource(source, options.signal)
   const shared = source instanceof Blob ? { blob: source } : opened.shared
-  return growOpened({ ...opened, shared }, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: 'test', ...options })
+  return hashOpenSource({ ...opened, shared }, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: 'test', ...options })
 }
 
 /** A pool that counts the workers it started, and the spans that it gave them. @param {(events: any, number: number) => any} [start] */
@@ -295,7 +295,7 @@ describe('workers', () => {
         yield * opened.pieces(start, end)
       }
     }
-    const { root } = await growOpened(slow, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: '', pool })
+    const { root } = await hashOpenSource(slow, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: '', pool })
     expect(hex(root)).to.equal(expected)
     expect(pool.jobs.length).to.be.within(1, 12)
     await pool.close()

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { unheardOf } from '#runtime'
 import { Pool, startThread } from '../../../lib/parallel/pool.js'
-import { growTree } from '../../../lib/parallel/grow.js'
+import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { hash } from '../../../lib/index.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { threadOf } from '../../../lib/parallel/threads/index.node.js'
@@ -19,7 +19,7 @@ const bytes = new Uint8Array(new SharedArrayBuffer(300_000))
 bytes.set(noise(bytes.length))
 const expected = hex(hash(bytes))
 
-const grow = pool => growTree(bytes, { mode: modeOf(), threads: 2, spanLen: 4096, type: '', pool })
+const grow = pool => hashSource(bytes, { mode: modeOf(), threads: 2, spanLen: 4096, type: '', pool })
 
 /** A pool whose first worker dies of its first span, and that is ready. @param {string} how */
 async function poolWith (how, options) {

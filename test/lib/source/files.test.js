@@ -13,7 +13,7 @@ import { expect } from 'chai'
 import { unheardOf } from '#runtime'
 import { Hasher, closeWorkers, hash, hashStream, keyedHash } from '../../../lib/index.js'
 import { createOutboard, createOutboardSync } from '../../../encoder/index.js'
-import { growTree } from '../../../lib/parallel/grow.js'
+import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { leaseBuffers } from '../../../lib/engine/read-buffers.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { sharedPool } from '../../../lib/parallel/pool.js'
@@ -31,7 +31,7 @@ const INDEX = pathToFileURL(join(import.meta.dirname, '../../../lib/index.js'))
 /** As `hashStream` does it, on so many threads, which are there before it begins. */
 const rootOn = async (threads, path, options) => {
   if (threads > 1) await Promise.all(sharedPool.take(threads).map(worker => worker.starting))
-  const { root } = await growTree(path, { mode: modeOf(), threads, spanLen: MIB / 4, type: 'test', ...options })
+  const { root } = await hashSource(path, { mode: modeOf(), threads, spanLen: MIB / 4, type: 'test', ...options })
   return root
 }
 /** The same on one thread and on two. */
@@ -63,7 +63,7 @@ describe('files', () => {
           expect(hex(await root(pathToFileURL(path), { mode: modeOf({ key: KEY }) })), `${size} bytes, keyed, on ${name}`).to.equal(hex(keyedHash(KEY, content)))
         }
         for (const threads of [1, 2]) {
-          const { pairs } = await growTree(path, { mode: modeOf(), outboard: { groupLog: 0, order: 'pre' }, threads, spanLen: MIB / 4, type: '' })
+          const { pairs } = await hashSource(path, { mode: modeOf(), outboard: { groupLog: 0, order: 'pre' }, threads, spanLen: MIB / 4, type: '' })
           expect(hex(hash(pairs)), `${size} bytes on ${threads}`).to.equal(hex(hash(outboard.bytes)))
         }
       }
