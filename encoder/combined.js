@@ -1,11 +1,11 @@
 // Combined encodings: the length, then pairs and bytes of a blob interleaved in pre-order. Source: Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
-import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/core/bytes.js'
+import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { copyPair, cvsOf } from '../lib/engine/window.js'
 import { STAGE, u8 } from '../lib/engine/arena.js'
-import { encodedLen, putTogether } from '../lib/slice/subtree-encoding.js'
+import { encodedLen, encodeReduced } from '../lib/slice/subtree-encoding.js'
 import { encodeSlice } from './slice.js'
 import { levelOf, levelOver, outboardLen, pairsBeforeLeaf } from '../lib/tree/geometry.js'
 import { modeOf } from '../lib/hash/mode-options.js'
@@ -45,7 +45,7 @@ class Encoding {
   constructor (blob, groupLog, headerLen, into) {
     this.groupLog = groupLog
     this.#start = headerLen
-    this.bytes = roomIn(into, headerLen + outboardLen(blob.length, groupLog) + blob.length)
+    this.bytes = resultBuffer(into, headerLen + outboardLen(blob.length, groupLog) + blob.length)
     if (headerLen > 0) this.bytes.set(u64ToBytes(blob.length))
     if (blob.length <= CHUNK_LEN) this.bytes.set(blob, headerLen) // a tree without subtrees
     this.#blob = blob
@@ -67,7 +67,7 @@ class Encoding {
     if (level <= this.groupLog || chunks !== 2 ** level || startChunk * CHUNK_LEN + len > this.#blob.length) {
       this.#put(level, index, startChunk, at)
     } else {
-      putTogether({ start: startChunk * CHUNK_LEN, len, leafLen }, bytesAt, level, index, STAGE)
+      encodeReduced({ start: startChunk * CHUNK_LEN, len, leafLen }, bytesAt, level, index, STAGE)
       this.bytes.set(u8.subarray(STAGE, STAGE + encodedLen(len, leafLen)), at)
     }
   }

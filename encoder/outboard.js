@@ -10,7 +10,7 @@ import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { outboardLen, placeOf } from '../lib/tree/geometry.js'
 import { parseRoot, toCid } from '../lib/hash/cid.js'
-import { turnPairs } from '../lib/outboard/reorder.js'
+import { reorderPairs } from '../lib/outboard/reorder.js'
 
 /** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/core/types.js' */
 /** @import { Order } from '../lib/outboard/pairs.js' */
@@ -107,7 +107,7 @@ export class Outboard {
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
     const bytes = new Uint8Array(this.bytes)
-    turnPairs(bytes, this.size, this.groupLog, order)
+    reorderPairs(bytes, this.size, this.groupLog, order)
     return new Outboard({ ...this, order, bytes })
   }
 

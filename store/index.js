@@ -22,7 +22,7 @@ export { asBlockstore } from './interop/blockstore.js'
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
 /** @typedef {import('./catalog/tags.js').TagInfo} TagInfo */
 /** @typedef {import('./catalog/tags.js').Tags} Tags */
-/** @typedef {import('./storage/format/keys.js').TagFormat} TagFormat */
+/** @typedef {import('./storage/format/records.js').TagFormat} TagFormat */
 /** @typedef {import('./gc/protection.js').TempTag} TempTag */
 /** @typedef {import('./interop/blockstore.js').AbortOptions} AbortOptions */
 /** @typedef {import('./interop/blockstore.js').BlockBytes} BlockBytes */

@@ -38,7 +38,7 @@ export function keyedMode (key) {
 
 /** @type {Mode | undefined} */
 let entered
-let isLent = false
+let isBorrowed = false
 
 /**
  * Makes the arena's key words those of a mode. Every computation calls it before its first compression.
@@ -47,7 +47,7 @@ let isLent = false
  * @returns {number} the flag of the mode
  */
 export function enter (mode) {
-  assertNotLent()
+  assertNotBorrowed()
   if (mode !== entered) {
     u32.set(mode.keyWords, KEY / 4)
     entered = mode
@@ -55,8 +55,8 @@ export function enter (mode) {
   return mode.flags
 }
 
-function assertNotLent () {
-  if (isLent) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
+function assertNotBorrowed () {
+  if (isBorrowed) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
 }
 
 /**
@@ -64,12 +64,12 @@ function assertNotLent () {
  *
  * @param {() => void} work
  */
-export function whileLent (work) {
-  assertNotLent()
-  isLent = true
+export function whileBorrowed (work) {
+  assertNotBorrowed()
+  isBorrowed = true
   try {
     work()
   } finally {
-    isLent = false
+    isBorrowed = false
   }
 }

@@ -5,7 +5,7 @@ import { HEADER_LEN, u64ToBytes } from '../core/bytes.js'
 import { Places, pairsBelow } from './pairs.js'
 import { copyPair, copyPairs } from '../engine/window.js'
 import { outboardLen } from '../tree/geometry.js'
-import { turnInSink } from './reorder.js'
+import { reorderInSink } from './reorder.js'
 
 /** @import { Order } from './pairs.js' */
 /** @import { PairSink, RandomAccessSink } from '../core/types.js' */
@@ -89,7 +89,7 @@ export class PairWriter {
   /** Writes the rest. @param {number} size  bytes of the blob */
   async finish (size) {
     await this.#write()
-    if (this.#size === undefined && this.#order === 'pre') await turnInSink(this.#sink, this.#start, size, this.groupLog)
+    if (this.#size === undefined && this.#order === 'pre') await reorderInSink(this.#sink, this.#start, size, this.groupLog)
     if (this.#lateTo > 0) await this.#sink.truncate?.(this.#start + outboardLen(size, this.groupLog))
     if (this.#late.length + this.#start > 0) await this.#sink.sync?.()
     for (const run of this.#late) await this.#writeRun(run)

@@ -13,10 +13,10 @@ import { wordsOf } from '../engine/mode.js'
 
 const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes that are read, and written, at a time. */
-const TURN_LEN = 1 << 18
+const PIECE_LEN = 1 << 18
 
 /** Takes the pairs of one order, and gives those of the other. */
-class Turn {
+class Reordering {
   #isToPre
   /** Groups of the subtree whose root is taken next. */
   #groups
@@ -65,16 +65,16 @@ class Turn {
  * @param {number} groupLog
  * @param {Order} to
  */
-export function turnPairs (bytes, size, groupLog, to) {
+export function reorderPairs (bytes, size, groupLog, to) {
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
-  const turn = new Turn(groupCount(size, groupLog), to)
+  const reordering = new Reordering(groupCount(size, groupLog), to)
   const step = to === 'pre' ? -PAIR_WORDS : PAIR_WORDS
   let read = to === 'pre' ? words.length - PAIR_WORDS : 0
   let write = read
   for (let left = words.length; left > 0; left -= PAIR_WORDS) {
-    turn.take(words, read)
+    reordering.take(words, read)
     read += step
-    for (; turn.isDue; write += step) turn.give(words, write)
+    for (; reordering.isDue; write += step) reordering.give(words, write)
   }
 }
 
@@ -86,10 +86,10 @@ export function turnPairs (bytes, size, groupLog, to) {
  * @param {number} size  bytes of the blob
  * @param {number} groupLog
  */
-export async function turnInSink (sink, start, size, groupLog) {
+export async function reorderInSink (sink, start, size, groupLog) {
   const len = outboardLen(size, groupLog)
-  const turn = new Turn(groupCount(size, groupLog), 'pre')
-  const out = new Uint32Array((TURN_LEN + MAX_DEPTH * PAIR_LEN) / 4)
+  const reordering = new Reordering(groupCount(size, groupLog), 'pre')
+  const out = new Uint32Array((PIECE_LEN + MAX_DEPTH * PAIR_LEN) / 4)
   let free = out.length
   let writtenTo = len
   const write = async () => {
@@ -98,13 +98,13 @@ export async function turnInSink (sink, start, size, groupLog) {
     await sink.write(start + writtenTo, pairs)
     free = out.length
   }
-  for (let end = len; end > 0; end -= TURN_LEN) {
-    const from = Math.max(0, end - TURN_LEN)
+  for (let end = len; end > 0; end -= PIECE_LEN) {
+    const from = Math.max(0, end - PIECE_LEN)
     const words = wordsOf(await readWhole(sink, start + from, start + end))
     for (let at = words.length; at > 0;) {
-      turn.take(words, at -= PAIR_WORDS)
-      while (turn.isDue) turn.give(out, free -= PAIR_WORDS)
-      if (out.length - free >= TURN_LEN / 4) await write()
+      reordering.take(words, at -= PAIR_WORDS)
+      while (reordering.isDue) reordering.give(out, free -= PAIR_WORDS)
+      if (out.length - free >= PIECE_LEN / 4) await write()
     }
   }
   if (free < out.length) await write()

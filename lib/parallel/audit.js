@@ -4,7 +4,7 @@
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
-import { SPAN_LEN, SpanWork } from './span-queue.js'
+import { SPAN_LEN, SpanQueue } from './span-queue.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
 import { forEachParent } from '../slice/subtree-encoding.js'
 import { parentCvIn } from '../hash/subtree.js'
@@ -41,7 +41,7 @@ export async function auditInSpans (opened, what, pairs, { threads = 'auto', poo
   /** @type {number[]} */
   const right = []
   let looking = Promise.resolve()
-  const work = new SpanWork({
+  const work = new SpanQueue({
     opened,
     shared,
     spans,

@@ -2,7 +2,7 @@
 // span after the other; here their chaining values are joined, in order, as windows are when a tree is grown on one thread.
 
 import { CHUNK_LEN } from '../core/constants.js'
-import { DEPTH, SPAN_LEN, SpanWork } from './span-queue.js'
+import { DEPTH, SPAN_LEN, SpanQueue } from './span-queue.js'
 import { PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { assertInteger } from '../core/bytes.js'
@@ -34,7 +34,7 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
   const spans = Array.from({ length: count }, (_, i) => ({ start: i * spanLen, end: Math.min((i + 1) * spanLen, size) }))
   const { mode, outboard, signal } = options
   const joint = new Joint(spans, size, options)
-  const work = new SpanWork({
+  const work = new SpanQueue({
     opened,
     shared,
     spans,

@@ -1,31 +1,35 @@
-// The workers of this process: started when they are first wanted, and kept for the next call.
+// The pool of worker threads that hash. Workers start when they are first worth it, and stay for the next call.
+// A worker may refuse to start, die, or never answer. Callers then get an error, or the work is done on this thread.
 
-import { PoolWorker } from './pool-worker.js'
+import { errorFromMessage } from './threads/transfer-errors.js'
+import { workerFailed } from '../core/errors.js'
 import * as threads from '#threads'
 
-/** @import { Thread, ThreadEvents } from '../core/types.js' */
+/** @import { SpanJob, SpanResult, Thread, ThreadEvents } from '../core/types.js' */
 
-// With types of their own: those of `#threads` are not found in the package.
+/** @typedef {{ resolve: (result: SpanResult) => void, reject: (error: unknown) => void }} Task */
+
+// These two repeat the types of `#threads`, because type checkers of other packages do not resolve that import.
 
 /** How many threads run at the same time. @returns {number} */
 export const parallelism = () => threads.parallelism()
 
-/** Starts one. It throws where threads are refused. @param {ThreadEvents} events @returns {Thread} */
+/** Starts a thread. Throws where threads are refused. @param {ThreadEvents} events @returns {Thread} */
 export const startThread = events => threads.startThread(events)
 
 /**
- * Bytes of work that pay for starting workers. Measured on two cores in fresh processes, where the start takes some 40 ms from this thread:
- * a file of 128 MiB is hashed in 90 ms on one thread and in 131 on two that must be started first, 256 MiB in 161 and 187, 512 MiB in
- * 281 and 232. More cores only gain sooner.
+ * Bytes of work that pay for starting workers. Measured on two cores in fresh processes, where starting them costs
+ * this thread some 40 ms. One thread and two cold workers took 90 and 131 ms for a file of 128 MiB, 161 and 187 ms for
+ * 256 MiB, 281 and 232 ms for 512 MiB. More cores gain earlier.
  */
 const START_LEN = 1 << 28
 
 export class Pool {
   #start
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
-  /** How many workers can be had here. It shows when one could not be started: then nobody tries again. */
+  /** The most workers that this runtime allows. It becomes known, and final, when one cannot be started. */
   #limit = Infinity
-  /** Bytes of work so far that would have gone to workers, had there been any. */
+  /** Bytes of work so far for which there was no worker. */
   #missed = 0
 
   /** @param {(events: ThreadEvents) => Thread} start  may throw */
@@ -35,12 +39,12 @@ export class Pool {
 
   get isRefused () { return this.#limit === 0 }
 
-  /** Is there a worker that need not be started first? */
+  /** Is there a worker that has started already? */
   get isWarm () { return [...this.#workers].some(worker => worker.isReady) }
 
   /**
-   * Are workers worth it for so much work? Those that run already are. Else they are started as soon as there was enough to do that they
-   * would have paid for themselves: at once for a long source, and for a number of shorter ones.
+   * Is it worth using workers for so much work? Running workers always are. Starting them is worth it once there was
+   * enough work to pay for the start: at once for a long source, or after several shorter ones.
    *
    * @param {number} size  bytes
    */
@@ -50,16 +54,16 @@ export class Pool {
   }
 
   /**
-   * The workers that have least to do. As many are started as are missing.
+   * The workers that have least to do. Starts those that are missing.
    *
-   * @param {number} count  fewer come where fewer can be had
+   * @param {number} count  the result is shorter where fewer workers are allowed
    */
   take (count) {
     while (this.#workers.size < Math.min(count, this.#limit)) this.#add()
     return [...this.#workers].sort((a, b) => a.load - b.load).slice(0, count)
   }
 
-  /** Ends all workers. What they have in hand fails with BAO_WORKER_FAILED; the next call starts others. */
+  /** Ends all workers. Their unfinished work fails with BAO_WORKER_FAILED; the next call starts new workers. */
   async close () {
     this.#missed = 0
     await Promise.all([...this.#workers].map(worker => worker.close()))
@@ -73,17 +77,110 @@ export class Pool {
       })
       this.#workers.add(worker)
     } catch {
-      this.#limit = this.#workers.size // by a policy, or for want of memory
+      this.#limit = this.#workers.size // a policy forbids more, or memory is short
     }
   }
 }
 
-/** Serves everybody. */
+/** The worker cannot have its input: this runtime's threads do not share files, or the Blob cannot be sent. */
+export class NotShared extends Error {}
+
+/** One worker, as seen from the thread that gives it work. */
+export class PoolWorker {
+  #thread
+  #onEnd
+  /** Jobs without an answer, by id. */
+  #tasks = /** @type {Map<number, Task>} */ (new Map())
+  #lastId = 0
+  #isReady = false
+  /** Why it ended. @type {Error | undefined} */
+  #failure
+  /** @type {(isReady: boolean) => void} */
+  #started = () => {}
+
+  /**
+   * Becomes true when it is ready, false when it ends before. Some workers do neither, so nothing may depend on it alone.
+   *
+   * @type {Promise<boolean>}
+   */
+  starting = new Promise(resolve => { this.#started = resolve })
+
+  /**
+   * @param {(events: ThreadEvents) => Thread} start  may throw
+   * @param {(isRefusal: boolean) => void} onEnd  `isRefusal`: it ended by itself before it was ready
+   */
+  constructor (start, onEnd) {
+    this.#onEnd = onEnd
+    this.#thread = start({
+      message: data => this.#receive(data),
+      end: cause => this.#end(workerFailed('a worker died', cause), !this.#isReady)
+    })
+    this.#thread.unref()
+  }
+
+  get isReady () { return this.#isReady }
+
+  /** Spans that it has not answered yet. */
+  get load () { return this.#tasks.size }
+
+  /**
+   * @param {SpanJob} job
+   * @returns {Promise<SpanResult>}
+   * @throws {BaoError | NotShared} BAO_WORKER_FAILED { cause }, and the errors of reading the source
+   */
+  run (job) {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) return reject(this.#failure)
+      const id = this.#lastId++
+      this.#tasks.set(id, { resolve, reject })
+      try {
+        this.#thread.post({ ...job, id })
+        this.#thread.ref() // it keeps the process alive only while it works
+      } catch (error) {
+        this.#tasks.delete(id)
+        reject(/** @type {Error} */ (error).name === 'DataCloneError' ? new NotShared() : error)
+      }
+    })
+  }
+
+  close () {
+    return this.#end(workerFailed('closeWorkers() was called'), false)
+  }
+
+  /** @param {any} data  what worker.js sends */
+  #receive ({ isReady, id, result, failure, isNotShared }) {
+    if (this.#failure) return
+    if (isReady) {
+      this.#isReady = true
+      this.#started(true)
+      return
+    }
+    const task = this.#tasks.get(id)
+    this.#tasks.delete(id)
+    if (this.#tasks.size === 0) this.#thread.unref()
+    if (isNotShared) task?.reject(new NotShared())
+    else if (failure) task?.reject(errorFromMessage(failure))
+    else task?.resolve(result)
+  }
+
+  /** @param {Error} error  for the callers that wait @param {boolean} isRefusal */
+  async #end (error, isRefusal) {
+    if (this.#failure) return
+    this.#failure = error
+    this.#started(false)
+    for (const { reject } of this.#tasks.values()) reject(error)
+    this.#tasks.clear()
+    this.#onEnd(isRefusal)
+    await this.#thread.end()
+  }
+}
+
+/** The pool that all calls share. */
 export const sharedPool = new Pool(startThread)
 
 /**
- * Ends the threads that hash. Nobody has to: idle ones do not keep a process alive. What they have in hand fails with BAO_WORKER_FAILED; later
- * work starts new ones.
+ * Ends the worker threads. Nobody needs to call this: idle workers do not keep a process alive. Their unfinished work
+ * fails with BAO_WORKER_FAILED; later work starts new ones.
  *
  * @returns {Promise<void>} when they have ended
  */

@@ -1,13 +1,12 @@
 // Spans of a source on their way through the pool: each goes to a worker, or is hashed here, and what comes of it to whoever wants it.
 
-import { NotShared } from './pool-worker.js'
+import { NotShared } from './pool.js'
 import { hashSpan } from './threads/span.js'
 import { kernelName } from '../engine/kernel/index.js'
-import { turn } from '../source/async-util.js'
+import { yieldToEventLoop } from '../source/async-util.js'
 
 /** @import { Mode, OpenSource, SharedSource, SpanJob, SpanResult } from '../core/types.js' */
-/** @import { Pool } from './pool.js' */
-/** @import { PoolWorker } from './pool-worker.js' */
+/** @import { Pool, PoolWorker } from './pool.js' */
 
 /** Bytes of a span. */
 export const SPAN_LEN = 1 << 23
@@ -15,7 +14,7 @@ export const SPAN_LEN = 1 << 23
 export const DEPTH = 2
 
 /**
- * @typedef {object} SpanTask
+ * @typedef {object} SpanQueueOptions
  * @property {Pick<OpenSource, 'pieces' | 'use'>} opened  the source, for this thread
  * @property {SharedSource} shared  and for others
  * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, but for the last
@@ -30,7 +29,7 @@ export const DEPTH = 2
  * As long as workers are missing, because they start, or cannot be had, or cannot have the source, this thread stands in for them: so nothing is slower
  * than on one thread, and nothing waits for a worker that never comes.
  */
-export class SpanWork {
+export class SpanQueue {
   #task
   /** Workers that have spans in hand. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
@@ -45,7 +44,7 @@ export class SpanWork {
   /** @type {(error: unknown) => void} */
   #reject = () => {}
 
-  /** @param {SpanTask} task */
+  /** @param {SpanQueueOptions} task */
   constructor (task) {
     this.#task = task
   }
@@ -100,7 +99,7 @@ export class SpanWork {
         const running = hashSpan(this.#jobOf(index), opened.pieces(spans[index].start, spans[index].end))
         opened.use?.(running)
         await this.#take(index, running)
-        await turn() // workers want to be heard
+        await yieldToEventLoop() // workers want to be heard
       }
     } catch (error) {
       this.#reject(error)

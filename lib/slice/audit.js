@@ -6,7 +6,7 @@
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
-import { Promised } from './expected-cvs.js'
+import { ExpectedCvs } from './expected-cvs.js'
 import { ChunkRanges } from '../tree/ranges.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { Walk, endOf, parentStep, startOf } from '../tree/walk.js'
@@ -28,7 +28,7 @@ export class Audit {
   #what
   #pairs
   #batch
-  #promised
+  #expected
   #findings = new Findings()
   /** Is the next step the root? */
   #isAtRoot = true
@@ -50,7 +50,7 @@ export class Audit {
   constructor (what, pairs) {
     this.#what = what
     this.#pairs = pairs
-    this.#promised = new Promised(what.root)
+    this.#expected = new ExpectedCvs(what.root)
     this.#batch = firstBatchOf(what)
   }
 
@@ -94,7 +94,7 @@ export class Audit {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
     const { root, ranges } = this.#what
     this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
-    this.#promised = new Promised(root)
+    this.#expected = new ExpectedCvs(root)
     this.#isAtRoot = true
   }
 
@@ -196,7 +196,7 @@ export class Audit {
       const isLost = this.#isLost(i)
       if (!isLost && kinds[i] & IS_PARENT) this.#takeParent(i, pairCv, at)
       else if (!isLost && kinds[i] === IS_SUBTREE) this.#take(places[i], spans[i], true)
-      else if (!isLost) this.#take(places[i], spans[i], this.#promised.isNext(leafCv) && !this.#missingLeaves.has(places[i]))
+      else if (!isLost) this.#take(places[i], spans[i], this.#expected.isNext(leafCv) && !this.#missingLeaves.has(places[i]))
       if (kinds[i] & IS_PARENT) pairCv += HASH_LEN
       else if (kinds[i] === IS_LEAF) leafCv += HASH_LEN
     }
@@ -232,12 +232,12 @@ export class Audit {
       next += PAIR_WORDS
       return level === groupLog || (isRight(level - 1, 2 * index) && isRight(level - 1, 2 * index + 1))
     }
-    return isRight(top - 1, 0) && this.#promised.isNext(cvsOf(top).at)
+    return isRight(top - 1, 0) && this.#expected.isNext(cvsOf(top).at)
   }
 
   /** @param {number} start @param {number} len @param {boolean} isRight */
   #take (start, len, isRight) {
-    this.#promised.drop()
+    this.#expected.drop()
     if (isRight) this.#findings.add(start, len)
   }
 
@@ -245,14 +245,14 @@ export class Audit {
   #takeParent (step, cv, at) {
     const node = this.#batch.places[step]
     const kind = this.#batch.kinds[step]
-    const isRight = this.#promised.isNext(cv) && !this.#missingNodes.has(node)
-    this.#promised.drop()
+    const isRight = this.#expected.isNext(cv) && !this.#missingNodes.has(node)
+    this.#expected.drop()
     if (!isRight) {
       this.#findings.lostTo = endOf(node, this.#what.size)
       return
     }
-    if (kind & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
-    if (kind & HAS_LEFT) this.#promised.push(at)
+    if (kind & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
+    if (kind & HAS_LEFT) this.#expected.push(at)
   }
 
   /** @param {TreeBuilder} tree */
@@ -260,7 +260,7 @@ export class Audit {
     const { places: [start], spans: [len] } = this.#batch
     const isWhole = tree.size === len
     u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
-    this.#take(start, len, isWhole && this.#promised.isNext(LEAF_CVS))
+    this.#take(start, len, isWhole && this.#expected.isNext(LEAF_CVS))
     this.#isAtRoot = false
   }
 }

@@ -8,11 +8,11 @@ import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u8 } from '../engine/arena.js'
 import { Pending } from '../core/byte-queue.js'
-import { Promised } from './expected-cvs.js'
+import { ExpectedCvs } from './expected-cvs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { Walk } from '../tree/walk.js'
-import { enter, whileLent } from '../engine/mode.js'
-import { forEachStep, hashEncoded } from './subtree-encoding.js'
+import { enter, whileBorrowed } from '../engine/mode.js'
+import { forEachStep, hashEncoding } from './subtree-encoding.js'
 import { hashLeaves, hashPairs } from './node-hashes.js'
 import { kernel } from '../engine/kernel/index.js'
 import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
@@ -34,7 +34,7 @@ export class Checker {
   #pending = new Pending()
   /** Is the next step the root? */
   #isAtRoot = true
-  #promised
+  #expected
 
   /** Bytes of the encoding that were found right. */
   verified = 0
@@ -59,7 +59,7 @@ export class Checker {
     this.#mode = mode
     this.#size = size
     this.#sink = sink
-    this.#promised = new Promised(root)
+    this.#expected = new ExpectedCvs(root)
     this.#minChunks = minChunks
     this.#batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
     this.#batch.fill(firstChunks, inHand)
@@ -140,7 +140,7 @@ export class Checker {
       u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
-    whileLent(() => this.#compare(0, count, u8, at))
+    whileBorrowed(() => this.#compare(0, count, u8, at))
   }
 
   /** One leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */
@@ -153,7 +153,7 @@ export class Checker {
     const tree = new TreeBuilder(this.#mode, { startChunk: this.#batch.places[0] / CHUNK_LEN })
     tree.update(bytes)
     u8.set(this.#isAtRoot ? tree.hash() : tree.cv(), LEAF_CVS)
-    whileLent(() => this.#compare(0, 1, bytes, 0))
+    whileBorrowed(() => this.#compare(0, 1, bytes, 0))
   }
 
   /** Chaining values of all but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
@@ -178,8 +178,8 @@ export class Checker {
     let leafCv = LEAF_CVS
     for (let i = from; i < to; i++) {
       if (kinds[i] === IS_LEAF) {
-        if (!this.#promised.isNext(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
-        this.#promised.drop()
+        if (!this.#expected.isNext(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
+        this.#expected.drop()
         leafCv += HASH_LEN
         run.add(places[i], at, lens[i])
       } else if (kinds[i] === IS_SUBTREE) {
@@ -188,11 +188,11 @@ export class Checker {
           this.#blame(i, at)
         }
       } else {
-        if (!this.#promised.isNext(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
-        this.#promised.drop()
+        if (!this.#expected.isNext(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
+        this.#expected.drop()
         pairCv += HASH_LEN
-        if (kinds[i] & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
-        if (kinds[i] & HAS_LEFT) this.#promised.push(at)
+        if (kinds[i] & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
+        if (kinds[i] & HAS_LEFT) this.#expected.push(at)
         this.#sink?.pair?.(places[i], at)
         this.#sink?.parent?.(places[i], at)
       }
@@ -208,9 +208,9 @@ export class Checker {
   /** @param {number} step @param {number} at @param {Run} run @returns {boolean} */
   #believeSubtree (step, at, run) {
     const subtree = this.#batch.subtreeAt(step)
-    const cv = hashEncoded(subtree, at, this.#mode.flags)
-    if (cv === undefined || !this.#promised.isNext(cv)) return false
-    this.#promised.drop()
+    const cv = hashEncoding(subtree, at, this.#mode.flags)
+    if (cv === undefined || !this.#expected.isNext(cv)) return false
+    this.#expected.drop()
     const { start, len, leafLen } = subtree
     if (this.#sink === undefined) return true
     if (this.#sink.pair === undefined) {

@@ -5,7 +5,7 @@ import { i32 } from '../engine/arena.js'
 
 const CV_WORDS = HASH_LEN / 4
 
-export class Promised {
+export class ExpectedCvs {
   /** Word by word, signed: so they are small integers to V8. An array: small ones are made and let go many times more quickly than typed ones. */
   #words = /** @type {number[]} */ ([])
   /** Where the next one begins. */

@@ -5,7 +5,7 @@ import { ENTER, Walk } from '../tree/walk.js'
 import { INPUT, KEY, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
 import { Findings } from './audit.js'
 import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT } from './batches.js'
-import { Promised } from './expected-cvs.js'
+import { ExpectedCvs } from './expected-cvs.js'
 import { enter } from '../engine/mode.js'
 import { kernel } from '../engine/kernel/index.js'
 
@@ -20,7 +20,7 @@ export class PairAudit {
   #what
   #pairs
   #findings = new Findings()
-  #promised
+  #expected
   /** One walk looks ahead, the other follows. */
   #ahead
   #behind
@@ -36,7 +36,7 @@ export class PairAudit {
   constructor (what, pairs) {
     this.#what = what
     this.#pairs = pairs
-    this.#promised = new Promised(what.root)
+    this.#expected = new ExpectedCvs(what.root)
     this.#ahead = walkOf(what)
     this.#behind = walkOf(what)
   }
@@ -113,21 +113,21 @@ export class PairAudit {
 
   /** @param {number} start @param {number} len */
   #takeLeaf (start, len) {
-    this.#promised.drop()
+    this.#expected.drop()
     this.#findings.add(start, len)
   }
 
   /** @param {number} pair  its place in the window @param {number} kind @param {number} end  of the bytes below @param {boolean} isMissing */
   #takePair (pair, kind, end, isMissing) {
-    const isRight = this.#promised.isNext(PAIR_CVS + pair * HASH_LEN) && !isMissing
-    this.#promised.drop()
+    const isRight = this.#expected.isNext(PAIR_CVS + pair * HASH_LEN) && !isMissing
+    this.#expected.drop()
     if (!isRight) {
       this.#findings.lostTo = end
       return
     }
     const at = INPUT + pair * PAIR_LEN
-    if (kind & HAS_RIGHT) this.#promised.push(at + HASH_LEN)
-    if (kind & HAS_LEFT) this.#promised.push(at)
+    if (kind & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
+    if (kind & HAS_LEFT) this.#expected.push(at)
   }
 
   /** Begins behind what is lost. */
@@ -135,7 +135,7 @@ export class PairAudit {
     const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
     this.#ahead = walkOf(rest)
     this.#behind = walkOf(rest)
-    this.#promised = new Promised(rest.root)
+    this.#expected = new ExpectedCvs(rest.root)
     this.#isAtRoot = true
   }
 }

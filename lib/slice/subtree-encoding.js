@@ -103,7 +103,7 @@ export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
  * @param {number} flags  of the mode
  * @returns {number | undefined} where in the arena its chaining value stands; undefined when a pair is not what follows from the bytes
  */
-export function hashEncoded ({ start, len, leafLen }, at, flags) {
+export function hashEncoding ({ start, len, leafLen }, at, flags) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
   const chunkIndex = start / CHUNK_LEN
@@ -133,7 +133,7 @@ export function hashEncoded ({ start, len, leafLen }, at, flags) {
  * @param {number} index  of that in its level
  * @param {number} out  where in the arena the encoding goes
  */
-export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
+export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
   const depth = Math.log2(len / leafLen)
   putLeaves(len, leafLen, bytesAt, out)
   for (let height = 1; height <= depth; height++) {
@@ -152,7 +152,7 @@ export function putTogether ({ len, leafLen }, bytesAt, level, index, out) {
  * @param {'pre' | 'post'} order  in this order
  * @param {number} out  where in the arena the encoding goes
  */
-export function interleave (subtree, bytesAt, pairsAt, order, out) {
+export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
   putLeaves(subtree.len, subtree.leafLen, bytesAt, out)
   placePairs(subtree, pairsAt, order, out)
 }

@@ -4,7 +4,7 @@ import { fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PIECE_LEN } from './async-util.js'
+import { PIECE_LEN } from './read-pieces.js'
 import { sourceChanged } from '../core/errors.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */

@@ -2,7 +2,7 @@
 
 import { BaoError } from '../core/errors.js'
 import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'
-import { readUpTo } from './async-util.js'
+import { readUpTo } from './read-pieces.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 

@@ -7,7 +7,7 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { readable } from '../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Database } from '../storage/level/database.js' */
 
 /** Bytes of blobs that are read together. */

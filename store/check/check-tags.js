@@ -1,11 +1,12 @@
 // Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
 
 import { equals } from 'uint8arrays/equals'
-import { VIEWS, allTagged, decodeTag, decodeTagged, encodeTag, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
+import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { Tag } from '../storage/format/keys.js' */
+/** @import { Tag } from '../storage/format/records.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
 

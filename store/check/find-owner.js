@@ -10,7 +10,7 @@ import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
 import { readable } from '../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Database } from '../storage/level/database.js' */

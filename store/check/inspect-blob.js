@@ -7,7 +7,7 @@ import { BlobScan } from './scan.js'
 import { StoredOutboard, presentChunks } from '../storage/content/tree-pages.js'
 import { VIEWS } from '../storage/format/keys.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 

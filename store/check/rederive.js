@@ -10,7 +10,7 @@ import { sourceOf } from '../read/snapshot.js'
 import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../storage/content/tree-pages.js'
 import { VIEWS } from '../storage/format/keys.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Databases } from '../storage/databases.js' */
 

@@ -11,7 +11,7 @@ import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../storage/forma
 import { eachReadable, isOfSystem, readable } from '../storage/errors.js'
 import { rederive } from './rederive.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Database } from '../storage/level/database.js' */

@@ -9,7 +9,7 @@ import { RunList } from '../storage/content/runs.js'
 import { VIEWS, allOfId, placeOfKey } from '../storage/format/keys.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 
 /** How much the database hands over at a time. */

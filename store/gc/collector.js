@@ -6,12 +6,12 @@
 
 import { toCid } from '../../lib/hash/cid.js'
 import { Marks } from './marks.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
@@ -104,7 +104,7 @@ export class Collector {
 
   /** What a collection would free. @param {Unprotected[]} blobs */
   async * #lens (blobs) {
-    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(root, record) }
+    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(record) }
   }
 
   /**
@@ -115,8 +115,8 @@ export class Collector {
    */
   async * unprotected (marks) {
     const { catalog, protection, tags } = this.#store
-    const tagged = tags.beside()
-    const aliased = catalog.aliases.beside()
+    const tagged = tags.inOrder()
+    const aliased = catalog.aliases.inOrder()
     try {
       let found = []
       for await (const batch of catalog.entryBatches()) {
@@ -176,11 +176,11 @@ export class Sweep {
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.
       const free = removals.filter(({ root }) => this.isFree(root))
-      await catalog.forgetMany(free)
+      await catalog.commit(free, { deletesData: false })
       return free
     })
-    await catalog.deleteForgotten(forgotten)
-    return forgotten
+    await catalog.deleteData(forgotten)
+    return forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))
   }
 
   /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */

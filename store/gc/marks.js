@@ -4,10 +4,10 @@ import { HASH_LEN } from '../../lib/core/constants.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { concat } from '../../lib/core/bytes.js'
 import { HashSet } from './hash-set.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { TagFormat } from '../storage/format/keys.js' */
+/** @import { TagFormat } from '../storage/format/records.js' */
 
 /** Hashes that are looked up at a time. */
 const LOOKUP_HASHES = 512
@@ -91,6 +91,6 @@ export class Marks {
   /** @param {Uint8Array} hashes  one behind the other */
   async #markAll (hashes) {
     const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
-    for (const root of await this.#store.catalog.those(roots)) this.#hashes.add(root)
+    for (const root of await this.#store.catalog.recorded(roots)) this.#hashes.add(root)
   }
 }

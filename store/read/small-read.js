@@ -7,7 +7,7 @@ import { getSoon, readSoon } from '../storage/content/read-pace.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { hashesTo, subtreesOf } from './verified-pieces.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Wanted } from './reader.js' */
 /** @import { Span } from './verified-pieces.js' */

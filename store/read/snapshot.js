@@ -5,7 +5,7 @@ import { FileReader } from '../storage/content/stored-file.js'
 import { StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS } from '../storage/format/keys.js'
 
-/** @import { BlobRecord } from '../storage/format/keys.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { TrustedTree } from './tree-cache.js' */
 

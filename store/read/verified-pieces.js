@@ -7,7 +7,7 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { leafMismatch, truncated } from '../../lib/core/errors.js'
 import { subtreeCv } from '../../lib/hash/subtree.js'
-import { MAX_AHEAD, eachAhead } from '../../lib/source/async-util.js'
+import { MAX_AHEAD, readSpansAhead } from '../../lib/source/read-pieces.js'
 
 /** @import { StoredView } from './snapshot.js' */
 
@@ -42,7 +42,7 @@ export async function * unverified (view, { start, end }, options) {
 
 /** @param {StoredView} view @param {Span} wanted @param {PieceOptions} options */
 const storedPieces = ({ source, size }, { start, end }, { signal, reuse = false }) =>
-  eachAhead(reuse ? new Reusing(source) : source, subtreesOf(start, end, size), signal)
+  readSpansAhead(reuse ? new Reusing(source) : source, subtreesOf(start, end, size), signal)
 
 /** Reads pieces into memory that it has read others into. One is in the caller's hands, and the next are being read. */
 class Reusing {

@@ -11,12 +11,13 @@ import { CELL_LEN } from './content/extents.js'
 import { Ids } from './ids.js'
 import { dataIds } from './level/data-ids.js'
 import { keysOfGroup } from './content/tree-pages.js'
-import { UsedRoom, freshRoom, sharedRoom } from './format/buffers.js'
-import { VIEWS, allOfId, decodeDoomed, doomedKey, pathKey } from './format/keys.js'
+import { BatchMemory, allocateFresh, freshBatchMemory, slabAllocator } from './format/buffers.js'
+import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
+import { decodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
-/** @import { Home } from './format/keys.js' */
+/** @import { Home } from './format/records.js' */
 
 /** Ids whose data was deleted, before their notes are removed. */
 const NOTED_COUNT = 4096
@@ -42,7 +43,7 @@ export class Databases {
   isSync
   #kind
   #letGo
-  #room = sharedRoom()
+  #slabs = slabAllocator()
   /** Ids whose data is deleted and whose notes are not. */
   #noted = /** @type {DoomedData[]} */ ([])
   /** How many deletions were made, and how many of them the disk has. */
@@ -76,13 +77,13 @@ export class Databases {
   }
 
   /**
-   * Memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases keep it, and IndexedDB writes down all of a
-   * memory of which it is given a part.
+   * Allocates memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases
+   * keep it, and IndexedDB stores a whole buffer when it is given a part of one.
    */
-  get room () { return this.#kind === 'LevelDB' ? this.#room : freshRoom }
+  get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
-  /** The same for batches that come one after the other. @returns {Pick<UsedRoom, 'take'>} */
-  roomForBatches () { return this.#kind === 'LevelDB' ? new UsedRoom() : { take: () => ({ room: freshRoom, release: () => {} }) } }
+  /** The same for batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
+  batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
 
   /** Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for 64 KiB as for 256. */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
@@ -157,7 +158,7 @@ export class Databases {
     const deleted = this.#noted.splice(0)
     if (deleted.length === 0) return
     await this.syncDeletions()
-    const notes = deleted.map(({ id }) => doomedKey(id, this.room))
+    const notes = deleted.map(({ id }) => doomedKey(id, this.allocate))
     const paths = deleted.flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
     await this.index.batch([...notes, ...paths].map(deletion))
   }

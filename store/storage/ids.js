@@ -2,10 +2,11 @@
 // a crash leaves under one would become part of another blob.
 
 import { DAMAGED, readable } from './errors.js'
-import { LAYOUT_VERSION, VIEWS, decodeState, encodeState, stateKey } from './format/keys.js'
+import { VIEWS, stateKey } from './format/keys.js'
+import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 
 /** @import { Database } from './level/database.js' */
-/** @import { State } from './format/keys.js' */
+/** @import { State } from './format/records.js' */
 
 /** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
 const ID_BLOCK = 1024

@@ -11,7 +11,7 @@ import { PageEditor } from '../storage/content/tree-pages.js'
 import { offsetOfExtent } from '../storage/format/keys.js'
 
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Home } from '../storage/format/keys.js' */
+/** @import { Home } from '../storage/format/records.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */

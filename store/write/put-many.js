@@ -1,7 +1,7 @@
 // Many small blobs in few batches: two writes to the disk keep a thousand of them, and two reads give them back.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { abortable, turnsWhenDue, untilAborted } from '../../lib/source/async-util.js'
+import { abortable, createYielder, untilAborted } from '../../lib/source/async-util.js'
 import { areEqual, assertBytes, describe } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -9,15 +9,16 @@ import { FILE_FROM, IncomingBlob } from './blob-builder.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 import { readable } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { BlobRecord } from '../storage/format/keys.js' */
-/** @import { Operation, RecordToWrite } from '../catalog/catalog.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Change } from '../catalog/catalog.js' */
+/** @import { Operation } from '../storage/level/database.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 /** What one batch has at most. */
@@ -76,14 +77,14 @@ export async function * putMany (store, blobs, { signal }) {
 async function * overlapping (items, aheadOf, begin) {
   const underWay = /** @type {Promise<Result>[]} */ ([])
   const failures = /** @type {unknown[]} */ ([])
-  const way = turnsWhenDue() // databases in memory never give way themselves
+  const yieldWhenDue = createYielder() // databases in memory never give way themselves
   try {
     for await (const item of beforeFailure(items, failures)) {
       const result = begin(item, [...underWay])
       result.catch(() => {}) // whoever awaits it is told
       underWay.push(result)
       while (underWay.length > aheadOf(item)) yield await /** @type {Promise<Result>} */ (underWay.shift())
-      await way()
+      await yieldWhenDue()
     }
     while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
   } catch (error) {
@@ -151,22 +152,22 @@ async function * batchesOf (databases, blobs, signal) {
 
 /** Gathers small blobs until there is a batch of them. */
 class Gathering {
-  #rooms
+  #batches
   #memory
   #small = /** @type {Uint8Array[]} */ ([])
   #len = 0
 
   /** @param {Databases} databases  that they are for */
   constructor (databases) {
-    this.#rooms = databases.roomForBatches()
-    this.#memory = this.#rooms.take()
+    this.#batches = databases.batchMemory()
+    this.#memory = this.#batches.take()
   }
 
   /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: often nothing */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
     assertBytes('blob', source)
-    const copy = this.#memory.room(source.length)
+    const copy = this.#memory.allocate(source.length)
     copy.set(source)
     this.#small.push(copy)
     this.#len += source.length
@@ -179,7 +180,7 @@ class Gathering {
     const batch = { small: this.#small, release: this.#memory.release }
     this.#small = []
     this.#len = 0
-    this.#memory = this.#rooms.take()
+    this.#memory = this.#batches.take()
     return [batch]
   }
 }
@@ -236,26 +237,31 @@ export async function keepMany (store, batch, aliases = []) {
  * @returns {Promise<PutResult[]>}
  */
 async function keepBlobs (store, blobs, aliases) {
-  const { catalog, presence, protection } = store
+  const { catalog } = store
   const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {
-    const { record, replaces, isWritten } = /** @type {Content} */ (contents.get(name))
-    const isNew = record.id === id && !replaces?.complete
-    protection.arrived(root)
-    if (isNew) presence.forget(root)
-    else catalog.touch(root)
+    const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
+    const isNew = record.id === id && !before?.complete
     // The record that was written has all the names.
-    if (!isWritten && replaces !== undefined) await catalog.addName(root, replaces, aliases[i])
+    if (!isWritten && before !== undefined) await catalog.putAgain(root, before, aliases[i])
+    else if (!isNew) catalog.uses.touch(root)
     results.push({ cid: toCid(root), size, isNew })
   }
   return results
 }
 
 /**
- * @typedef {RecordToWrite & { puts: Operation[], isWritten: boolean }} Content  of one blob or several that are the same;
- *   `isWritten`: false when it is here already
+ * Of one blob, or of several that are the same.
+ *
+ * @typedef {object} Content
+ * @property {Uint8Array} root
+ * @property {BlobRecord} [before]  the record so far
+ * @property {BlobRecord} record  the record that it is to have
+ * @property {boolean} isWritten  false when the store has the blob already
+ * @property {Uint8Array[]} aliases  multihashes that are to lead to it
+ * @property {Operation[]} puts  all its data
  */
 
 /**
@@ -271,12 +277,12 @@ function eachOnce (blobs, looks, aliases) {
     let content = contents.get(name)
     if (content === undefined) {
       // What was being received, or had been damaged, may have been wanted under its own name.
-      const { isThere, record: replaces } = looks[i]
-      const isNameless = !isThere || replaces?.isNameless === true
-      const isWritten = replaces === undefined || !isKept(replaces)
+      const { isThere, record: before } = looks[i]
+      const isNameless = !isThere || before?.isNameless === true
+      const isWritten = before === undefined || !isKept(before)
       /** @type {BlobRecord} */
       const record = { id, size, sizeProven: true, complete: true, home: 'extents', created, isNameless }
-      content = { root, puts, replaces, isWritten, aliases: [], record }
+      content = { root, puts, before, isWritten, aliases: [], record }
       contents.set(name, content)
     }
     const alias = aliases[i]
@@ -287,18 +293,23 @@ function eachOnce (blobs, looks, aliases) {
 }
 
 /** The data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
-async function write ({ databases, catalog }, contents) {
+async function write ({ databases, catalog, presence }, contents) {
   if (contents.length === 0) return
   const puts = /** @type {Operation[]} */ ([])
-  for (const content of contents) puts.push(...content.puts)
+  const changes = /** @type {Change[]} */ ([])
+  for (const { root, before, record, aliases, puts: ownPuts } of contents) {
+    puts.push(...ownPuts)
+    const lenBefore = before === undefined ? 0 : await presence.len(before)
+    changes.push({ root, before, after: record, gained: record.size - lenBefore, aliases })
+  }
   await databases.data.batch(puts, databases.syncBatch)
-  await catalog.writeMany(contents)
+  await catalog.commit(changes)
 }
 
 /** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
-function smallBlob ({ room }, id, bytes) {
+function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
-  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, room), value: bytes }
+  const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
   return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }
 
@@ -348,12 +359,12 @@ async function * lookupsOf (cids, signal) {
  * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>}
  */
-export async function lookSmall ({ databases: { data, room }, catalog }, roots) {
+export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
   const looked = await catalog.lookMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
   const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
   if (small.length === 0) return found
-  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, room))
+  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
   const values = await readable(data.getMany(keys, VIEWS)) ?? []
   for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found
@@ -373,7 +384,7 @@ async function * results ({ databases, catalog, reader }, found, signal) {
     signal?.throwIfAborted()
     const cid = toCid(root)
     if (bytes !== undefined && areEqual(hash(bytes), 0, root)) {
-      catalog.touch(root)
+      catalog.uses.touch(root)
       yield { cid, bytes: databases.owned(bytes) }
       continue
     }

@@ -9,8 +9,8 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
-/** @import { Operation } from '../catalog/catalog.js' */
-/** @import { Room } from '../catalog/quota.js' */
+/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Reservation } from '../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
 /** Bytes that are gathered before they are written. */
@@ -40,8 +40,8 @@ export class Batch {
   position = 0
   /** The id of the file that has the bytes: they are not held in memory any more then. */
   file = /** @type {number | undefined} */ (undefined)
-  /** What the quota promised. */
-  room = /** @type {Room | undefined} */ (undefined)
+  /** Of the quota. */
+  reservation = /** @type {Reservation | undefined} */ (undefined)
 
   /** Is anything in memory alone? */
   get isHeld () { return this.file === undefined && this.len > 0 }
@@ -182,9 +182,9 @@ export class Received {
    * @param {Batch[]} [batches]
    */
   forget (batches = this.batches) {
-    for (const { pairs, position, room } of batches) {
+    for (const { pairs, position, reservation } of batches) {
       this.#path = [...this.#path, ...pairs].filter(({ node }) => endChunkOf(node) > position)
-      room?.release()
+      reservation?.release()
     }
     this.batches = this.batches.filter(batch => !batches.includes(batch))
   }

@@ -12,7 +12,8 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { Random } from '../fuzz/random.js'
 import { same } from '../support/bytes.js'
-import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/store/stores.js'
+import { idsIn, idsWithout, recordsIn } from '../support/store/inspect.js'
+import { expectNoOrphans, onDisk } from '../support/store/stores.js'
 import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))

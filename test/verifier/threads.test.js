@@ -5,7 +5,7 @@ import { Outboard, createOutboardSync, openOutboard } from '../../encoder/index.
 import { validRanges } from '../../verifier/index.js'
 import { findValid } from '../../verifier/valid.js'
 import { Pool, sharedPool } from '../../lib/parallel/pool.js'
-import { toMessage } from '../../lib/parallel/threads/transfer-errors.js'
+import { errorToMessage } from '../../lib/parallel/threads/transfer-errors.js'
 import { truncated } from '../../lib/core/errors.js'
 import { flipped } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
@@ -104,13 +104,13 @@ describe('audits on several threads', () => {
   })
 
   it('look again at what became too short for a thread', async () => {
-    const pool = poolOf((job, say) => say({ id: job.id, failure: toMessage(truncated({ start: job.start, wanted: job.len, got: 0 })) }))
+    const pool = poolOf((job, say) => say({ id: job.id, failure: errorToMessage(truncated({ start: job.start, wanted: job.len, got: 0 })) }))
     await Promise.all(pool.take(2).map(worker => worker.starting))
     expect((await findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool })).boundaries).to.deep.equal(whole)
   })
 
   it('fail when a thread fails', async () => {
-    const broken = poolOf((job, say) => say({ id: job.id, failure: toMessage(new Error('disk')) }))
+    const broken = poolOf((job, say) => say({ id: job.id, failure: errorToMessage(new Error('disk')) }))
     await Promise.all(broken.take(2).map(worker => worker.starting))
     expect(await errorOf(findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: broken }))).to.include({ message: 'disk' })
     const dying = poolOf(() => dying.close())

@@ -5,7 +5,7 @@ import { kernelName, useKernel } from '../../engine/kernel/index.js'
 import { leaseBuffers } from '../../engine/read-buffers.js'
 import { listen, say } from '#port'
 import { hashSpan } from './span.js'
-import { toMessage } from './transfer-errors.js'
+import { errorToMessage } from './transfer-errors.js'
 import { truncated } from '../../core/errors.js'
 
 /** @import { SpanJob } from '../../core/types.js' */
@@ -32,7 +32,7 @@ async function answer (id, job, reading) {
     const result = await hashSpan(job, reading ? [new Uint8Array(await reading)] : piecesOf(job))
     say({ id, result }, result.pairs && [result.pairs.buffer])
   } catch (error) {
-    say({ id, failure: toMessage(error) })
+    say({ id, failure: errorToMessage(error) })
   }
 }
 

@@ -1,25 +1,22 @@
-// Blobs and files: large blobs are kept in files of the store, others' files may be referred to, and blobs go out to files.
+// Reads the bytes of a blob that is kept in a file: one of the store's own, or an imported file that is not the store's.
 
-import { absolute, openRegular, writeFileAtomically } from '#disk'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { NOT_REGULAR, isDenied, isNoFile, missing } from '../errors.js'
-import { VIEWS, decodePath, pathKey } from '../format/keys.js'
+import { isDenied, isNoFile, missing } from '../errors.js'
+import { VIEWS, pathKey } from '../format/keys.js'
+import { decodePath } from '../format/records.js'
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 
-/** @import { BlobName, PutOptions } from '../../blob-store.js' */
-/** @import { BlobReader } from '../../read/reader.js' */
-/** @import { BlobRecord } from '../format/keys.js' */
-/** @import { BlobWriter } from '../../write/put.js' */
+/** @import { BlobRecord } from '../format/records.js' */
+/** @import { BlobFile } from '../disk/blob-file.js' */
 /** @import { Databases } from '../databases.js' */
-/** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
-/** Reads a blob that is in a file. Nothing read here is believed yet. */
+/** What it reads is not verified. */
 export class FileReader {
   overlaps = true
   #databases
   #root
   #record
-  #file = /** @type {Promise<import('../disk/blob-file.js').BlobFile> | undefined} */ (undefined)
+  #file = /** @type {Promise<BlobFile> | undefined} */ (undefined)
   size
 
   /** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record */
@@ -34,12 +31,21 @@ export class FileReader {
    * @param {number} start @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
-  async read (start, end) { return (await this.#opened(start, end)).read(start, end) }
+  async read (start, end) {
+    const file = await this.#opened(start, end)
+    return file.read(start, end)
+  }
 
-  /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
-  async readInto (buffer, start) { return (await this.#opened(start, start + buffer.length)).readInto(buffer, start) }
+  /**
+   * @param {Uint8Array} buffer  filled from the front @param {number} start
+   * @returns {Promise<number>} how many bytes were read: fewer where the file ends before
+   */
+  async readInto (buffer, start) {
+    const file = await this.#opened(start, start + buffer.length)
+    return file.readInto(buffer, start)
+  }
 
-  /** The file, which bytes are wanted of. @param {number} start @param {number} end */
+  /** Opens the file once. The range is only for the error. @param {number} start @param {number} end */
   async #opened (start, end) {
     try {
       this.#file ??= this.#open()
@@ -53,7 +59,7 @@ export class FileReader {
     }
   }
 
-  /** Bytes of the file: 0 where there is none. */
+  /** Returns how many bytes the file has: 0 when there is none. */
   async len () {
     try {
       this.#file ??= this.#open()
@@ -79,51 +85,4 @@ export class FileReader {
     if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     return files.readerOf(path)
   }
-}
-
-/**
- * See `BlobStore.importFile`.
- *
- * @param {{ databases: Databases, writer: BlobWriter }} store
- * @param {string | URL} path
- * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
- */
-export async function importFile ({ databases, writer }, path, { mode = 'copy', ...options }) {
-  if (mode !== 'copy' && mode !== 'reference') throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
-  const source = absolute(path)
-  if (mode === 'copy') return writer.put(source, options)
-  if (databases.files === undefined) throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
-  await assertRegular(source)
-  return writer.put(source, options, { path: source })
-}
-
-/** @param {string} path */
-async function assertRegular (path) {
-  try {
-    const file = await openRegular(path, { follows: true })
-    await file.close()
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== NOT_REGULAR) throw error
-    throw new TypeError(`"path" expected a regular file, got ${path}`, { cause: error })
-  }
-}
-
-/**
- * See `BlobStore.exportFile`.
- *
- * @param {{ databases: Databases, reader: BlobReader }} store
- * @param {BlobName} cid @param {string | URL} path @param {ProgressOptions} options
- * @returns {Promise<{ size: number }>}
- */
-export async function exportFile ({ databases, reader }, cid, path, { signal, onProgress }) {
-  let size = 0
-  await writeFileAtomically(path, (async function * () {
-    for await (const piece of reader.get(cid, { verify: true, reuse: true, signal })) {
-      yield piece
-      size += piece.length
-      onProgress?.({ type: 'baobox:export', detail: { done: size } })
-    }
-    signal?.throwIfAborted()
-  })(), databases.isSync)
-  return { size }
 }

@@ -1,24 +1,28 @@
-// Memory for the many small things of a batch: keys, records, and small blobs themselves.
+// Allocates memory for the many small keys, records and blobs of a batch.
+//
+// A batch of 4 KiB blobs is written in an eighth less time when its small parts are cut from large slabs: native code makes
+// a second buffer for every small one that JavaScript made.
 
-/** @typedef {(len: number) => Uint8Array<ArrayBuffer>} Room  gives so many bytes */
+/** @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns memory of `len` bytes for the caller to fill */
 
-/** Longer ones get memory of their own. */
+/** Longer requests get a buffer of their own. */
 const SLAB_LEN = 1 << 18
 
-/** A piece of memory for each. @type {Room} */
-export const freshRoom = len => new Uint8Array(len)
+/** Returns a buffer of its own for each request. @type {Allocate} */
+export const allocateFresh = len => new Uint8Array(len)
 
 /**
- * Parts of large pieces of memory: for who has copied what he is given when he returns, so that none is kept for a little of it. A batch of blobs of 4 KiB
- * is written in an eighth less time that way: memory that was made by JavaScript for a few bytes is made once more when native code looks at it.
+ * Returns a function that cuts what is asked for from slabs. Only for memory that its receiver copies before it returns: a
+ * small part that somebody keeps would keep its whole slab.
  *
- * @param {() => Uint8Array<ArrayBuffer>} [newSlab] @returns {Room}
+ * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  default: a fresh one
+ * @returns {Allocate}
  */
-export function sharedRoom (newSlab = () => freshRoom(SLAB_LEN)) {
+export function slabAllocator (newSlab = () => allocateFresh(SLAB_LEN)) {
   let slab = new Uint8Array(0)
   let at = 0
   return len => {
-    if (len >= SLAB_LEN) return freshRoom(len)
+    if (len >= SLAB_LEN) return allocateFresh(len)
     if (at + len > slab.length) {
       slab = newSlab()
       at = 0
@@ -28,18 +32,24 @@ export function sharedRoom (newSlab = () => freshRoom(SLAB_LEN)) {
   }
 }
 
-/** Memory for batches, which is used again: what is new to a process costs it time page by page, and once more when it is collected. */
-export class UsedRoom {
+/**
+ * Gives memory to batches, and uses it again for later ones. The first use of new memory costs a process time for every
+ * page, and collecting it costs time again.
+ */
+export class BatchMemory {
   #free = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
 
-  /** @returns {{ room: Room, release: () => void }} for one batch. `release`: nobody looks at it any more */
+  /** @returns {{ allocate: Allocate, release: () => void }} for one batch; `release` ends the use of its memory */
   take () {
     const slabs = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
-    const room = sharedRoom(() => {
-      const slab = this.#free.pop() ?? freshRoom(SLAB_LEN)
+    const allocate = slabAllocator(() => {
+      const slab = this.#free.pop() ?? allocateFresh(SLAB_LEN)
       slabs.push(slab)
       return slab
     })
-    return { room, release: () => { this.#free.push(...slabs.splice(0)) } }
+    return { allocate, release: () => { this.#free.push(...slabs.splice(0)) } }
   }
 }
+
+/** Stands in for `BatchMemory` where a database keeps what it is given. @type {Pick<BatchMemory, 'take'>} */
+export const freshBatchMemory = { take: () => ({ allocate: allocateFresh, release: () => {} }) }

@@ -1,12 +1,17 @@
-// Numbers and byte strings as they stand in the databases: big-endian, so that keys sort by them, and with a check where
-// nothing else would tell damage.
+// Encodes the numbers and byte strings of the databases: integers big-endian, so that keys sort by them, and checks where
+// nothing else would reveal damage.
 
 import { hash } from '../../../lib/hash/hasher.js'
 
 /** Bytes of a check. */
 export const CHECK_LEN = 8
 
-/** @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte @returns {Uint8Array<ArrayBuffer>} */
+/**
+ * Joins parts into one byte string.
+ *
+ * @param {...(number | Uint8Array | { u64: number })} parts  a number is one byte
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
 export function encode (...parts) {
   let len = 0
   for (const part of parts) len += typeof part === 'number' ? 1 : part instanceof Uint8Array ? part.length : 8
@@ -27,7 +32,7 @@ export function setU64 (bytes, at, value) {
   return at + 8
 }
 
-/** @param {Uint8Array} bytes @param {number} at @param {number} value  what is above 2^32 or behind the point is left out */
+/** @param {Uint8Array} bytes @param {number} at @param {number} value  its integer part modulo 2^32 is written */
 function setU32 (bytes, at, value) {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16
@@ -35,12 +40,12 @@ function setU32 (bytes, at, value) {
   bytes[at + 3] = value
 }
 
-/** Above 2^53 only approximate: who takes it compares it with what there can be. @param {Uint8Array} bytes @param {number} at */
+/** Reads a number, which is approximate above 2^53: callers compare it with a limit. @param {Uint8Array} bytes @param {number} at */
 export function u64At (bytes, at) {
   let value = 0
   for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]
   return value
 }
 
-/** @param {Uint8Array} name  what it belongs to @param {Uint8Array} bytes */
+/** @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

@@ -3,7 +3,8 @@
 import { IdSet } from '../level/id-set.js'
 import { readable } from '../errors.js'
 import { isInOrder } from '../level/order.js'
-import { VIEWS, allBlobs, allOfIndex, decodeRecord, hashOfKey, isKnownKind, isSoundNote } from '../format/keys.js'
+import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../format/keys.js'
+import { decodeRecord, isWellFormed } from '../format/records.js'
 import { entryBatches } from '../level/walk.js'
 
 /** @import { Database } from '../level/database.js' */
@@ -79,7 +80,7 @@ export async function recordedIds (index, signal) {
 async function isIndexKnown (index, signal) {
   for await (const [key, value] of index.iterator({ ...allOfIndex, ...VIEWS })) {
     signal?.throwIfAborted()
-    if (!isKnownKind(key) || !isSoundNote(key, value)) return false
+    if (!isKnownKind(key) || !isWellFormed(key, value)) return false
   }
   return true
 }

@@ -3,7 +3,8 @@
 
 import { absent, eachReadable, readable, unknownLayout } from '../errors.js'
 import { recordedIds, sweepOrphans } from './orphan-sweep.js'
-import { LAYOUT_VERSION, VIEWS, allDoomed, decodeDoomed, idOfKey } from '../format/keys.js'
+import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
+import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 
 /** @import { Databases } from '../databases.js' */
 

@@ -2,7 +2,10 @@
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { encodeDoomed, encodeRecord, encodeState, encodeTime, doomedKey, hashOfKey, placeOfKey, decodeDoomed, decodeRecord, decodeState, decodeTime } from '../../../store/storage/format/keys.js'
+import { doomedKey, hashOfKey, placeOfKey } from '../../../store/storage/format/keys.js'
+import {
+  encodeDoomed, encodeRecord, encodeState, encodeTime, decodeDoomed, decodeRecord, decodeState, decodeTime
+} from '../../../store/storage/format/records.js'
 import { checkOf } from '../../../store/storage/format/codec.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'

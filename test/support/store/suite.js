@@ -6,7 +6,8 @@ import { concat, hex, same } from '../bytes.js'
 import { collect, errorOf, listed, ragged, stream } from '../feeding.js'
 import { input, noise } from '../inputs.js'
 import { expectSlip } from '../slips.js'
-import { idsIn, sliceOf } from './stores.js'
+import { idsIn } from './inspect.js'
+import { sliceOf } from './stores.js'
 
 const KIB = 1024
 const MIB = 1024 * KIB

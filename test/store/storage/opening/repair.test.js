@@ -17,7 +17,8 @@ import { openFolder } from '../../../../store/storage/disk/blob-folder.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { idsIn, onDisk } from '../../../support/store/stores.js'
+import { idsIn } from '../../../support/store/inspect.js'
+import { onDisk } from '../../../support/store/stores.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
 /** They are in the logs of LevelDB, which a repair moves away. */

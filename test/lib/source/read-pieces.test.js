@@ -1,13 +1,13 @@
-// Who reads ahead reads no more once he is called off, and tells his source.
+// Readers that read ahead stop at an abort, and pass the signal to the source.
 import { expect } from 'chai'
-import { ahead, inTurn } from '../../../lib/source/async-util.js'
-import { SpanReader } from '../../../lib/source/prefetch.js'
+import { readAhead, readInOrder } from '../../../lib/source/read-pieces.js'
+import { Prefetcher } from '../../../lib/source/prefetch.js'
 import { errorOf } from '../../support/feeding.js'
 
 const MIB = 1 << 20
 const SIZE = 8 * MIB
 
-/** A source that says what it was asked for. */
+/** A source that records what it was asked for. */
 function watched () {
   const reads = []
   const read = async (start, end, signal) => {
@@ -19,12 +19,12 @@ function watched () {
 }
 
 const WAYS = {
-  ahead: (source, signal) => ahead(source, 0, SIZE, signal),
-  inTurn: (source, signal) => inTurn(source, 0, SIZE, signal),
-  async * SpanReader (source, signal) {
-    const reader = new SpanReader(source, [[0, SIZE]], signal)
+  readAhead: (source, signal) => readAhead(source, 0, SIZE, signal),
+  readInOrder: (source, signal) => readInOrder(source, 0, SIZE, signal),
+  async * Prefetcher (source, signal) {
+    const reader = new Prefetcher(source, [[0, SIZE]], signal)
     for (let at = 0; at < SIZE; at += MIB) {
-      reader.begin()
+      reader.reclaimBuffers()
       yield await reader.read(at, at + MIB)
     }
   }
@@ -32,7 +32,7 @@ const WAYS = {
 
 describe('reading ahead', () => {
   for (const [what, pieces] of Object.entries(WAYS)) {
-    it(`gives every read the signal, and begins none after it: ${what}`, async () => {
+    it(`passes the signal to every read, and begins none after an abort: ${what}`, async () => {
       const { reads, source } = watched()
       const controller = new AbortController()
       const reason = new Error('enough')
@@ -53,10 +53,13 @@ describe('reading ahead', () => {
       for (const { signal } of reads) expect(signal).to.equal(controller.signal)
     })
 
-    it(`reads nothing when it is called off before it begins: ${what}`, async () => {
+    it(`reads nothing when the signal has aborted before it begins: ${what}`, async () => {
       const { reads, source } = watched()
       const reason = new Error('enough')
-      expect(await errorOf(async () => { for await (const piece of pieces(source, AbortSignal.abort(reason))) expect.fail(`gave ${piece.length} bytes`) })).to.equal(reason)
+      const error = await errorOf(async () => {
+        for await (const piece of pieces(source, AbortSignal.abort(reason))) expect.fail(`gave ${piece.length} bytes`)
+      })
+      expect(error).to.equal(reason)
       expect(reads).to.have.length(0)
     })
   }

@@ -1,0 +1,247 @@
+// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, paths and times. Most of them
+// end with a check, because no root tells whether they are damaged.
+
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { hashInto } from '../../../lib/hash/hasher.js'
+import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
+import { allocateFresh } from './buffers.js'
+import {
+  KIND, MAX_ID, UTF8, doomedKey, hashOfKey, idOfIndexKey, pathKey, stateKey, tagKey, taggedKey
+} from './keys.js'
+
+/** @import { Allocate } from './buffers.js' */
+
+/** The layout of keys and values. A store with a higher number was written by a later release. */
+export const LAYOUT_VERSION = 1
+
+/**
+ * @typedef {object} State
+ * @property {number} version  of the layout
+ * @property {boolean} isClean  was the store closed with nothing under way?
+ * @property {number} swept  every id below has a record or no data
+ * @property {number} nextId  ids from here on were never given to a blob
+ */
+
+/**
+ * @typedef {object} BlobRecord
+ * @property {number} id  the blob's data is kept under this id, and nothing else is
+ * @property {number} size  bytes; a claim unless `sizeProven`
+ * @property {boolean} sizeProven
+ * @property {boolean} complete  is every byte present?
+ * @property {Home} home
+ * @property {number} created  milliseconds since 1970
+ * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
+ */
+
+/**
+ * @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store, or in
+ *   an imported file, which is not the store's
+ */
+
+const SIZE_PROVEN = 1
+const COMPLETE = 2
+const NAMELESS = 4
+/** The values of bits 3 and 4. @type {Home[]} */
+const HOMES = ['extents', 'file', 'reference']
+const HOME_SHIFT = 3
+/** Bytes of a record without its check. */
+const RECORD_LEN = 25
+
+/** @param {Uint8Array} root @param {BlobRecord} record @param {Allocate} [allocate] */
+export function encodeRecord (root, record, allocate = allocateFresh) {
+  const { id, size, sizeProven, complete, home, created, isNameless } = record
+  const bytes = allocate(RECORD_LEN + CHECK_LEN)
+  setU64(bytes, 0, id)
+  setU64(bytes, 8, size)
+  bytes[16] = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) |
+    HOMES.indexOf(home) << HOME_SHIFT
+  setU64(bytes, 17, created)
+  bytes.set(recordCheckOf(root, bytes), RECORD_LEN)
+  return bytes
+}
+
+/**
+ * @param {Uint8Array} root @param {Uint8Array} bytes
+ * @returns {BlobRecord | undefined} undefined when it is damaged, or no store writes such a record
+ */
+export function decodeRecord (root, bytes) {
+  if (bytes.length !== RECORD_LEN + CHECK_LEN) return undefined
+  if (!areEqual(bytes, RECORD_LEN, recordCheckOf(root, bytes))) return undefined
+  const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
+  const home = HOMES[flags >> HOME_SHIFT]
+  // Anybody can compute the check, so each value is looked at, too. The empty blob never has a record.
+  const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
+  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined) return undefined
+  return {
+    id,
+    size,
+    sizeProven: (flags & SIZE_PROVEN) !== 0,
+    complete: (flags & COMPLETE) !== 0,
+    home,
+    created,
+    isNameless: (flags & NAMELESS) !== 0
+  }
+}
+
+const checkInput = new Uint8Array(HASH_LEN + RECORD_LEN)
+const checkHash = new Uint8Array(HASH_LEN)
+const recordCheck = checkHash.subarray(0, CHECK_LEN)
+
+/**
+ * Computes what `checkOf` does, without allocating.
+ *
+ * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record
+ * @returns {Uint8Array} valid until the next call
+ */
+function recordCheckOf (root, bytes) {
+  checkInput.set(root)
+  for (let i = 0; i < RECORD_LEN; i++) checkInput[HASH_LEN + i] = bytes[i]
+  hashInto(checkInput, checkHash)
+  return recordCheck
+}
+
+/**
+ * In this and every later layout, a state begins with the number of its layout and ends with a check.
+ *
+ * @param {State} state
+ */
+export function encodeState ({ version, isClean, swept, nextId }) {
+  const state = encode({ u64: version }, isClean ? 1 : 0, { u64: swept }, { u64: nextId })
+  return encode(state, checkOf(stateKey, state))
+}
+
+/** @param {Uint8Array} bytes @returns {State | undefined} undefined when it is damaged */
+export function decodeState (bytes) {
+  const state = checkedPart(stateKey, bytes)
+  if (state === undefined) return undefined
+  return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
+}
+
+const NOTHING = new Uint8Array(0)
+
+/** The note that an id is being deleted is a check alone: one flipped bit in its key would delete another blob. @param {number} id */
+export const encodeDoomed = id => checkOf(doomedKey(id), NOTHING)
+
+/**
+ * @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes
+ * @returns {number | undefined} the id; undefined when the note is damaged
+ */
+export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? idOfIndexKey(key) : undefined
+
+/** @param {number} id @param {string} path */
+export function encodePath (id, path) {
+  const bytes = new TextEncoder().encode(path)
+  return encode(bytes, checkOf(pathKey(id), bytes))
+}
+
+/** How absolute paths begin, on POSIX and on Windows. */
+const ABSOLUTE = /^(\/|\\\\|[a-z]:[/\\])/i
+
+/**
+ * @param {number} id
+ * @param {Uint8Array} bytes
+ * @returns {string | undefined} undefined when it is damaged, or no store writes such a path
+ */
+export function decodePath (id, bytes) {
+  const encoded = checkedPart(pathKey(id), bytes)
+  if (encoded === undefined) return undefined
+  const path = new TextDecoder().decode(encoded)
+  return ABSOLUTE.test(path) && !path.includes('\0') ? path : undefined
+}
+
+/**
+ * Returns what stands in front of a check.
+ *
+ * @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes
+ * @returns {Uint8Array | undefined} undefined when it does not match the check, or is empty
+ */
+function checkedPart (name, bytes) {
+  const part = bytes.subarray(0, -CHECK_LEN)
+  return part.length > 0 && equals(bytes.subarray(-CHECK_LEN), checkOf(name, part)) ? part : undefined
+}
+
+/** @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists of */
+/** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} Tag */
+
+/** @type {TagFormat[]} */
+export const TAG_FORMATS = ['raw', 'hashseq']
+
+/**
+ * A tag is kept in two places, and each of them holds all of it, with the same check.
+ *
+ * @param {Tag} tag
+ * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under its name,
+ *   and in the order of the blobs
+ */
+export function encodeTag ({ name, root, format }) {
+  const target = encode(root, TAG_FORMATS.indexOf(format))
+  const check = checkOf(tagKey(name), target)
+  return {
+    named: [tagKey(name), encode(target, check)],
+    beside: [taggedKey(root, name), encode(target.subarray(HASH_LEN), check)]
+  }
+}
+
+/** @param {Uint8Array} key  a tag's name @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
+export const decodeTag = (key, value) =>
+  tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
+
+/**
+ * @param {Uint8Array} key  of a tag, in the order of the blobs @param {Uint8Array} value
+ * @returns {Tag | undefined} undefined when it is damaged
+ */
+export const decodeTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
+
+/**
+ * @param {Uint8Array} name  UTF-8 @param {Uint8Array} root @param {Uint8Array} rest  the format and the check
+ * @returns {Tag | undefined}
+ */
+function tagOf (name, root, rest) {
+  const target = encode(root, rest.subarray(0, 1))
+  if (target.length !== HASH_LEN + 1 || TAG_FORMATS[rest[0]] === undefined) return undefined
+  if (!equals(rest.subarray(1), checkOf(encode(KIND.tag, name), target))) return undefined
+  return { name: UTF8.decode(name), root: new Uint8Array(root), format: TAG_FORMATS[rest[0]] }
+}
+
+/** Returns the check of a tag as one number, which is the same for both of its places. @param {Uint8Array} value  of either */
+export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
+
+const TIME_LEN = 8
+/** The greatest time that a Date can hold. */
+const MAX_TIME = 8.64e15
+
+/** @param {number} time  milliseconds since 1970 */
+export const encodeTime = time => encode({ u64: time })
+
+/** @param {Uint8Array} bytes @returns {number | undefined} undefined when it is obviously damaged: a time has no check */
+export function decodeTime (bytes) {
+  const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
+  return time <= MAX_TIME ? time : undefined
+}
+
+/**
+ * Do a key and its value look as this release writes them? Tags and records of blobs are only looked at as far as it is
+ * cheap, and nothing is said of unknown kinds.
+ *
+ * @param {Uint8Array} key @param {Uint8Array} value
+ */
+export function isWellFormed (key, value) {
+  switch (key[0]) {
+    case KIND.state: return key.length === 1
+    case KIND.blob: return hashOfKey(key) !== undefined
+    case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
+    case KIND.doomed: return decodeDoomed(key, value) !== undefined
+    case KIND.alias: return key.length > 1 && value.length === HASH_LEN
+    case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
+    case KIND.path: return isPath(key, value)
+    default: return key.length > 0
+  }
+}
+
+/** @param {Uint8Array} key @param {Uint8Array} value */
+function isPath (key, value) {
+  const id = idOfIndexKey(key)
+  return id !== undefined && decodePath(id, value) !== undefined
+}
