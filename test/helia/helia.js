@@ -2,7 +2,7 @@
 // this checkout, since Helia takes no CIDs of another copy. Of undici (package.json) an older release: the newest does not load in Node.js 20. Peer
 // dependencies (.npmrc) are left out: they are 500 packages more.
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
