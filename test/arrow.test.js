@@ -15,7 +15,7 @@ const MAY_IMPORT = {
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
 
-const ENTRY_POINTS = ['lib', 'encoder', 'verifier', 'store'].map(folder => `${folder}/index.js`)
+const ENTRY_POINTS = ['lib', 'encoder', 'verifier', 'store', 'store/interop/contract'].map(folder => `${folder}/index.js`)
 
 /** Tests that import internals which are not their own, and why. A name with a slash at its end is a folder. */
 const IMPORT_INTERNALS = {
