@@ -56,7 +56,7 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
       size: blob.size,
       shared: sharedOf(source, blob),
       pieces: (start = 0, end = blob.size) => readPieces(blob, start, end, signal),
-      use: promise => /** @type {Partial<OpenFile>} */ (blob).use?.(promise)
+      keepOpenUntil: promise => /** @type {Partial<OpenFile>} */ (blob).keepOpenUntil?.(promise)
     }, all, all.pairs, { ...threads, signal, onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } }) })
     const what = { ...all, ranges: all.ranges.difference(right) }
     progress.go(what.ranges)

@@ -15,7 +15,7 @@ export const DEPTH = 2
 
 /**
  * @typedef {object} SpanQueueOptions
- * @property {Pick<OpenSource, 'pieces' | 'use'>} opened  the source, for this thread
+ * @property {Pick<OpenSource, 'pieces' | 'keepOpenUntil'>} opened  the source, for this thread
  * @property {SharedSource} shared  and for others
  * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, but for the last
  * @property {number} width  threads
@@ -75,7 +75,7 @@ export class SpanQueue {
   async #feed (worker) {
     for (let index; (index = this.#nextIndex()) !== undefined;) {
       const running = worker.run(this.#jobOf(index))
-      this.#task.opened.use?.(running)
+      this.#task.opened.keepOpenUntil?.(running)
       try {
         await this.#take(index, running)
       } catch (error) {
@@ -97,7 +97,7 @@ export class SpanQueue {
         if (index === undefined) break
         const { opened, spans } = this.#task
         const running = hashSpan(this.#jobOf(index), opened.pieces(spans[index].start, spans[index].end))
-        opened.use?.(running)
+        opened.keepOpenUntil?.(running)
         await this.#take(index, running)
         await yieldToEventLoop() // workers want to be heard
       }

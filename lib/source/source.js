@@ -123,7 +123,7 @@ async function openPath (path, signal) {
     size: file.size,
     shared: { file: file.shared },
     pieces: (start = 0, end = file.size) => piecesOf(file, start, end, signal),
-    use: promise => file.use(promise),
+    keepOpenUntil: promise => file.keepOpenUntil(promise),
     check: () => file.check(),
     close
   }

@@ -5,6 +5,8 @@
 export const LEFT_OUT = {
   'arrow.test.js': 'reads the sources',
   'readme.test.js': 'starts the examples as processes',
+  'examples.test.js': 'starts the examples as processes',
+  'docs.test.js': 'reads the documents',
   'bench/': 'the benches, which are run by Node.js',
   'bin/': 'the command line',
   'fuzz/': 'work and memory are counted as Node.js does',
