@@ -23,7 +23,7 @@ export const LEFT_OUT = {
   'store/write/receive-files.test.js': 'files',
   'store/check/fsck-files.test.js': 'files',
   'store/write/import-file.test.js': 'files',
-  'store/files.test.js': 'files, and streams of Node.js',
+  'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
