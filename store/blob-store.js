@@ -24,13 +24,14 @@ import { Quota } from './catalog/quota.js'
 import { TagIndex, Tags } from './catalog/tags.js'
 import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
-import { getMany, putMany } from './write/put-many.js'
+import { getMany } from './read/get-many.js'
+import { putMany } from './write/put-many.js'
 import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
 /** @import { BlobState } from './catalog/observers.js' */
-/** @import { GetResult } from './write/put-many.js' */
+/** @import { GetResult } from './read/get-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */

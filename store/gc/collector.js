@@ -4,14 +4,17 @@
 // (protection.js), and looked at once more in the moment in which a blob is forgotten, under its lock. What loses its protection
 // meanwhile stays until the next time.
 
+import { BaoError } from '../../lib/core/errors.js'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { Marks } from './marks.js'
+import { HashSet } from './hash-set.js'
 import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { BlobRecord, TagFormat } from '../storage/format/records.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
@@ -22,10 +25,12 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the number of blobs that were looked at
  */
 
-/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean }} Unprotected */
+/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, unusedAt?: number }} Unprotected */
 
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
+/** Hashes that are looked up at a time. */
+const LOOKUP_HASHES = 512
 
 export class Collector {
   #store
@@ -117,6 +122,7 @@ export class Collector {
     const { catalog, protection, tags } = this.#store
     const tagged = tags.inOrder()
     const aliased = catalog.aliases.inOrder()
+    const uses = catalog.uses.inOrder()
     try {
       let found = []
       for await (const batch of catalog.entryBatches()) {
@@ -125,7 +131,8 @@ export class Collector {
           const name = nameOf(root)
           if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
           // A caller that gives it an alias later protects it by that.
-          found.push({ root, record, hasAliases: await aliased.find(root) !== undefined })
+          const hasAliases = await aliased.find(root) !== undefined
+          found.push({ root, record, hasAliases, unusedAt: await uses.unusedAt(root) })
         }
         // Each batch costs its reader a write that waits for the disk.
         if (found.length < BATCH_ENTRIES) continue
@@ -134,7 +141,7 @@ export class Collector {
       }
       if (found.length > 0) yield found
     } finally {
-      await Promise.all([tagged.close(), aliased.close()])
+      await Promise.all([tagged.close(), aliased.close(), uses.close()])
     }
   }
 
@@ -156,7 +163,7 @@ export class Sweep {
   /**
    * Forgets those of these blobs that nothing protects by now, in one write.
    *
-   * @template {{ root: Uint8Array, hasAliases?: boolean }} Blob
+   * @template {{ root: Uint8Array, hasAliases?: boolean, unusedAt?: number }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
@@ -169,9 +176,9 @@ export class Sweep {
     const forgotten = await locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
       const removals = []
       for (const [i, { record }] of (await catalog.lookMany(blobs.map(({ root }) => root))).entries()) {
-        const { root, hasAliases } = blobs[i]
+        const { root, hasAliases, unusedAt } = blobs[i]
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
-        removals.push(await catalog.removal(root, record, { hasAliases }))
+        removals.push(await catalog.removal(root, record, { hasAliases, unusedAt }))
       }
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.
@@ -186,5 +193,89 @@ export class Sweep {
   /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#store.protection.isHeld(nameOf(root))
+  }
+}
+
+/** What a collection has found protected, kept up to date while it sweeps. */
+export class Marks {
+  #store
+  /** Blobs that are here and named by a sequence, and what was tagged or arrived since the marks were begun. */
+  #hashes = new HashSet()
+  /** Sequences of hashes that are to be read. */
+  #waiting = /** @type {Uint8Array[]} */ ([])
+  /** Sequences that were not here in whole when they were read: what arrives of them protects more. */
+  #unfinished = /** @type {Set<string>} */ (new Set())
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /** How many hashes are kept in memory. */
+  get size () { return this.#hashes.size }
+
+  /** @param {string} name  of a blob, in memory */
+  has (name) { return this.#hashes.has(name) }
+
+  /** @param {Uint8Array} root @param {TagFormat} format */
+  keep (root, format) {
+    this.#hashes.add(root)
+    if (format === 'hashseq') this.#waiting.push(root)
+  }
+
+  /** @param {Uint8Array} root */
+  arrived (root) {
+    this.keep(root, this.#unfinished.has(nameOf(root)) ? 'hashseq' : 'raw')
+  }
+
+  /**
+   * Reads the sequences that have not been read: until then it cannot be told what else is protected.
+   *
+   * @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_CORRUPT
+   */
+  async settle (signal) {
+    while (this.#waiting.length > 0) {
+      const root = this.#waiting[0]
+      this.#unfinished.add(nameOf(root))
+      if (await this.#read(root, signal)) this.#waiting.shift()
+    }
+  }
+
+  /** @param {Uint8Array} root @param {AbortSignal} [signal] @returns {Promise<boolean>} false when it has to be read again */
+  async #read (root, signal) {
+    const record = await this.#store.catalog.record(root)
+    if (record === undefined) return true
+    try {
+      await this.#markMembers(this.#store.reader.here(root, record, signal))
+    } catch (error) {
+      // Gone or replaced meanwhile: what it is now is looked at again.
+      if (error instanceof BaoError && (error.code === 'STORE_CHANGED' || error.code === 'STORE_NOT_FOUND')) return false
+      throw error
+    }
+    if (record.complete) this.#unfinished.delete(nameOf(root))
+    return true
+  }
+
+  /**
+   * Only those that are here are remembered: however long a sequence is, memory follows what is in the store. What is left behind the last whole
+   * hash names nothing.
+   *
+   * @param {AsyncIterable<Uint8Array>} pieces
+   */
+  async #markMembers (pieces) {
+    let rest = new Uint8Array(0)
+    for await (const piece of pieces) {
+      const bytes = concat([rest, piece])
+      const count = Math.floor(bytes.length / HASH_LEN)
+      for (let i = 0; i < count; i += LOOKUP_HASHES) await this.#markAll(bytes.subarray(i * HASH_LEN, Math.min(i + LOOKUP_HASHES, count) * HASH_LEN))
+      rest = bytes.slice(count * HASH_LEN)
+    }
+  }
+
+  /** @param {Uint8Array} hashes  one behind the other */
+  async #markAll (hashes) {
+    const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
+    for (const root of await this.#store.catalog.recorded(roots)) this.#hashes.add(root)
   }
 }

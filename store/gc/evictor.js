@@ -6,8 +6,7 @@ import { isKept } from '../catalog/presence.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Sweep } from './collector.js' */
-/** @import { Marks } from './marks.js' */
+/** @import { Marks, Sweep } from './collector.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 
 /** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */

@@ -5,7 +5,7 @@ import { target } from '../catalog/tags.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */
-/** @import { Marks } from './marks.js' */
+/** @import { Marks } from './collector.js' */
 /** @import { TagFormat } from '../storage/format/records.js' */
 
 export class Protection {

@@ -11,7 +11,7 @@ import { Unseen } from './pending-records.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Batch } from './received.js' */
+/** @import { Batch } from './proven-groups.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */

@@ -1,7 +1,7 @@
 // The marks of a garbage collection: which blobs are protected, and the sequences of hashes that protect others.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { Marks } from '../../../store/gc/marks.js'
+import { Marks } from '../../../store/gc/collector.js'
 import { concat } from '../../support/bytes.js'
 import { oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'

@@ -18,7 +18,7 @@ describe('store: pages that are kept in memory', () => {
     return data
   }
   const read = async (trees, { id, root, size }, data, start = 0) =>
-    trees.of(root, { id, size, complete: true }).promised(start, start + GROUP, data, () => ({}))
+    trees.of(root, { id, size, complete: true }).expected(start, start + GROUP, data, () => ({}))
 
   it('are those that were used last, a bounded number of them', async () => {
     const bytes = noise(2 * GROUP, 63)

@@ -292,13 +292,13 @@ describe('store: many blobs', () => {
       yield noise(10, 399)
       late.abort(reason)
     }
-    expect(await errorOf(all(store.putMany(last(), late))), 'at the very end').to.equal(reason)
+    expect(await errorOf(all(store.putMany(last(), { signal: late.signal }))), 'at the very end').to.equal(reason)
     expect(await errorOf(all(store.putMany([], { signal })))).to.equal(reason)
     expect(await errorOf(all(store.putMany([new Promise(() => {})], { signal: AbortSignal.timeout(20) })))).to.have.property('name', 'TimeoutError')
     const slow = new AbortController()
     const promised = [new Promise(resolve => setTimeout(resolve, 20, noise(10, 398)))]
     promised[0].then(() => slow.abort(reason))
-    expect(await errorOf(all(store.putMany(promised, slow)))).to.equal(reason)
+    expect(await errorOf(all(store.putMany(promised, { signal: slow.signal })))).to.equal(reason)
     expect(await store.has(hash(noise(10, 398)))).to.equal(false)
     expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
   })

@@ -70,7 +70,7 @@ export class Batch {
 }
 
 /** Takes what a verifier believes, in the order of the walk. */
-export class Received {
+export class ProvenGroups {
   #batch = new Batch()
   /** The memory that the next groups go to, and how much of it has some. */
   #memory = /** @type {Uint8Array} */ (NOTHING)

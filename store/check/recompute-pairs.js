@@ -19,20 +19,20 @@ import { VIEWS } from '../storage/format/keys.js'
  * @param {ChunkRanges} stored  groups that are here
  * @param {AbortSignal} [signal]
  */
-export async function rederive (databases, root, record, stored, signal) {
+export async function recomputePairs (databases, root, record, stored, signal) {
   const { data } = databases
   const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), stored, { signal })
   const doubtful = stored.difference(provable)
   if (doubtful.isEmpty) return
   const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
   try {
-    await new Rederiver({ data, root, record, stored, doubtful, reader, signal }).visit(0, record.size, root)
+    await new PairRecomputer({ data, root, record, stored, doubtful, reader, signal }).visit(0, record.size, root)
   } finally {
     await reader.close()
   }
 }
 
-class Rederiver {
+class PairRecomputer {
   #what
   #outboard
 
@@ -46,30 +46,30 @@ class Rederiver {
    * Sees to all pairs below a node, this one first: it says what the others must hash to.
    *
    * @param {number} start  bytes @param {number} end
-   * @param {Uint8Array} promised  chaining value, or the root
+   * @param {Uint8Array} expected  chaining value, or the root
    */
-  async visit (start, end, promised) {
+  async visit (start, end, expected) {
     const { doubtful, signal } = this.#what
     signal?.throwIfAborted()
     if (end - start <= GROUP_LEN || !doubtful.intersects(start / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))) return
     const middle = start + leftLen(end - start)
     const node = middle / CHUNK_LEN - 1
-    const isPromised = /** @param {Uint8Array | undefined} pair */ pair => pair !== undefined && equals(this.#cvOfPair(pair, start, end), promised)
+    const isExpected = /** @param {Uint8Array | undefined} pair */ pair => pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
     // First from the pairs right below. They may be wrong too, as may the whole page: then from the pages below it, and from bytes at last.
     for (const trusts of [() => true, /** @param {number} below */ below => placeInPages(below).page.band !== page.band, () => false]) {
-      if (isPromised(pair)) break
-      pair = await this.#derived(start, middle, end, trusts)
-      if (isPromised(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
+      if (isExpected(pair)) break
+      pair = await this.#computed(start, middle, end, trusts)
+      if (isExpected(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
     }
-    if (pair === undefined || !isPromised(pair)) return
+    if (pair === undefined || !isExpected(pair)) return
     await this.visit(start, middle, pair.slice(0, HASH_LEN))
     await this.visit(middle, end, pair.slice(HASH_LEN))
   }
 
   /** @param {number} start @param {number} middle @param {number} end @param {(node: number) => boolean} trusts  does what is stored count? */
-  async #derived (start, middle, end, trusts) {
+  async #computed (start, middle, end, trusts) {
     const left = await this.#cv(start, middle, trusts)
     const right = left && await this.#cv(middle, end, trusts)
     return left && right && concat([left, right])
@@ -86,7 +86,7 @@ class Rederiver {
     }
     const middle = start + leftLen(end - start)
     const node = middle / CHUNK_LEN - 1
-    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#derived(start, middle, end, trusts)
+    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#computed(start, middle, end, trusts)
     return pair && parentCv(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
   }
 
