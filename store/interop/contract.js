@@ -2,6 +2,7 @@
 // `describe` and `it`, so they run in mocha, node:test, vitest and others, and in browsers.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { hash } from '../../lib/hash/hasher.js'
 import { BlobStore } from '../blob-store.js'
@@ -29,7 +30,9 @@ const MIB = 1024 * KIB
  *   and opened again
  * @param {(where: Where) => unknown} [options.removePlace]  gets each of them when it is not used any more
  */
-export function testStore ({ describe, it, newPlace, removePlace = () => {} }) {
+export function testStore (options) {
+  assertKnownOptions(options, ['describe', 'it', 'newPlace', 'removePlace'])
+  const { describe, it, newPlace, removePlace = () => {} } = options
   for (const [part, tests] of Object.entries(TESTS)) {
     describe(part, () => {
       for (const [title, test] of Object.entries(tests)) it(title, () => withPlaces(newPlace, removePlace, test))
