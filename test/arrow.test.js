@@ -15,7 +15,8 @@ const MAY_IMPORT = {
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
 
-const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store'].map(folder => `${folder}/index.js`)
+const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/interop/contract']
+  .map(folder => `${folder}/index.js`)
 
 /** The folders that `baobox/hash` loads. */
 const HASHING = ['lib/core', 'lib/engine', 'lib/engine/kernel', 'lib/hash', 'lib/tree']
