@@ -27,7 +27,7 @@ export const fsck = command({
     const report = await withProgress({ label: 'fsck' }, tick => {
       /** @type {{ signal: AbortSignal, onProgress: (progress: { detail: { done: number } }) => void }} */
       const options = { signal, onProgress: ({ detail }) => tick(detail.done) }
-      if (values.rescue) return BlobStore.repair(locationOf(values.store), options)
+      if (values.rescue) return BlobStore.rescue(locationOf(values.store), options)
       return withStore(values.store, store => store.fsck({ repair: isMended, ...options }))
     })
     for (const line of linesOf(report)) await print(`${line}\n`)
