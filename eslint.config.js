@@ -2,10 +2,15 @@ import neostandard from 'neostandard'
 import { LEFT_OUT } from './test/browser/left-out.js'
 
 const MOCHA = ['after', 'afterEach', 'before', 'beforeEach', 'describe', 'it']
-/** What tests must do without: they run in browsers, too. */
+/** Globals of Node.js that tests must not use: they run in browsers, too. */
 const OF_NODE = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'global']
-/** Of the folder test, and no tests. */
-const NEED_NODE = ['browser/', 'helia/', 'interop/', 'runtimes/', 'support/runtime.js', 'support/program.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js']
+/** What in the folder `test` only runs in Node.js, besides the suites of `LEFT_OUT`. */
+const NEED_NODE = [
+  'browser/', 'helia/', 'interop/', 'runtimes/',
+  'support/runtime.js', 'support/program.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js'
+]
+/** Folders and files in which no line is longer than 120 columns. */
+const NARROW = ['bin/**', 'test/bin/**', 'test/runtimes/**', 'test/support/program.js', '*.js']
 
 export default [
   ...neostandard({ ignores: ['**/node_modules/', 'types/', 'coverage/'] }),
@@ -17,5 +22,9 @@ export default [
     files: ['test/**'],
     ignores: [...NEED_NODE, ...Object.keys(LEFT_OUT)].map(path => `test/${path}${path.endsWith('/') ? '**' : ''}`),
     rules: { 'no-restricted-globals': ['error', ...OF_NODE] }
+  },
+  {
+    files: NARROW,
+    rules: { '@stylistic/max-len': ['error', { code: 120, ignoreUrls: true }] }
   }
 ]

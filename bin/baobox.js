@@ -1,16 +1,20 @@
 #!/usr/bin/env node
-// The program `baobox`: finds the command, runs it, and says how it went.
+// The program `baobox`: finds the command, runs it, reports errors, and chooses the exit code.
 
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { parse } from './arguments.js'
-import { UsageError, lineOf } from './terminal/errors.js'
+import { UsageError, errorLine } from './terminal/errors.js'
 import { commandHelp, programHelp } from './help.js'
 import { print, stopPrinting } from './terminal/output.js'
 
 /** @import { Command } from './types.js' */
 
-/** Commands are loaded when they are wanted: who hashes need not wait for a database. @type {Record<string, () => Promise<Command>>} */
+/**
+ * A command is loaded only when it runs, so that `baobox hash` does not wait for a database to load.
+ *
+ * @type {Record<string, () => Promise<Command>>}
+ */
 const COMMANDS = {
   hash: async () => (await import('./commands/hash.js')).hash,
   add: async () => (await import('./commands/store.js')).add,
@@ -28,9 +32,9 @@ const COMMANDS = {
 }
 
 const [OK, FAILED, USAGE] = [0, 1, 2]
-/** What a shell says of a process that a signal ended is this and the signal's number. */
+/** A shell reports a process that a signal ended by this number plus the signal's. */
 const BY_SIGNAL = 128
-/** Milliseconds in which a signal that is repeated means the same one: npm passes on what the terminal has sent already. */
+/** Milliseconds in which a repeated signal counts as the same one: npm passes on what the terminal has sent already. */
 const SAME_SIGNAL = 1000
 
 process.exitCode = await main(process.argv.slice(2))
@@ -39,28 +43,23 @@ process.exitCode = await main(process.argv.slice(2))
 async function main ([name, ...args]) {
   const { signal, exitCode } = abortOnSignals()
   let code = OK
-  /** @param {unknown} error */
-  const fail = error => {
-    if (signal.aborted || isGone(error)) throw error
-    report(error)
-    code = FAILED
+  /** @param {() => Promise<unknown>} work */
+  const attempt = async work => {
+    try {
+      await work()
+    } catch (error) {
+      if (signal.aborted || isClosedPipe(error)) throw error
+      code = report(error, name)
+    }
   }
   try {
-    await dispatch(name, args, { signal, fail })
+    await dispatch(name, args, { signal, attempt })
     return code
   } catch (error) {
-    if (signal.aborted) {
-      report('interrupted')
-      // Everything is cleaned up. A write that nobody takes would keep the process alive.
-      process.exit(exitCode())
-    }
-    if (isGone(error)) return OK
-    if (error instanceof UsageError) {
-      report(`${error.message} (see 'baobox ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help')`)
-      return USAGE
-    }
-    report(error)
-    return FAILED
+    if (!signal.aborted) return isClosedPipe(error) ? OK : report(error, name)
+    report('interrupted', name)
+    // All work has been cleaned up. A pending write to a reader that takes nothing would keep the process alive.
+    process.exit(exitCode())
   }
 }
 
@@ -68,8 +67,8 @@ async function main ([name, ...args]) {
 async function dispatch (name, args, context) {
   if (name === '--help' || name === '-h') return print(programHelp(await allCommands()))
   if (name === '--version' || name === '-V') return print(`${version()}\n`)
-  if (name === undefined) throw new UsageError('a command is missing')
-  if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`there is no command '${name}'`)
+  if (name === undefined) throw new UsageError('missing command')
+  if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`unknown command '${name}'`)
   const command = await COMMANDS[name]()
   const { isHelp, ...given } = parse(command, args)
   if (isHelp) return print(commandHelp(name, command))
@@ -77,7 +76,8 @@ async function dispatch (name, args, context) {
 }
 
 async function allCommands () {
-  return Object.fromEntries(await Promise.all(Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()])))
+  const commands = Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()])
+  return Object.fromEntries(await Promise.all(commands))
 }
 
 /** @returns {string} */
@@ -85,7 +85,7 @@ function version () {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
-/** The first signal asks the work to stop and clean up; one that comes later than by mistake does not wait for that. */
+/** The first signal asks the work to stop and clean up. A later one ends the process at once. */
 function abortOnSignals () {
   const controller = new AbortController()
   let number = 0
@@ -103,12 +103,21 @@ function abortOnSignals () {
   return { signal: controller.signal, exitCode: () => BY_SIGNAL + number }
 }
 
-/** Has the reader of stdout gone? `head` does that, and it is no failure. @param {unknown} error */
-function isGone (error) {
+/** Has the reader of stdout gone? `head` does that, and it is not a failure. @param {unknown} error */
+function isClosedPipe (error) {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
 
-/** @param {unknown} error */
-function report (error) {
-  process.stderr.write(`${lineOf(error)}\n`)
+/**
+ * Prints an error as one line on stderr.
+ *
+ * @param {unknown} error
+ * @param {string} name  of the command
+ * @returns {number} the exit code that it stands for
+ */
+function report (error, name) {
+  const isUsageError = error instanceof UsageError
+  const help = Object.hasOwn(COMMANDS, name) ? `baobox ${name} --help` : 'baobox --help'
+  process.stderr.write(`${errorLine(error)}${isUsageError ? ` (see '${help}')` : ''}\n`)
+  return isUsageError ? USAGE : FAILED
 }

@@ -1,27 +1,35 @@
-// The text of --help.
+// Writes the text of --help, for the program and for each command.
 
 import { parseSize } from './arguments.js'
 
 /** @import { Command, Option } from './types.js' */
 
 const HELP = '-h, --help'
+/** Columns of a paragraph. */
+const WIDTH = 100
 
 /** @param {Record<string, Command>} commands */
 export const programHelp = commands => `baobox: BLAKE3 hashes, verified slices, and a store of blobs named by their hash
 
 Usage:
-  baobox COMMAND [OPTION...] [OPERAND...]
+  baobox COMMAND [OPTION...] [ARGUMENT...]
 
 Commands:
 ${table(Object.entries(commands).map(([name, { summary }]) => [name, summary]))}
 
 Options:
-${table([[HELP, 'this text; behind a command, what there is to say about it'], ['-V, --version', 'the version']])}
+${table([
+  [HELP, 'print this help; after a command, the help for that command'],
+  ['-V, --version', 'print the version']
+])}
 
 Environment:
-${table([['BAOBOX_STORE', 'the store that is used unless --store names one'], ['BAOBOX_DEBUG', 'when set, failures show where they come from']])}
+${table([
+  ['BAOBOX_STORE', 'the store to use when --store is not given'],
+  ['BAOBOX_DEBUG', 'when set, errors are printed with their stack and their causes']
+])}
 
-Exits with 0 when all went well, 1 when something failed, 2 when the command line means nothing.
+Exit codes: 0 on success, 1 on a failure, 2 on a usage error.
 
 Example:
   baobox demo
@@ -34,19 +42,23 @@ Usage:
 ${usage.map(line => `  baobox ${name} ${line}`.trimEnd()).join('\n')}
 
 Options:
-${table([...Object.entries(options).map(optionRow), [HELP, 'this text']])}
-${[...notes, ...sizeNote(options)].map(note => `\n${note}\n`).join('')}
+${table([...Object.entries(options).map(optionRow), [HELP, 'print this help']])}
+${[...notes, ...sizeNote(options)].map(note => `\n${wrap(note)}\n`).join('')}
 ${examples.length === 1 ? 'Example' : 'Examples'}:
 ${examples.map(example => `  ${example}`).join('\n')}
 `
 
 /** @param {[name: string, option: Option<unknown>]} entry @returns {[string, string]} */
-const optionRow = ([name, { short, value, help }]) => [`${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`, help]
+const optionRow = ([name, { short, value, help }]) =>
+  [`${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`, help]
 
 /** @param {Record<string, Option<unknown>>} options */
 const sizeNote = options => Object.values(options).some(({ read }) => read === parseSize)
-  ? ['N counts bytes, from 0 on: a plain number, or one with KiB, MiB or GiB behind it, as in 16KiB.']
+  ? ['N is a number of bytes: a plain number, or one with KiB, MiB or GiB, as in 16KiB. The first byte is byte 0.']
   : []
+
+/** Breaks a paragraph into lines. @param {string} text */
+const wrap = text => text.replaceAll(new RegExp(`(.{1,${WIDTH}})( |$)`, 'g'), '$1\n').trimEnd()
 
 /** @param {[string, string][]} rows */
 function table (rows) {

@@ -1,30 +1,30 @@
-// Shapes that the commands share.
+// Types that the commands share.
 
-/** An option of a command. Its name stands with the command that takes it. */
+/** An option of a command. Its name is the key under which the command lists it. */
 export interface Option<T> {
   /** One letter. */
   short?: string
-  /** What stands behind it, as the help names it; a flag has nothing. */
+  /** The name of its value in the help; a flag has none. */
   value?: string
   help: string
-  /** @throws UsageError when the text means nothing */
+  /** @throws UsageError when the text is not valid */
   read (text: string): T
 }
 
 export type Options = Record<string, Option<any>>
 
-/** What was given for the options: undefined when nothing was. */
+/** The value of each option; undefined for those that were not given. */
 export type Values<O extends Options> = { [Name in keyof O]?: ReturnType<O[Name]['read']> }
 
 export interface Command<O extends Options = any> {
   /** One line. */
   summary: string
-  /** What stands behind the command's name; several when there are several ways. */
+  /** What may follow the command's name: a line for each form of the command. */
   usage: string[]
-  /** What the operands are, and how many at least and at most. */
+  /** The name of the operands in messages, and how many there may be. */
   operands: { what: string, min: number, max: number }
   options: O
-  /** Sentences below the options. */
+  /** Paragraphs that the help shows below the options. */
   notes?: string[]
   examples: string[]
   run (given: { values: Values<O>, operands: string[] }, context: Context): Promise<void>
@@ -33,6 +33,9 @@ export interface Command<O extends Options = any> {
 export interface Context {
   /** Aborted by the first Ctrl-C. */
   signal: AbortSignal
-  /** Says that one of several things failed, when the rest is to be done all the same. The program will exit with 1. */
-  fail (error: unknown): void
+  /**
+   * Does one of several things. When it fails, the error is printed and the program will exit with 1, but the call
+   * resolves, so that the next thing is done.
+   */
+  attempt (work: () => Promise<unknown>): Promise<void>
 }

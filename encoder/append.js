@@ -6,7 +6,8 @@ import { Outboard } from './outboard.js'
 import { PairTable } from '../lib/outboard/pairs.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { WINDOW_CHUNKS } from '../lib/engine/arena.js'
-import { ahead, givingWay, inTurn, readUpTo, untilAborted } from '../lib/source/async-util.js'
+import { readPieces, readUpTo } from '../lib/source/read-pieces.js'
+import { untilAborted, withYields } from '../lib/source/async-util.js'
 import { areEqual } from '../lib/core/bytes.js'
 import { groupCount, leftChunks } from '../lib/tree/geometry.js'
 import { parentStep } from '../lib/tree/walk.js'
@@ -77,7 +78,7 @@ export async function grownFrom (source, outboard, sinkFor, { mode, signal, onPr
     const tree = new Tail(mode, edge, outboard.groupLog, sink)
     tree.update(group)
     let done = group.length
-    for await (const piece of givingWay((blob.overlaps ? ahead : inTurn)(blob, outboard.size, size, signal), signal)) {
+    for await (const piece of withYields(readPieces(blob, outboard.size, size, signal), signal)) {
       tree.update(piece)
       await untilAborted(sink.flush?.(), signal)
       done += piece.length

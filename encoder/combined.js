@@ -1,7 +1,7 @@
 // Combined encodings: the length, then pairs and bytes of a blob interleaved in pre-order. Source: Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
-import { HEADER_LEN, assertBytes, assertInteger, roomIn, u64ToBytes } from '../lib/core/bytes.js'
+import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { copyPair, cvsOf } from '../lib/engine/window.js'
 import { STAGE, u8 } from '../lib/engine/arena.js'
@@ -45,7 +45,7 @@ class Encoding {
   constructor (blob, groupLog, headerLen, into) {
     this.groupLog = groupLog
     this.#start = headerLen
-    this.bytes = roomIn(into, headerLen + outboardLen(blob.length, groupLog) + blob.length)
+    this.bytes = resultBuffer(into, headerLen + outboardLen(blob.length, groupLog) + blob.length)
     if (headerLen > 0) this.bytes.set(u64ToBytes(blob.length))
     if (blob.length <= CHUNK_LEN) this.bytes.set(blob, headerLen) // a tree without subtrees
     this.#blob = blob

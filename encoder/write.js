@@ -98,10 +98,10 @@ async function withTarget (target, open, work) {
   const file = await open(target)
   try {
     const result = await work(file)
-    await file.keep()
+    await file.commit()
     return result
   } catch (error) {
-    await file.leave()
+    await file.discard()
     throw error
   }
 }

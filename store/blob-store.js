@@ -8,7 +8,8 @@ import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
-import { Catalog, nameOf } from './catalog/catalog.js'
+import { Catalog } from './catalog/catalog.js'
+import { nameOf } from './catalog/roots.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
@@ -20,17 +21,17 @@ import { Observers, observe } from './catalog/observers.js'
 import { Presence } from './catalog/presence.js'
 import { Protection, TempTag } from './gc/protection.js'
 import { Quota } from './catalog/quota.js'
-import { TagIndex } from './catalog/tag-index.js'
-import { Tags } from './catalog/tags.js'
+import { TagIndex, Tags } from './catalog/tags.js'
 import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
-import { getMany, putMany } from './write/put-many.js'
+import { getMany } from './read/get-many.js'
+import { putMany } from './write/put-many.js'
 import { closed, notFound, tagged, asStoreFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
 /** @import { BlobState } from './catalog/observers.js' */
-/** @import { GetResult } from './write/put-many.js' */
+/** @import { GetResult } from './read/get-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
@@ -97,6 +98,7 @@ export class StoreContext {
     this.receiver = new BlobReceiver(this)
     this.collector = new Collector(this)
     this.evictor = new Evictor(this)
+    this.catalog.subscribe(this.presence, this.quota, this.observers, this.protection)
   }
 }
 
@@ -292,8 +294,8 @@ export class BlobStore {
     return this.#whileOpen(async () => {
       const record = await this.#context.catalog.record(root)
       if (record === undefined) throw notFound(root)
-      const lastUsed = await this.#context.catalog.lastUsed(root, record)
-      return { ...described(root, record, lastUsed), present: await this.#context.presence.of(root, record) }
+      const lastUsed = await this.#context.catalog.uses.lastUse(root, record)
+      return { ...described(root, record, lastUsed), present: await this.#context.presence.of(record) }
     })
   }
 
@@ -311,7 +313,7 @@ export class BlobStore {
   async * #list (prefix) {
     if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
     const hexPrefix = prefix.toLowerCase()
-    const times = this.#context.catalog.usedTimes(hexPrefix)
+    const times = this.#context.catalog.uses.inOrder(hexPrefix)
     try {
       for await (const batch of this.#context.catalog.recordBatches(hexPrefix)) {
         for (const { root, record } of batch) {
@@ -339,7 +341,6 @@ export class BlobStore {
       if (!isThere || record?.size === 0) return false
       const { isTagged, name } = await this.#context.tags.tagOf(root)
       if (isTagged && !force) throw tagged(root, name)
-      this.#context.presence.forget(root)
       await this.#context.catalog.remove(root, record)
       return true
     }))
@@ -423,7 +424,7 @@ export class BlobStore {
     const wanted = toRanges(ranges)
     return this.#whileOpen(async () => {
       const record = await this.#context.catalog.record(root)
-      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#context.presence.missing(root, record, wanted)
+      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#context.presence.missing(record, wanted)
     })
   }
 
@@ -482,7 +483,7 @@ export class BlobStore {
   async #close () {
     try {
       await this.#context.activity.end(closed())
-      await this.#context.catalog.flush().finally(() => this.#context.databases.close(this.#context.activity.isClean))
+      await this.#context.catalog.uses.flush().finally(() => this.#context.databases.close(this.#context.activity.isClean))
     } catch (error) {
       throw asStoreFull(error)
     }

@@ -13,7 +13,7 @@ export { asBlockstore } from './interop/blockstore.js'
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */
-/** @typedef {import('./write/put-many.js').GetResult} GetResult */
+/** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/observers.js').BlobState} BlobState */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */

@@ -1,11 +1,11 @@
-// Imports run one way: bin to store, store to verifier and encoder, all of them to lib. Inside these, folders are rooms: no two rooms import
-// each other, not even in a circle, and a room is entered through its face. The import lines of all sources are read and checked.
-import { readFileSync, readdirSync, existsSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+// Checks the import lines of all sources and tests.
+//
+// Imports run one way: bin to store, store to verifier and encoder, all of them to lib. There is no cycle of imports
+// between files, nor between folders. Tests import entry points, so that internals can change without them.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect } from 'chai'
-
-const ROOT = new URL('../', import.meta.url)
+import { ROOT, filesIn, importsOf, targetsOf } from './support/imports.js'
 
 const MAY_IMPORT = {
   lib: [],
@@ -15,37 +15,35 @@ const MAY_IMPORT = {
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
 
+const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/interop/contract']
+  .map(folder => `${folder}/index.js`)
+
+/** The folders that `baobox/hash` loads. */
+const HASHING = ['lib/core', 'lib/engine', 'lib/engine/kernel', 'lib/hash', 'lib/tree']
+
+/** Tests that import internals which are not their own, and why. A name with a slash at its end is a folder. */
+const IMPORT_INTERNALS = {
+  'support/': 'helpers give the other tests access to internals',
+  'lib/': 'unit tests of lib, whose files have few users outside of it',
+  'bin/': 'unit tests of the command line, in one process',
+  'fuzz/': 'parsers and limits of memory are fuzzed one by one',
+  'browser/bundle.js': 'the worker is a file of its own for bundlers',
+  'browser/kernel.test.js': 'the kernel is chosen by hand',
+  'encoder/bad-input.test.js': 'counts the steps of a walk',
+  'encoder/files.test.js': 'the same audit in spans of other lengths',
+  'encoder/write.test.js': 'the same tree in spans of other lengths',
+  'verifier/threads.test.js': 'the same audit in other pools and spans',
+  'slow/sparse.test.js': 'the same hash in spans of other lengths',
+  'slow/disk/power-worker.js': 'a database of a store is tested alone',
+  'store/storage/opening/repair.test.js': 'one step of a repair, and what becomes of one file'
+}
+
 /** At most so many files and folders in a folder of source. */
 const MOST_ENTRIES = 9
 
-const filesIn = folder => existsSync(new URL(folder, ROOT))
-  ? readdirSync(new URL(folder, ROOT), { recursive: true }).filter(name => name.endsWith('.js')).map(name => `${folder}/${name}`)
-  : []
-
-/** Static and dynamic imports, re-exports, and modules named to `new URL` (workers). Comments may hold JSDoc types only. */
-const IMPORT = /^\s*(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|\bnew URL\(\s*['"]([^'"]+\.js)['"]\s*,\s*import\.meta\.url/gm
-
-const importsOf = file => [...withoutComments(readFileSync(new URL(file, ROOT), 'utf8')).matchAll(IMPORT)]
-  .map(match => match.slice(1).find(name => name !== undefined))
-
-const withoutComments = source => source.replace(/\/\*\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
-
-/** Names that package.json gives to files of ours: `#files`, and what the package exports. */
-const { name: PACKAGE, imports = {} } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
-
-/** The files of ours that an import may mean, as paths from the root; none for packages and what Node brings. */
-function targetsOf (file, specifier) {
-  if (specifier.startsWith('.')) return [relative(fileURLToPath(ROOT), fileURLToPath(new URL(specifier, new URL(file, ROOT)))).replaceAll('\\', '/')]
-  if (specifier.startsWith('#')) return leavesOf(imports[specifier]).map(path => path.replace(/^\.\//, ''))
-  if (specifier === PACKAGE || specifier.startsWith(`${PACKAGE}/`)) return [`the package's own name (${specifier})`]
-  return []
-}
-
-const leavesOf = value => typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(leavesOf)
-
 const folderOf = path => path.split('/')[0]
 
-describe('the import arrow', () => {
+describe('imports', () => {
   for (const [folder, allowed] of Object.entries(MAY_IMPORT)) {
     it(`${folder} imports from ${allowed.join(', ') || 'nowhere else'}`, () => {
       for (const file of filesIn(folder)) {
@@ -58,25 +56,28 @@ describe('the import arrow', () => {
     })
   }
 
-  it('was read: the folders have files, and those have imports', () => {
+  it('are found in every folder', () => {
     for (const folder of ['lib', 'encoder', 'verifier']) expect(filesIn(folder), folder).to.not.have.length(0)
     expect(importsOf('lib/index.js')).to.include('./hash/hasher.js')
     expect(importsOf('encoder/index.js')).to.not.have.length(0)
   })
 
-  it('names files that exist', () => {
+  it('name files that exist', () => {
     for (const file of Object.keys(MAY_IMPORT).flatMap(filesIn)) {
       for (const specifier of importsOf(file)) {
-        if (specifier.startsWith('#')) expect(targetsOf(file, specifier), `${file} imports ${specifier}`).to.not.have.length(0)
-        for (const target of targetsOf(file, specifier)) expect(existsSync(new URL(target, ROOT)), `${file} imports ${target}`).to.equal(true)
+        const targets = targetsOf(file, specifier)
+        if (specifier.startsWith('#')) expect(targets, `${file} imports ${specifier}`).to.not.have.length(0)
+        for (const target of targets) {
+          expect(existsSync(new URL(target, ROOT)), `${file} imports ${target}`).to.equal(true)
+        }
       }
     }
   })
 
-  it('runs in no circle, not even within a folder', () => {
+  it('have no cycle between files', () => {
     const done = new Set()
     const visit = (file, path) => {
-      expect(path, `a circle: ${[...path, file].join(' -> ')}`).to.not.include(file)
+      expect(path, `a cycle: ${[...path, file].join(' -> ')}`).to.not.include(file)
       if (done.has(file)) return
       for (const specifier of importsOf(file)) {
         for (const target of targetsOf(file, specifier)) visit(target, [...path, file])
@@ -86,14 +87,16 @@ describe('the import arrow', () => {
     for (const file of Object.keys(MAY_IMPORT).flatMap(filesIn)) visit(file, [])
   })
 
-  it('runs in no circle between folders', () => {
+  it('have no cycle between folders', () => {
     const targets = new Map()
-    for (const [from, to] of Object.keys(MAY_IMPORT).flatMap(filesIn).flatMap(neighbours)) {
+    // No source in a folder imports that folder's entry point, so the entry point may import from any other.
+    const files = Object.keys(MAY_IMPORT).flatMap(filesIn).filter(file => !ENTRY_POINTS.includes(file))
+    for (const [from, to] of files.flatMap(neighbours)) {
       targets.set(from, (targets.get(from) ?? new Set()).add(to))
     }
     const done = new Set()
     const visit = (place, path) => {
-      expect(path, `a circle: ${[...path, place].join(' -> ')}`).to.not.include(place)
+      expect(path, `a cycle: ${[...path, place].join(' -> ')}`).to.not.include(place)
       if (done.has(place)) return
       for (const target of targets.get(place) ?? []) visit(target, [...path, place])
       done.add(place)
@@ -101,17 +104,50 @@ describe('the import arrow', () => {
     for (const place of targets.keys()) visit(place, [])
   })
 
-  it(`leads to no folder with more than ${MOST_ENTRIES} entries`, () => {
+  it('of baobox/hash load hashing alone, and load hashStream when it is called', () => {
+    const streams = '../parallel/hash-source.js'
+    const loaded = new Set(['lib/hash/index.js'])
+    for (const file of loaded) {
+      expect(HASHING, file).to.include(dirname(file))
+      for (const specifier of importsOf(file)) {
+        expect(specifier, `${file} imports a package`).to.match(/^\./)
+        if (file !== 'lib/hash/index.js' || specifier !== streams) loaded.add(...targetsOf(file, specifier))
+      }
+    }
+    expect(loaded).to.include('lib/hash/hasher.js')
+    const source = readFileSync(new URL('lib/hash/index.js', ROOT), 'utf8')
+    expect(source).to.include(`await import('${streams}')`)
+    expect(source).to.not.include(`from '${streams}'`)
+  })
+
+  it(`lead to folders of at most ${MOST_ENTRIES} entries`, () => {
     const folders = new Set(Object.keys(MAY_IMPORT).flatMap(filesIn).map(dirname))
     for (const folder of folders) {
       expect(readdirSync(new URL(folder, ROOT)), folder).to.have.length.of.at.most(MOST_ENTRIES)
     }
   })
+
+  it('of tests name entry points, or a file in the folder that the test mirrors', () => {
+    for (const file of filesIn('test').filter(file => !importsInternals(file))) {
+      const mirrored = dirname(file).replace(/^test\//, '')
+      for (const target of sourcesOf(file)) {
+        if (dirname(target) !== mirrored) expect(ENTRY_POINTS, `${file} imports ${target}`).to.include(target)
+      }
+    }
+  })
+
+  it('of tests that may name other files name some', () => {
+    for (const name of Object.keys(IMPORT_INTERNALS)) {
+      const files = filesIn('test').filter(file => file.startsWith(`test/${name}`))
+      const internals = files.flatMap(sourcesOf).filter(target => !ENTRY_POINTS.includes(target))
+      expect(internals, `${name} needs no place in IMPORT_INTERNALS`).to.not.have.length(0)
+    }
+  })
 })
 
 /**
- * What a file imports from other folders, as pairs of places that lie side by side in one folder: a file of `lib/hash` that imports one of
- * `lib/tree` gives ['lib/hash', 'lib/tree'].
+ * What a file imports from other folders, as pairs of places that lie side by side in one folder. A file of `lib/hash`
+ * that imports one of `lib/tree` gives ['lib/hash', 'lib/tree'].
  *
  * @param {string} file
  */
@@ -122,3 +158,11 @@ function neighbours (file) {
     return [from, to].map(names => names.slice(0, shared + 1).join('/'))
   })
 }
+
+const importsInternals = file => Object.keys(IMPORT_INTERNALS).some(name => file.startsWith(`test/${name}`))
+
+/** The files of source that a test imports by their paths. @param {string} file */
+const sourcesOf = file => importsOf(file)
+  .filter(specifier => specifier.startsWith('.'))
+  .flatMap(specifier => targetsOf(file, specifier))
+  .filter(target => folderOf(target) in MAY_IMPORT)

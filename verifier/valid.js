@@ -4,9 +4,10 @@ import { HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
 import { Audit } from '../lib/slice/audit.js'
 import { PairAudit } from '../lib/slice/pair-audit.js'
 import { ChunkRanges, toRanges } from '../lib/tree/ranges.js'
-import { PIECE_LEN, ahead, inTurn, turnsWhenDue, untilAborted } from '../lib/source/async-util.js'
+import { PIECE_LEN, readPieces } from '../lib/source/read-pieces.js'
+import { createYielder, untilAborted } from '../lib/source/async-util.js'
 import { pairsOf } from '../lib/outboard/paged-outboard.js'
-import { SpanReader } from '../lib/source/prefetch.js'
+import { Prefetcher } from '../lib/source/prefetch.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
 import { assertBytesOf, assertInteger } from '../lib/core/bytes.js'
 import { modeOf } from '../lib/hash/mode-options.js'
@@ -54,25 +55,25 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
     const right = await auditInSpans({
       size: blob.size,
       shared: sharedOf(source, blob),
-      pieces: (start = 0, end = blob.size) => (blob.overlaps ? ahead : inTurn)(blob, start, end, signal),
-      use: promise => /** @type {Partial<OpenFile>} */ (blob).use?.(promise)
+      pieces: (start = 0, end = blob.size) => readPieces(blob, start, end, signal),
+      keepOpenUntil: promise => /** @type {Partial<OpenFile>} */ (blob).keepOpenUntil?.(promise)
     }, all, all.pairs, { ...threads, signal, onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } }) })
     const what = { ...all, ranges: all.ranges.difference(right) }
     progress.go(what.ranges)
     const audit = new Audit(what, what.pairs)
-    const reader = new SpanReader(blob, what.ranges.toBytes(what.size), signal)
-    const rest = await run(audit, what, progress, { signal, onProgress, type }, async way => {
+    const reader = new Prefetcher(blob, what.ranges.toBytes(what.size), signal)
+    const rest = await run(audit, what, progress, { signal, onProgress, type }, async yieldWhenDue => {
       if (audit.large !== undefined) {
         const [{ start, end }] = audit.spans
         for (let at = start; at < end; at += PIECE_LEN) {
-          reader.begin()
+          reader.reclaimBuffers()
           audit.large.update(await reader.read(at, Math.min(at + PIECE_LEN, end)))
-          await way()
+          await yieldWhenDue()
         }
         return audit.check([])
       }
       const bytes = []
-      reader.begin()
+      reader.reclaimBuffers()
       for (const { start, end } of audit.spans) bytes.push(await reader.read(start, end))
       audit.check(bytes)
     })
@@ -115,16 +116,16 @@ function begin (outboard, like, key) {
  *
  * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
- * @param {(way: () => Promise<void> | undefined) => Promise<void>} look  at the planned window; long ones give way meanwhile
+ * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  at the planned window; long ones give way meanwhile
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, what, progress, { signal, onProgress, type }, look) {
-  const way = turnsWhenDue(signal)
+  const yieldWhenDue = createYielder(signal)
   while (audit.plan()) {
     if (audit.nodes.length > 0) await untilAborted(what.pairs.prepare?.(audit.nodes), signal)
-    await look(way)
+    await look(yieldWhenDue)
     onProgress?.({ type, detail: { done: progress.upTo(audit.end), total: progress.total } })
-    await way()
+    await yieldWhenDue()
   }
   return audit.valid
 }

@@ -47,7 +47,7 @@ export async function contestants () {
   }
 }
 
-/** Ours, whose pieces are lent. @param {string} folder */
+/** Ours, whose pieces are borrowed until the next one. @param {string} folder */
 export const lending = folder => ours(folder, {}, { reuse: true })
 
 /** @param {string} folder @param {import('../../store/blob-store.js').StoreOptions} options @param {{ reuse?: boolean }} [reading] @returns {Promise<OpenStore>} */

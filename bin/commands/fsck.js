@@ -2,7 +2,7 @@
 
 import { command, flag, storeOption } from '../arguments.js'
 import { Failure } from '../terminal/errors.js'
-import { counted, sized } from '../terminal/format.js'
+import { formatCount, formatSize } from '../terminal/format.js'
 import { print } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
 import { locationOf, withStore } from './with-store.js'
@@ -11,45 +11,45 @@ import { BlobStore } from '../../store/index.js'
 /** @import { FsckReport } from '../../store/check/fsck.js' */
 
 export const fsck = command({
-  summary: 'look through a store for damage',
+  summary: 'check a store for damage, and repair it',
   usage: ['[--store DIR] [--repair | --rescue]'],
   operands: { what: 'nothing', min: 0, max: 0 },
   options: {
     store: storeOption,
-    repair: flag('work out again what can be, and drop what is damaged, so that it can be fetched again'),
-    rescue: flag('the same for a store that does not open: first make of its files what can be made of them')
+    repair: flag('repair what can be computed again; drop damaged data, so that it can be fetched'),
+    rescue: flag('repair a store that does not open, from everything that can still be read of it')
   },
-  notes: ['Every byte is compared with the CID of its blob. Prints a line for each blob, record and tag that is damaged.\nFails when there was damage and --repair was not said.'],
+  notes: [
+    'Compares every byte with the CID of its blob. Prints a line for each damaged blob, record and tag. ' +
+    'Exits with 1 when there is damage and neither --repair nor --rescue is given.'
+  ],
   examples: ['baobox fsck', 'baobox fsck --repair'],
 
   async run ({ values }, { signal }) {
-    const isMended = values.repair === true || values.rescue === true
-    const report = await withProgress({ label: 'fsck' }, tick => {
-      /** @type {{ signal: AbortSignal, onProgress: (progress: { detail: { done: number } }) => void }} */
-      const options = { signal, onProgress: ({ detail }) => tick(detail.done) }
-      if (values.rescue) return BlobStore.rescue(locationOf(values.store), options)
-      return withStore(values.store, store => store.fsck({ repair: isMended, ...options }))
-    })
+    const isRepairing = values.repair === true || values.rescue === true
+    const report = await withProgress({ name: 'fsck' }, onProgress => values.rescue
+      ? BlobStore.rescue(locationOf(values.store), { signal, onProgress })
+      : withStore(values.store, store => store.fsck({ repair: isRepairing, signal, onProgress })))
     for (const line of linesOf(report)) await print(`${line}\n`)
-    if (!report.isReadable) throw new Failure('some files cannot be read: --rescue makes of them what can be made')
-    if (!report.isSound && !isMended) throw new Failure('there is damage: --repair drops it')
+    if (!report.isReadable) throw new Failure("some files cannot be read: run 'baobox fsck --rescue'")
+    if (!report.isSound && !isRepairing) throw new Failure("the store is damaged: run 'baobox fsck --repair'")
   }
 })
 
 /** @param {FsckReport} report */
 function * linesOf ({ blobs, damaged, records, tags, orphans, strays, isStateDamaged }) {
-  for (const { cid, size, lost, isUnreadable } of damaged) {
-    if (isUnreadable) {
-      yield `${cid}  cannot be read: its file is denied, or the disk fails`
-      continue
-    }
-    const len = lost.toBytes(size).reduce((sum, [start, end]) => sum + end - start, 0)
-    yield `${cid}  damaged, ${len === 0 ? 'nothing lost' : `${sized(len)} of ${sized(size)} to be fetched again`}`
-  }
-  for (const { cid, isRestored } of records) yield `${cid}  record damaged${isRestored ? ', restored' : ''}`
-  for (const { name, isRestored } of tags) yield `tag ${JSON.stringify(name)} damaged${isRestored ? ', restored' : ''}`
-  if (isStateDamaged) yield 'the state of the store is damaged'
-  if (orphans > 0) yield `data of ${counted(orphans, 'blob')} that nothing speaks of`
-  if (strays > 0) yield `${counted(strays, 'entry that means', 'entries that mean')} nothing`
-  yield counted(blobs, 'blob')
+  for (const blob of damaged) yield `${blob.cid}  ${damageOf(blob)}`
+  for (const { cid, isRestored } of records) yield `${cid}  damaged record${isRestored ? ', repaired' : ''}`
+  for (const { name, isRestored } of tags) yield `tag ${JSON.stringify(name)}  damaged${isRestored ? ', repaired' : ''}`
+  if (isStateDamaged) yield 'the state record of the store is damaged'
+  if (orphans > 0) yield formatCount(orphans, 'unreferenced blob')
+  if (strays > 0) yield formatCount(strays, 'unknown entry', 'unknown entries')
+  yield `${formatCount(blobs, 'blob')} checked`
+}
+
+/** @param {FsckReport['damaged'][number]} blob */
+function damageOf ({ size, lost, isUnreadable }) {
+  if (isUnreadable) return 'unreadable: access to its file is denied, or the disk fails'
+  const len = lost.toBytes(size).reduce((sum, [start, end]) => sum + end - start, 0)
+  return `damaged, ${len === 0 ? 'no data lost' : `${formatSize(len)} of ${formatSize(size)} must be fetched again`}`
 }

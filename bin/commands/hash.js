@@ -10,7 +10,7 @@ import { withProgress } from '../terminal/progress.js'
 
 /** @import { Input } from '../terminal/input.js' */
 
-/** Bytes of output that are made and printed at a time: they have no end. */
+/** Bytes of output that are made and printed at a time. */
 const OUTPUT_LEN = 1 << 16
 
 export const hash = command({
@@ -19,28 +19,28 @@ export const hash = command({
   operands: { what: 'FILE', min: 0, max: Infinity },
   options: {
     key: keyOption,
-    length: size(`bytes of output; ${HASH_LEN} unless told`),
-    cid: flag('print CIDs, the names that the store goes by')
+    length: size(`bytes of output; default: ${HASH_LEN}`),
+    cid: flag('print CIDs, which are the names of blobs in a store')
   },
   notes: [
-    'No FILE, or -, means stdin. Each line is the hash, two spaces and the name, also when there is only one:\nwhat reads them need not care how many files a pattern matched. b3sum prints the same.'
+    'Without FILE, or with -, reads stdin. ' +
+    'Prints a line for each file: the hash, two spaces and the file name, as b3sum does.'
   ],
   examples: ['baobox hash README.md', 'baobox hash --length 64 - < README.md'],
 
   async run ({ values: { key, length, cid }, operands }, context) {
-    if (cid && (key ?? length) !== undefined) throw new UsageError('--cid goes with neither --key nor --length: a CID holds the plain hash')
-    if (length === 0) throw new UsageError('--length: no output is no hash')
+    if (cid && (key ?? length) !== undefined) {
+      throw new UsageError('--cid goes with neither --key nor --length: a CID holds the plain hash')
+    }
+    if (length === 0) throw new UsageError('--length: must be at least 1')
+    const { signal } = context
     await eachInput(operands, context, async input => {
-      if (length !== undefined) return printOutput(await fed(input, key), length, input.name)
-      const root = await hashed(input, key, context.signal)
+      if (length !== undefined) return printOutput(await hasherOf(input, key), length, input.name)
+      const root = await withProgress(input, onProgress => hashStream(input.source, { key, signal, onProgress }))
       await print(fileLine(cid ? `${toCid(root)}` : hex(root), input.name))
     })
   }
 })
-
-/** @param {Input} input @param {Uint8Array | undefined} key @param {AbortSignal} signal */
-const hashed = ({ name, source, size }, key, signal) => withProgress({ label: name, total: size }, tick =>
-  hashStream(source, { key, signal, onProgress: ({ detail }) => tick(detail.done) }))
 
 /** @param {Hasher} hasher @param {number} length @param {string} name */
 async function printOutput (hasher, length, name) {
@@ -50,12 +50,12 @@ async function printOutput (hasher, length, name) {
   await print(fileLine(hex(reader.read(left)), name))
 }
 
-/** A hasher that has taken everything. @param {Input} input @param {Uint8Array} [key] */
-const fed = ({ name, pieces, size }, key) => withProgress({ label: name, total: size }, async tick => {
+/** A hasher that has read the whole input. @param {Input} input @param {Uint8Array} [key] */
+const hasherOf = (input, key) => withProgress(input, async onProgress => {
   const hasher = key === undefined ? new Hasher() : Hasher.keyed(key)
-  for await (const piece of pieces) {
+  for await (const piece of input.pieces) {
     hasher.update(piece)
-    tick(hasher.bytesHashed)
+    onProgress({ detail: { done: hasher.bytesHashed } })
   }
   return hasher
 })

@@ -1,4 +1,4 @@
-// baobox outboard; and where other commands have their outboards from
+// baobox outboard. Also makes and reads the outboards that `baobox slice` needs.
 
 import { readFile } from 'node:fs/promises'
 import { DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN, hashStream, outboardLen, rootHash } from '../../lib/index.js'
@@ -11,57 +11,69 @@ import { withProgress } from '../terminal/progress.js'
 
 /** @import { Input } from '../terminal/input.js' */
 
-/** Bytes of the length that bao has in front of an outboard. */
+/** Bytes of the size that bao writes in front of an outboard. */
 const HEADER_LEN = 8
 
 export const outboard = command({
-  summary: 'write the hash tree of a file, from which slices of it can be cut without hashing it again',
+  summary: 'write the hash tree of a file, so that slices need not hash the file again',
   usage: ['FILE [--group-log LOG] [--header] [-o OUT]'],
   operands: { what: 'FILE', min: 1, max: 1 },
   options: {
     'group-log': groupLogOption,
-    header: flag('with the length of the file in front, 8 bytes, as bao has it'),
-    output: text('OUT', 'where the outboard goes, once all of it is there; stdout unless told', 'o')
+    header: flag('start with the size of the file, 8 bytes, as bao does'),
+    output: text('OUT', 'write to this file, once the outboard is complete; default: stdout', 'o')
   },
-  notes: ['FILE may be - for stdin. `baobox slice FILE --outboard OUT` takes what this writes, at the same group log: all pairs\nin pre-order, 64 bytes for each 16 KiB of the file at group log 4. Of a file of one chunk group it is empty.'],
-  examples: ['baobox outboard video.mp4 -o video.mp4.obao', 'baobox outboard video.mp4 --group-log 0 --header -o video.bao-outboard'],
+  notes: [
+    'FILE may be -, which means stdin. The outboard has all pairs of hashes in pre-order: ' +
+    `64 bytes for each 16 KiB of the file at group log ${DEFAULT_GROUP_LOG}, and none for a file of one chunk group.`,
+    'To cut slices with it, give the same group log: `baobox slice FILE --outboard OUT --group-log LOG`.'
+  ],
+  examples: [
+    'baobox outboard video.mp4 -o video.mp4.obao',
+    'baobox outboard video.mp4 --group-log 0 --header -o video.bao-outboard'
+  ],
 
   async run ({ values: { 'group-log': groupLog, header, output }, operands: [name] }, { signal }) {
     refuseTerminal(output, 'an outboard')
-    const { size, bytes } = await grown(await openInput(name, signal), { groupLog, signal })
-    await deliver(asPieces(header ? [lengthOf(size), bytes] : [bytes]), output, { label: `outboard of ${name}` })
+    const { size, bytes } = await createOutboardOf(await openInput(name, signal), { groupLog, signal })
+    await deliver(streamOf(header ? [headerOf(size), bytes] : [bytes]), output, { name: `outboard of ${name}` })
   }
 })
 
 /** @param {Uint8Array[]} pieces */
-async function * asPieces (pieces) { yield * pieces }
+async function * streamOf (pieces) { yield * pieces }
 
 /** @param {number} size */
-function lengthOf (size) {
+function headerOf (size) {
   const bytes = new Uint8Array(HEADER_LEN)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(size), true)
   return bytes
 }
 
-/** The outboard of an input, made now. @param {Input} input @param {{ groupLog?: number, signal: AbortSignal }} options */
-export const grown = ({ name, source, size }, { groupLog, signal }) => withProgress({ label: name, total: size }, tick =>
-  createOutboard(source, { groupLog, signal, onProgress: ({ detail }) => tick(detail.done) }))
+/** Hashes an input. @param {Input} input @param {{ groupLog?: number, signal: AbortSignal }} options */
+export const createOutboardOf = (input, options) =>
+  withProgress(input, onProgress => createOutboard(input.source, { ...options, onProgress }))
 
 /**
- * The outboard of a file, as bao, bao-tree and iroh keep it: all pairs in pre-order, perhaps with the length in front.
+ * Reads an outboard as bao, bao-tree and iroh store it: all pairs in pre-order, with or without the size in front.
  *
- * @param {string} name @param {string} blob  the name of the file it belongs to @param {number} [groupLog]
+ * @param {string} name
+ * @param {string} blob  the name of the file that the outboard belongs to
+ * @param {number} [groupLog]
  */
-export async function stored (name, blob, groupLog = DEFAULT_GROUP_LOG) {
+export async function readOutboard (name, blob, groupLog = DEFAULT_GROUP_LOG) {
   const size = await sizeOf(blob) ?? 0
   const file = new Uint8Array(await readFile(name))
   const len = outboardLen(size, groupLog)
-  const front = file.length - len
-  if (front !== 0 && front !== HEADER_LEN) {
-    throw new Failure(`${name} has ${file.length} bytes: the outboard of ${blob} has ${len} at group log ${groupLog}, and ${HEADER_LEN} more with its length in front`)
+  const frontLen = file.length - len
+  if (frontLen !== 0 && frontLen !== HEADER_LEN) {
+    throw new Failure(`${name} is not the outboard of ${blob} at group log ${groupLog}: ` +
+      `it has ${file.length} bytes, expected ${len}, or ${len + HEADER_LEN} with a header`)
   }
-  const bytes = file.subarray(front)
-  // Nothing else names the root. Whether the file is the one that the outboard speaks of shows when the slice is checked on its way out.
-  const root = len === 0 ? await hashStream(blob) : rootHash(bytes.subarray(0, HASH_LEN), bytes.subarray(HASH_LEN, PAIR_LEN))
+  const bytes = file.subarray(frontLen)
+  // The root comes from the outboard. A slice is verified as it is cut, so a file that does not fit is found then.
+  const root = len === 0
+    ? await hashStream(blob)
+    : rootHash(bytes.subarray(0, HASH_LEN), bytes.subarray(HASH_LEN, PAIR_LEN))
   return Outboard.from({ root, size, groupLog, bytes })
 }

@@ -1,34 +1,41 @@
-// What may go wrong, and the one line that says so.
+// The errors of the command line, and the line in which any error is printed.
 
 import { BaoError } from '../../lib/index.js'
 
-/** The command line means nothing. Exits with 2. */
+/** The command line is wrong. The program exits with 2. */
 export class UsageError extends Error {}
 
-/** Something that is nobody's bug: a file that is a directory, a store that is not there. Exits with 1. */
+/** A failure that is not a bug, such as a missing store. The program exits with 1. */
 export class Failure extends Error {}
 
+const CUT_OTHERWISE = 'was it cut with another --start, --end or --group-log?'
+
 /**
- * A fault of a slice with a hint behind it, where it may well be no lie: at a parent, or before anything was verified.
+ * Adds a hint to the error of a slice that may be right and only read with the wrong options. A slice that was cut with
+ * other options fails at a parent or before anything was verified.
  *
- * @param {unknown} error @param {string} hint @param {boolean} isFirst  has nothing been verified?
+ * @param {unknown} error
+ * @param {boolean} isFirst  true when nothing was verified before
  */
-export function hinted (error, hint, isFirst) {
+export function hintAtOptions (error, isFirst) {
   if (!(error instanceof BaoError)) return error
   const { code, message } = error
-  const isMisfit = code === 'BAO_PARENT_MISMATCH' || (isFirst && (code === 'BAO_LEAF_MISMATCH' || code === 'BAO_TRUNCATED'))
-  return isMisfit ? new Failure(`${code}: ${message}: ${hint}`, { cause: error }) : error
+  const mayFitOtherOptions = code === 'BAO_PARENT_MISMATCH' ||
+    (isFirst && (code === 'BAO_LEAF_MISMATCH' || code === 'BAO_TRUNCATED'))
+  return mayFitOtherOptions ? new Failure(`${code}: ${message}: ${CUT_OTHERWISE}`, { cause: error }) : error
 }
 
 /**
  * @param {unknown} error
- * @returns {string} a line without its end; with BAOBOX_DEBUG set, everything that is known
+ * @returns {string} one line without its line break; with BAOBOX_DEBUG set, the stacks of the error and its causes
  */
-export function lineOf (error) {
-  if (process.env.BAOBOX_DEBUG && error instanceof Error) return `baobox: ${error.stack}${causesOf(error).map(cause => `\nbecause of ${cause.stack}`).join('')}`
+export function errorLine (error) {
   if (!(error instanceof Error)) return oneLine(`baobox: ${error}`)
+  if (process.env.BAOBOX_DEBUG) {
+    return `baobox: ${error.stack}${causesOf(error).map(cause => `\ncaused by ${cause.stack}`).join('')}`
+  }
   const code = error instanceof BaoError ? `${error.code}: ` : ''
-  // What the system says names the reason: no space, no permission, not a directory. Causes of ours repeat what stands above them.
+  // The system's own message gives the reason, such as a full disk. Messages of BaoErrors repeat what they caused.
   const reason = causesOf(error).filter(cause => !(cause instanceof BaoError)).at(-1)
   return oneLine(`baobox: ${code}${error.message}${reason ? `: ${reason.message}` : ''}`)
 }

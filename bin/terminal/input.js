@@ -1,4 +1,4 @@
-// Where bytes come from: files by name, and stdin as `-`.
+// Opens the inputs of a command: files by name, and stdin as `-`.
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -11,11 +11,11 @@ import { Failure } from './errors.js'
  * @typedef {object} Input
  * @property {string} name
  * @property {AsyncIterable<Uint8Array>} pieces  its bytes
- * @property {string | AsyncIterable<Uint8Array>} source  the same for who reads files himself: a file's name, else its pieces
- * @property {number} [size]  bytes, when that is known beforehand
+ * @property {string | AsyncIterable<Uint8Array>} source  a file's name, which the library reads faster; or `pieces`
+ * @property {number} [size]  bytes, when known in advance
  */
 
-/** Bytes per read: as many as make the read itself cheap beside hashing them. */
+/** Bytes per read: large enough that a read costs little beside hashing its bytes. */
 const PIECE_LEN = 1 << 20
 
 /**
@@ -25,43 +25,40 @@ const PIECE_LEN = 1 << 20
  */
 export async function openInput (name, signal) {
   const size = name === '-' ? undefined : await sizeOf(name)
-  const pieces = piecesOf(() => name === '-' ? process.stdin : createReadStream(name, { highWaterMark: PIECE_LEN }), signal)
+  const open = () => name === '-' ? process.stdin : createReadStream(name, { highWaterMark: PIECE_LEN })
+  const pieces = piecesOf(open, signal)
   return { name, size, pieces, source: size === undefined ? pieces : name }
 }
 
 /**
- * A stream is opened when its first bytes are wanted: before that nobody would hear of its failure.
+ * Opens the stream when its first bytes are wanted: nobody would handle an earlier error.
  *
- * @param {() => Readable} start @param {AbortSignal} signal
+ * @param {() => Readable} open @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * piecesOf (start, signal) {
+async function * piecesOf (open, signal) {
   signal.throwIfAborted()
-  // The stream itself is told of the abort, which has to end the wait for bytes that may never come.
-  yield * addAbortSignal(signal, start())
+  // The stream itself must know the signal: an abort must end the wait for bytes that may never come.
+  yield * addAbortSignal(signal, open())
 }
 
 /**
- * One input after the other; none means stdin. When one fails the others are worked on all the same.
+ * Works on one input after the other; no name means stdin. When one fails, the others are still worked on.
  *
  * @param {string[]} names
  * @param {Context} context
  * @param {(input: Input) => Promise<void>} work
  */
-export async function eachInput (names, { signal, fail }, work) {
+export async function eachInput (names, { signal, attempt }, work) {
   for (const name of names.length === 0 ? ['-'] : names) {
-    try {
-      await work(await openInput(name, signal))
-    } catch (error) {
-      fail(error)
-    }
+    await attempt(async () => work(await openInput(name, signal)))
   }
 }
 
 /**
- * Bytes of a file, when its name alone tells: pipes and devices have none, and files that the system makes up say 0.
- *
  * @param {string} name
+ * @returns {Promise<number | undefined>} bytes of a file; undefined for pipes, devices, and files for which the system
+ *   says 0: it may make up their content on reading
  */
 export async function sizeOf (name) {
   const stats = await stat(name)

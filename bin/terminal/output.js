@@ -1,4 +1,4 @@
-// Where bytes go: stdout, or a file that is there only once it is complete.
+// Writes bytes to stdout, or to a file that appears only once it is complete.
 
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
@@ -6,12 +6,14 @@ import { dirname, join } from 'node:path'
 import { Failure, UsageError } from './errors.js'
 import { withProgress } from './progress.js'
 
-// What goes wrong is told to whoever wrote; unheard, it would end the process with a stack.
+/** @import { ProgressListener } from './progress.js' */
+
+// Each write handles its own error. Without these listeners, the error would also end the process.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
 /**
- * Writes to stdout, and waits: nothing is read faster than it is taken, and a reader that has gone ends the work.
+ * Writes to stdout and waits until the bytes are taken. Rejects when the reader has gone.
  *
  * @param {Uint8Array | string} bytes
  * @returns {Promise<void>}
@@ -24,43 +26,46 @@ export const print = bytes => new Promise((resolve, reject) => {
 /** @type {(reason: unknown) => void} */
 let stopWaiting = () => {}
 
-/** Ends the wait for a reader that takes nothing more. @param {unknown} reason  what `print` rejects with */
+/** Ends the wait for a reader that takes no more bytes. @param {unknown} reason  what `print` rejects with */
 export const stopPrinting = reason => stopWaiting(reason)
 
-/** @param {string | undefined} file  what -o said @param {string} what  is to be written */
+/** @param {string | undefined} file  the value of -o @param {string} what  the name of the bytes, with its article */
 export function refuseTerminal (file, what) {
-  if (file === undefined && process.stdout.isTTY) throw new UsageError(`${what} is nothing to read on a terminal: name a file with -o`)
+  if (file === undefined && process.stdout.isTTY) {
+    throw new UsageError(`${what} is binary and stdout is a terminal: name a file with -o`)
+  }
 }
 
 /**
- * Writes bytes as they come: to stdout; or to a file, of which nobody sees anything before it is complete.
+ * Writes bytes as they come. A file appears under its name only once it is complete.
  *
- * @param {AsyncIterable<Uint8Array>} pieces  a failure of theirs leaves no file
+ * @param {AsyncIterable<Uint8Array>} pieces  when they fail, no file is left
  * @param {string | undefined} file  `-` and undefined mean stdout
- * @param {{ label: string, total?: number }} options  of the progress bar
+ * @param {{ name: string, size?: number }} shown  on the progress bar
  * @returns {Promise<number>} bytes
  */
-export function deliver (pieces, file, { label, total }) {
+export function deliver (pieces, file, shown) {
   const isStdout = file === undefined || file === '-'
-  // Bytes and bar on one terminal would be neither.
-  const isShown = !(isStdout && process.stdout.isTTY)
-  return withProgress({ label, total, isShown }, tick => {
-    const counted = counting(pieces, tick)
-    return isStdout ? drain(counted, print) : replace(file, counted)
-  })
+  /** @param {ProgressListener} [onProgress] */
+  const write = onProgress => {
+    const watched = onProgress ? reportProgress(pieces, onProgress) : pieces
+    return isStdout ? writeAll(watched, print) : replaceFile(file, watched)
+  }
+  // A bar and bytes on the same terminal would spoil each other.
+  return isStdout && process.stdout.isTTY ? write() : withProgress(shown, write)
 }
 
 /** @param {string} file @param {AsyncIterable<Uint8Array>} pieces */
-async function replace (file, pieces) {
+async function replaceFile (file, pieces) {
   const stats = await stat(file).catch(() => undefined)
   if (stats?.isDirectory()) throw new Failure(`${file} is a directory`)
-  // A device or pipe is written to: putting a file in its place is not what was meant.
-  if (stats && !stats.isFile()) return fill(file, 'w', pieces)
-  // Where a link leads is what is replaced, not the link.
+  // Devices and pipes are written to, not replaced.
+  if (stats && !stats.isFile()) return writeFile(file, 'w', pieces)
+  // Of a symbolic link, the target is replaced, not the link.
   const target = stats ? await realpath(file) : file
   const beside = join(dirname(target), `.baobox-${randomUUID()}`)
   try {
-    const len = await fill(beside, 'wx', pieces)
+    const len = await writeFile(beside, 'wx', pieces)
     await rename(beside, target)
     return len
   } catch (error) {
@@ -70,11 +75,11 @@ async function replace (file, pieces) {
 }
 
 /** @param {string} path @param {'w' | 'wx'} flags @param {AsyncIterable<Uint8Array>} pieces */
-async function fill (path, flags, pieces) {
+async function writeFile (path, flags, pieces) {
   const handle = await open(path, flags)
   try {
-    const len = await drain(pieces, piece => handle.writeFile(piece))
-    // A name must not be given to bytes that a power cut would take away. Pipes and devices know nothing of that.
+    const len = await writeAll(pieces, piece => handle.writeFile(piece))
+    // The rename that follows must not outlive a power cut that takes the bytes. Pipes and devices cannot be synced.
     if (flags === 'wx') await handle.sync()
     return len
   } finally {
@@ -83,7 +88,7 @@ async function fill (path, flags, pieces) {
 }
 
 /** @param {AsyncIterable<Uint8Array>} pieces @param {(piece: Uint8Array) => Promise<unknown>} write */
-async function drain (pieces, write) {
+async function writeAll (pieces, write) {
   let len = 0
   for await (const piece of pieces) {
     await write(piece)
@@ -92,11 +97,11 @@ async function drain (pieces, write) {
   return len
 }
 
-/** @param {AsyncIterable<Uint8Array>} pieces @param {(done: number) => void} tick */
-async function * counting (pieces, tick) {
+/** @param {AsyncIterable<Uint8Array>} pieces @param {ProgressListener} onProgress */
+async function * reportProgress (pieces, onProgress) {
   let done = 0
   for await (const piece of pieces) {
     yield piece
-    tick(done += piece.length)
+    onProgress({ detail: { done: done += piece.length } })
   }
 }

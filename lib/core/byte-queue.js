@@ -4,7 +4,7 @@ import { CHUNK_LEN } from './constants.js'
 
 const NOTHING = new Uint8Array(0)
 
-export class Pending {
+export class ByteQueue {
   #memory = NOTHING
   len = 0
 

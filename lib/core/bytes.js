@@ -49,7 +49,7 @@ export function assertOptions (name, value, expected) {
  * @param {number} len  bytes
  * @returns {Uint8Array<ArrayBuffer>} `len` bytes
  */
-export function roomIn (into, len) {
+export function resultBuffer (into, len) {
   if (into === undefined) return new Uint8Array(len)
   assertBytes('into', into)
   if (into.length < len) throw new RangeError(`"into" expected at least ${len} bytes, got ${into.length}`)

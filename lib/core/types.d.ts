@@ -69,7 +69,7 @@ export interface PairSink {
  * anything meanwhile throws.
  * Without `pair`, leaves that follow one another come as one.
  */
-export interface BelievedSink {
+export interface VerifiedSink {
   /** @param start  byte offset in the blob; its bytes are `len` bytes of `memory` from `at` on; never none */
   leaf (start: number, memory: Uint8Array, at: number, len: number): unknown
   /** @param at  where in the arena the pair stands */
@@ -209,7 +209,7 @@ export interface OpenSource {
    */
   pieces (start?: number, end?: number): AsyncGenerator<Uint8Array>
   /** Keeps the source open until a promise has ended. */
-  use? (promise: Promise<unknown>): void
+  keepOpenUntil? (promise: Promise<unknown>): void
   /** Throws when the source has changed since it was opened. */
   check? (): Promise<void>
   close (): Promise<void> | void

@@ -56,11 +56,11 @@ export function enter (mode) {
 }
 
 function assertNotBorrowed () {
-  if (isBorrowed) throw new Error('nothing can be hashed while believed bytes are lent: copy them first')
+  if (isBorrowed) throw new Error('nothing can be hashed while verified bytes are borrowed: copy them first')
 }
 
 /**
- * Does work during which the arena's memory is in somebody else's hands: nothing can be hashed meanwhile.
+ * Does work that reads from the arena. Hashing anything meanwhile throws: it would overwrite what is read.
  *
  * @param {() => void} work
  */

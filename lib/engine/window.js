@@ -25,7 +25,7 @@ export const high = n => Math.floor(n / 2 ** 32)
  */
 export function hashChunks (len, chunkIndex, flags) {
   const chunks = Math.ceil(len / CHUNK_LEN)
-  hashPointed(CHUNK_TABLE, chunks, len - (chunks - 1) * CHUNK_LEN, chunkIndex, flags)
+  hashChunkTable(CHUNK_TABLE, chunks, len - (chunks - 1) * CHUNK_LEN, chunkIndex, flags)
   return chunks
 }
 
@@ -38,7 +38,7 @@ export function hashChunks (len, chunkIndex, flags) {
  * @param {number} chunkIndex  of the first
  * @param {number} flags  of the mode
  */
-export function hashPointed (table, chunks, lastLen, chunkIndex, flags) {
+export function hashChunkTable (table, chunks, lastLen, chunkIndex, flags) {
   kernel.compressMany(table, chunks, lastLen, flags, low(chunkIndex), high(chunkIndex), CVS)
 }
 

@@ -3,8 +3,8 @@
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { BLOCK, CV, INPUT, KEY, OUT, RESULT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from '../engine/arena.js'
-import { Pending } from '../core/byte-queue.js'
-import { cvsOf, hashChunks, hashPointed, high, low, reduce } from '../engine/window.js'
+import { ByteQueue } from '../core/byte-queue.js'
+import { cvsOf, hashChunks, hashChunkTable, high, low, reduce } from '../engine/window.js'
 import { enter } from '../engine/mode.js'
 import { isInPlace } from '../engine/read-buffers.js'
 import { kernel } from '../engine/kernel/index.js'
@@ -30,7 +30,7 @@ export class TreeBuilder {
   #logs = [0]
   #depth = 0
   /** Input that does not fill half a window yet. */
-  #pending = new Pending()
+  #pending = new ByteQueue()
 
   /**
    * @param {Mode} mode
@@ -274,6 +274,6 @@ function copyWords (from, fromAt, to, toAt, words) {
 function hashChunksAt (at, len, chunkIndex, flags) {
   const chunks = len / CHUNK_LEN
   for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
-  hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
+  hashChunkTable(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   return chunks
 }

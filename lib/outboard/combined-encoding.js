@@ -6,7 +6,7 @@ import { PageCache } from '../source/page-cache.js'
 import { PagedOutboard } from './paged-outboard.js'
 import { pairsBeforeLeaf } from '../tree/geometry.js'
 import { parseRoot } from '../hash/cid.js'
-import { sizeIn } from '../source/header.js'
+import { readHeader } from '../source/header.js'
 import { toRandomAccess } from '../source/source.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -32,7 +32,7 @@ export async function openEncoding (encoded, { root, groupLog = 0, size }) {
   if (size !== undefined) assertInteger('size', size)
   const file = await toRandomAccess(encoded)
   try {
-    const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order: /** @type {const} */ ('pre') }
+    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
     // Both read through the same pages: pairs and bytes lie among each other.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)

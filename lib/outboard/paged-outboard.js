@@ -7,7 +7,7 @@ import { assertOrder } from './pairs.js'
 import { placeOf } from '../tree/geometry.js'
 import { parseRoot, toCid } from '../hash/cid.js'
 import { parentStep, startOf } from '../tree/walk.js'
-import { sizeIn } from '../source/header.js'
+import { readHeader } from '../source/header.js'
 import { toRandomAccess } from '../source/source.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -42,7 +42,7 @@ export async function openOutboard (source, { root, size, groupLog = DEFAULT_GRO
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
-    const what = { root: hash, size: size ?? await sizeIn(file), groupLog, order }
+    const what = { root: hash, size: size ?? await readHeader(file), groupLog, order }
     return new PagedOutboard(new PageCache(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()

@@ -11,7 +11,7 @@ import { parentCvIn } from '../hash/subtree.js'
 import { parentStep } from '../tree/walk.js'
 import { sharedPool } from './pool.js'
 import { untilAborted } from '../source/async-util.js'
-import { widthOf } from './hash-spans.js'
+import { threadCount } from './hash-spans.js'
 
 /** @import { AuditOf } from '../slice/audit.js' */
 /** @import { OpenSource, PairReader, SpanResult, ThreadOptions } from '../core/types.js' */
@@ -23,7 +23,7 @@ const MAX_NODES = 1024
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 
 /**
- * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'use'>} opened
+ * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'keepOpenUntil'>} opened
  * @param {AuditOf} what
  * @param {PairReader} pairs
  * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`: when so many bytes were found right
@@ -33,7 +33,7 @@ export async function auditInSpans (opened, what, pairs, { threads = 'auto', poo
   const { shared, size = 0 } = opened
   // Only of what is shared the size is more than a claim.
   const candidates = shared === undefined ? [] : wholeSpans(what, Math.min(size, what.size), spanLen)
-  const width = widthOf(threads, pool, candidates.length * spanLen, candidates.length)
+  const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
 
   const promised = await promisedOf(candidates, what, pairs, spanLen, signal)

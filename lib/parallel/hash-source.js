@@ -2,7 +2,7 @@
 
 import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
-import { closeSource, openSource, worked } from '../source/source.js'
+import { closeSource, openSource, withProgress } from '../source/source.js'
 import { hashInSpans } from './hash-spans.js'
 import { modeOf } from '../hash/mode-options.js'
 import { reorderPairs } from '../outboard/reorder.js'
@@ -70,7 +70,7 @@ async function hashOnThisThread (opened, options) {
   const writer = outboard?.writer
   const pairs = outboard && !writer ? pairsFor(opened, outboard) : undefined
   const tree = new TreeBuilder(mode, { sink: writer ?? pairs })
-  for await (const piece of worked(opened, options)) {
+  for await (const piece of withProgress(opened, options)) {
     tree.update(piece)
     if (writer) await untilAborted(writer.flush(), options.signal)
   }

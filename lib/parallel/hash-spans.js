@@ -28,12 +28,12 @@ const MAX_THREADS = 256
 export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
   const { shared, size = 0 } = opened
   const count = Math.ceil(size / spanLen)
-  const width = widthOf(threads, pool, size, count)
+  const width = threadCount(threads, pool, size, count)
   if (shared === undefined || width < 2) return undefined
 
   const spans = Array.from({ length: count }, (_, i) => ({ start: i * spanLen, end: Math.min((i + 1) * spanLen, size) }))
   const { mode, outboard, signal } = options
-  const joint = new Joint(spans, size, options)
+  const joint = new SpanJoiner(spans, size, options)
   const work = new SpanQueue({
     opened,
     shared,
@@ -60,7 +60,7 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
  * @param {number} size  bytes
  * @param {number} count  of spans
  */
-export function widthOf (threads, pool, size, count) {
+export function threadCount (threads, pool, size, count) {
   if (threads !== 'auto') assertInteger('threads', threads, 1, MAX_THREADS)
   if (pool.isRefused) return 1
   if (threads !== 'auto') return Math.min(threads, count)
@@ -68,7 +68,7 @@ export function widthOf (threads, pool, size, count) {
 }
 
 /** Where spans are joined to a tree, and their pairs to an outboard. */
-class Joint {
+class SpanJoiner {
   #spans
   #size
   #options

@@ -3,7 +3,7 @@
 import { NotShared } from './pool.js'
 import { hashSpan } from './threads/span.js'
 import { kernelName } from '../engine/kernel/index.js'
-import { turn } from '../source/async-util.js'
+import { yieldToEventLoop } from '../source/async-util.js'
 
 /** @import { Mode, OpenSource, SharedSource, SpanJob, SpanResult } from '../core/types.js' */
 /** @import { Pool, PoolWorker } from './pool.js' */
@@ -15,7 +15,7 @@ export const DEPTH = 2
 
 /**
  * @typedef {object} SpanQueueOptions
- * @property {Pick<OpenSource, 'pieces' | 'use'>} opened  the source, for this thread
+ * @property {Pick<OpenSource, 'pieces' | 'keepOpenUntil'>} opened  the source, for this thread
  * @property {SharedSource} shared  and for others
  * @property {{ start: number, end: number }[]} spans  bytes: perfect subtrees, but for the last
  * @property {number} width  threads
@@ -75,7 +75,7 @@ export class SpanQueue {
   async #feed (worker) {
     for (let index; (index = this.#nextIndex()) !== undefined;) {
       const running = worker.run(this.#jobOf(index))
-      this.#task.opened.use?.(running)
+      this.#task.opened.keepOpenUntil?.(running)
       try {
         await this.#take(index, running)
       } catch (error) {
@@ -97,9 +97,9 @@ export class SpanQueue {
         if (index === undefined) break
         const { opened, spans } = this.#task
         const running = hashSpan(this.#jobOf(index), opened.pieces(spans[index].start, spans[index].end))
-        opened.use?.(running)
+        opened.keepOpenUntil?.(running)
         await this.#take(index, running)
-        await turn() // workers want to be heard
+        await yieldToEventLoop() // workers want to be heard
       }
     } catch (error) {
       this.#reject(error)

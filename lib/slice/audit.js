@@ -10,7 +10,7 @@ import { ExpectedCvs } from './expected-cvs.js'
 import { ChunkRanges } from '../tree/ranges.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { Walk, endOf, parentStep, startOf } from '../tree/walk.js'
-import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { cvsOf, hashChunkTable, reduce } from '../engine/window.js'
 import { enter } from '../engine/mode.js'
 import { forEachParent, forEachStep } from './subtree-encoding.js'
 import { hashLeaves, hashPairs } from './node-hashes.js'
@@ -219,7 +219,7 @@ export class Audit {
     const { groupLog, mode } = this.#what
     const chunks = this.#batch.spans[step] / CHUNK_LEN
     for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN
-    hashPointed(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
+    hashChunkTable(TABLE, chunks, CHUNK_LEN, start / CHUNK_LEN, mode.flags)
     const top = reduce(chunks, mode.flags, 1)
     const levels = Array.from({ length: top }, (_, level) => cvsOf(level).at / 4)
     const words = this.#words

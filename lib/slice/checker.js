@@ -7,7 +7,7 @@
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
 import { INPUT, INPUT_LEN, LEAF_CVS, PAIR_CVS, TABLE, WINDOW_CHUNKS, u8 } from '../engine/arena.js'
-import { Pending } from '../core/byte-queue.js'
+import { ByteQueue } from '../core/byte-queue.js'
 import { ExpectedCvs } from './expected-cvs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { Walk } from '../tree/walk.js'
@@ -17,7 +17,7 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 import { kernel } from '../engine/kernel/index.js'
 import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
 
-/** @import { BelievedSink, Mode } from '../core/types.js' */
+/** @import { VerifiedSink, Mode } from '../core/types.js' */
 /** @import { ChunkRanges } from '../tree/ranges.js' */
 /** @import { BaoError } from '../core/errors.js' */
 
@@ -31,7 +31,7 @@ export class Checker {
   #sink
   #batch
   #minChunks
-  #pending = new Pending()
+  #pending = new ByteQueue()
   /** Is the next step the root? */
   #isAtRoot = true
   #expected
@@ -53,7 +53,7 @@ export class Checker {
    * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
    * @param {number} [what.firstChunks]  the same of the first window, where that is different
    * @param {number} [what.inHand]  bytes of the first `write`
-   * @param {BelievedSink} [sink]  none: who only wants to know whether it is right
+   * @param {VerifiedSink} [sink]  none: who only wants to know whether it is right
    */
   constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, inHand = 0 }, sink) {
     this.#mode = mode
@@ -252,7 +252,7 @@ class Run {
   #at = 0
   #len = 0
 
-  /** @param {Uint8Array} memory @param {BelievedSink} [sink] */
+  /** @param {Uint8Array} memory @param {VerifiedSink} [sink] */
   constructor (memory, sink) {
     this.#memory = memory
     this.#sink = sink

@@ -4,7 +4,7 @@
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
 import { IS_LEAF, IS_PARENT } from './batches.js'
-import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { cvsOf, hashChunkTable, reduce } from '../engine/window.js'
 import { kernel } from '../engine/kernel/index.js'
 
 /** @import { Batch } from './batches.js' */
@@ -72,7 +72,7 @@ export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
  * @param {number} out
  */
 function hashRun (run, len, chunkIndex, chunks, flags, out) {
-  hashPointed(TABLE, chunks, lastChunkLen(len), chunkIndex, flags)
+  hashChunkTable(TABLE, chunks, lastChunkLen(len), chunkIndex, flags)
   const { at } = cvsOf(reduce(chunks, flags, run))
   u8.copyWithin(out, at, at + run * HASH_LEN)
 }
@@ -80,7 +80,7 @@ function hashRun (run, len, chunkIndex, chunks, flags, out) {
 /** A blob that is a single leaf. @param {number} len @param {number} chunks @param {number} at @param {number} flags @param {number} out */
 function hashRootLeaf (len, chunks, at, flags, out) {
   if (len <= CHUNK_LEN) return kernel.compressChunk(at, len, flags, CHUNK_END | ROOT, 0, 0, out)
-  hashPointed(TABLE, chunks, lastChunkLen(len), 0, flags)
+  hashChunkTable(TABLE, chunks, lastChunkLen(len), 0, flags)
   kernel.compressBlock(KEY, cvsOf(reduce(chunks, flags)).at, PAIR_LEN, flags | PARENT | ROOT, 0, 0, OUT)
   u8.copyWithin(out, OUT, OUT + HASH_LEN)
 }

@@ -9,10 +9,10 @@ import { PairTable } from '../outboard/pairs.js'
 import { pairsOf } from '../outboard/paged-outboard.js'
 import { INPUT, INPUT_LEN, STAGE, WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../engine/arena.js'
 import { Batch, FIRST_CHUNKS } from './batches.js'
-import { SpanReader } from '../source/prefetch.js'
-import { untilAborted, turnsWhenDue } from '../source/async-util.js'
+import { Prefetcher } from '../source/prefetch.js'
+import { createYielder, untilAborted } from '../source/async-util.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
-import { roomIn } from '../core/bytes.js'
+import { resultBuffer } from '../core/bytes.js'
 import { truncated } from '../core/errors.js'
 import { encodedLen, forEachStep, encodeWithPairs, placePairs, walkInto } from './subtree-encoding.js'
 import { enter, whileBorrowed } from '../engine/mode.js'
@@ -50,20 +50,20 @@ const LONG_LEAF = 1 << 12
 export async function * cut (source, outboard, what, { check, signal, reuse = false } = {}) {
   const pairs = pairsOf(outboard)
   const slicer = new Slicer(what, pairs, check)
-  const reader = new SpanReader(source, neededBytes(what), signal)
-  const way = turnsWhenDue(signal)
+  const reader = new Prefetcher(source, neededBytes(what), signal)
+  const yieldWhenDue = createYielder(signal)
   let memory = new Uint8Array(0)
   while (slicer.plan()) {
     await untilAborted(pairs.prepare?.(slicer.nodes), signal)
     const bytes = []
-    reader.begin()
+    reader.reclaimBuffers()
     for (const { start, end } of slicer.spans) bytes.push(await reader.read(start, end))
     if (!reuse || memory.length < slicer.len) memory = new Uint8Array(slicer.len)
     const len = slicer.emit(bytes, memory, 0)
     // After a fault nobody waits for the rest of the window.
     if (len > 0) yield slicer.fault ? memory.slice(0, len) : memory.subarray(0, len)
     if (slicer.fault) throw slicer.fault
-    await way()
+    await yieldWhenDue()
   }
 }
 
@@ -86,7 +86,7 @@ export function cutSync (source, outboard, what, { headerLen, into, check }) {
   const slicer = new Slicer(what, outboard, check)
   // A size that lies takes no more memory than the bytes that are there, with all pairs that can stand before one that is not.
   const most = source.length + PAIR_LEN * (chunkCount(source.length) + 2 * MAX_DEPTH)
-  const out = roomIn(into, headerLen + Math.min(sliceLenOf(what), most))
+  const out = resultBuffer(into, headerLen + Math.min(sliceLenOf(what), most))
   let at = headerLen
   while (slicer.plan()) {
     at = slicer.emit(slicer.spans.map(({ start, end }) => source.subarray(start, end)), out, at)

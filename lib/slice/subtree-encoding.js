@@ -4,7 +4,7 @@
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
 import { PAIRS_BEFORE, firstOfHeight } from '../tree/geometry.js'
-import { cvsOf, hashPointed, reduce } from '../engine/window.js'
+import { cvsOf, hashChunkTable, reduce } from '../engine/window.js'
 import { parentStep } from '../tree/walk.js'
 import { kernel } from '../engine/kernel/index.js'
 
@@ -113,7 +113,7 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
     const leafStart = at + leafAt(leaf, depth, leafLen)
     for (let done = 0; done < leafLen; done += CHUNK_LEN) u32[entry++] = leafStart + done
   }
-  hashPointed(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
+  hashChunkTable(TABLE, chunks, CHUNK_LEN, chunkIndex, flags)
   const top = reduce(chunks, flags, 1)
   // The pairs of all levels stand one behind the other, those of a level as its leaves do.
   entry = PAIR_TABLE / 4

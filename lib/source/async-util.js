@@ -1,22 +1,10 @@
-// Reading from what may be stuck, end too early or never give way to anything else.
+// Waits that an abort ends, and loops that let the event loop run.
 
-import { READ_LEN } from '../engine/arena.js'
-import { assertBytes } from '../core/bytes.js'
-import { truncated } from '../core/errors.js'
-
-/** @import { RandomAccess } from '../core/types.js' */
-
-/** Bytes per piece of a source that is read from start to end: what a buffer for files takes. */
-export const PIECE_LEN = READ_LEN
-
-/** Pieces that are being read while another is worked on. */
-export const MAX_AHEAD = 2
-
-/** Milliseconds of work after which timers, aborts and the screen have their turn. */
-export const TURN_MS = 12
+/** Milliseconds of work after which a loop yields to the event loop, for timers, aborts and the screen. */
+export const YIELD_INTERVAL_MS = 12
 
 /**
- * What a promise gives, unless the signal comes first: then its reason is thrown at once.
+ * Waits for a promise, or until the signal aborts: then the signal's reason is thrown at once.
  *
  * @template T
  * @param {T | Promise<T>} promise
@@ -26,7 +14,7 @@ export const TURN_MS = 12
 export async function untilAborted (promise, signal) {
   if (signal === undefined) return promise
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // nobody waits for it any more, so nobody would hear that it failed
+    Promise.resolve(promise).catch(() => {}) // nobody waits for it any more, so its failure must not go unhandled
     throw signal.reason
   }
   let onAbort = () => {}
@@ -40,116 +28,14 @@ export async function untilAborted (promise, signal) {
 }
 
 /**
- * Bytes of a random-access source, checked: no more than was asked for, and fewer only where the source ends too early.
- *
- * @param {RandomAccess} source
- * @param {number} start  bytes
- * @param {number} end  bytes, not included
- * @param {AbortSignal} [signal]  does not wait for a source that is stuck
- */
-export async function readUpTo (source, start, end, signal) {
-  signal?.throwIfAborted()
-  const bytes = await untilAborted(source.read(start, end, signal), signal)
-  assertBytes('what source.read gave', bytes)
-  if (bytes.length > end - start) throw new RangeError(`source.read(${start}, ${end}) gave ${bytes.length} bytes`)
-  return bytes
-}
-
-/**
- * Bytes of a random-access source, piece by piece.
- *
- * @param {RandomAccess} source @param {number} start @param {number} end
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
- */
-export async function * inTurn (source, start, end, signal) {
-  for (let at = start; at < end; at += PIECE_LEN) {
-    const stop = Math.min(at + PIECE_LEN, end)
-    yield whole(await readUpTo(source, at, stop, signal), at, stop)
-  }
-}
-
-/**
- * The same, and while a piece is in the caller's hands the next is being read. The source must bear that.
- *
- * @param {RandomAccess} source @param {number} start @param {number} end
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
- */
-export async function * ahead (source, start, end, signal) {
-  for await (const { at, stop, bytes } of eachAhead(source, piecesOf(start, end), signal)) yield whole(bytes, at, stop)
-}
-
-/** @param {number} start @param {number} end @returns {Generator<{ start: number, end: number }>} */
-function * piecesOf (start, end) {
-  for (let at = start; at < end; at += PIECE_LEN) yield { start: at, end: Math.min(at + PIECE_LEN, end) }
-}
-
-/**
- * Any pieces of a random-access source, as they are read: while one is in the caller's hands the next is being read; of a source that may be asked
- * for more before it has answered the one behind that, too, since who is always a little late with the next keeps everybody waiting.
- *
- * @template {Uint8Array} T
- * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
- * @param {Generator<{ start: number, end: number }>} spans
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} what was to be read, and what came
- */
-export async function * eachAhead (source, spans, signal) {
-  const depth = source.overlaps ? MAX_AHEAD : 1
-  const underWay = /** @type {{ at: number, stop: number, reading: Promise<T> }[]} */ ([])
-  const readOn = () => {
-    while (underWay.length < depth) {
-      const { done, value: span } = spans.next()
-      if (done) return
-      signal?.throwIfAborted()
-      const reading = Promise.resolve(source.read(span.start, span.end, signal))
-      reading.catch(() => {}) // whoever awaits it is told; nobody may
-      underWay.push({ at: span.start, stop: span.end, reading })
-    }
-  }
-  readOn()
-  for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
-    const { at, stop, reading } = next
-    const bytes = await untilAborted(reading, signal)
-    readOn()
-    yield { at, stop, bytes }
-    signal?.throwIfAborted()
-  }
-}
-
-/** @param {Uint8Array} piece @param {number} start @param {number} end */
-function whole (piece, start, end) {
-  if (piece.length < end - start) throw truncated({ start, wanted: end - start, got: piece.length })
-  return piece
-}
-
-/**
- * What an iterable gives, in pieces of at most 1 MiB, until the signal: see `abortable`.
- *
- * @param {AsyncIterable<unknown> | Iterable<unknown>} iterable
- * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
- */
-export async function * iterated (iterable, signal) {
-  const way = turnsWhenDue(signal)
-  for await (const piece of signal === undefined ? iterable : abortable(iterable, signal)) {
-    assertBytes('piece of the source', piece)
-    for (let at = 0; at < piece.length; at += PIECE_LEN) {
-      signal?.throwIfAborted()
-      yield piece.subarray(at, at + PIECE_LEN)
-    }
-    if (piece.length === 0) await way() // nothing that could give way itself
-  }
-}
-
-/**
- * What an iterable gives, until the signal: then it ends at once, and the iterable is told so without being waited for.
+ * The items of an iterable until the signal aborts. Then the iteration ends at once: it tells the iterable to end, and
+ * does not wait for it.
  *
  * @template T
  * @param {AsyncIterable<T> | Iterable<T>} iterable
  * @param {AbortSignal} [signal]
- * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  asked of each before it is waited for: if it is not, an `undefined` is given first
+ * @param {(next: Promise<unknown>) => Promise<boolean>} [isSoon]  asked before each wait; when it answers false,
+ *   an `undefined` is given before the item
  * @returns {AsyncGenerator<T>}
  */
 export async function * abortable (iterable, signal, isSoon) {
@@ -168,65 +54,67 @@ export async function * abortable (iterable, signal, isSoon) {
       yield next.value
     }
   } finally {
-    const ending = isAtEnd ? undefined : end(iterator)
+    const ending = isAtEnd ? undefined : endIterator(iterator)
     if (!isWaiting && !signal?.aborted) await ending // a stuck source would keep us waiting
   }
 }
 
-/** Tells an iterable that was not begun that it is not wanted. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
-export async function leave (iterable) {
+/** Ends an iterable that nobody has begun to read. @param {AsyncIterable<unknown> | Iterable<unknown>} iterable */
+export async function cancelIterable (iterable) {
   try {
-    await end(iteratorOf(iterable))
-  } catch {} // it is in other hands
+    await endIterator(iteratorOf(iterable))
+  } catch {} // somebody else reads it
 }
 
 /** @param {AsyncIterator<unknown> | Iterator<unknown>} iterator */
-async function end (iterator) {
+async function endIterator (iterator) {
   try {
     await iterator.return?.()
-  } catch {} // of what is not wanted any more
+  } catch {} // nobody wants it any more, so its failure does not matter
 }
 
 /** @template T @param {AsyncIterable<T> | Iterable<T>} iterable @returns {AsyncIterator<T> | Iterator<T>} */
-const iteratorOf = iterable => Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
+const iteratorOf = iterable =>
+  Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 
 /**
- * The same pieces. Now and then the event loop has its turn between them: pieces that are at hand already would starve timers, and an abort by
- * timer would come late.
+ * The same pieces, with a yield to the event loop every few milliseconds. Without it, pieces that are in memory already
+ * would starve timers, and an abort by a timer would come late.
  *
  * @param {AsyncIterable<Uint8Array>} pieces
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * givingWay (pieces, signal) {
-  const way = turnsWhenDue(signal)
+export async function * withYields (pieces, signal) {
+  const yieldWhenDue = createYielder(signal)
   for await (const piece of pieces) {
     yield piece
-    await way()
+    await yieldWhenDue()
   }
 }
 
 /**
- * The same for loops, which await it in every round.
+ * Makes a function for a loop to await in every round. It yields to the event loop when the last yield was long enough
+ * ago, and throws when the signal has aborted.
  *
  * @param {AbortSignal} [signal]
  * @returns {() => Promise<void> | undefined}
  */
-export function turnsWhenDue (signal) {
+export function createYielder (signal) {
   let since = performance.now()
-  const take = async () => {
-    await turn()
+  const yieldNow = async () => {
+    await yieldToEventLoop()
     since = performance.now()
     signal?.throwIfAborted()
   }
   return () => {
     signal?.throwIfAborted()
-    return performance.now() - since < TURN_MS ? undefined : take()
+    return performance.now() - since < YIELD_INTERVAL_MS ? undefined : yieldNow()
   }
 }
 
-/** One turn of the event loop. (A timer would wait a millisecond, or four in browsers.) @type {() => Promise<void>} */
-export const turn = typeof setImmediate === 'function'
+/** Lets the event loop run once. (A timer would wait a millisecond, or four in browsers.) @type {() => Promise<void>} */
+export const yieldToEventLoop = typeof setImmediate === 'function'
   ? () => new Promise(resolve => { setImmediate(resolve) })
   : () => new Promise(resolve => {
       const { port1, port2 } = new MessageChannel()

@@ -4,7 +4,7 @@ import { fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PIECE_LEN } from './async-util.js'
+import { PIECE_LEN } from './read-pieces.js'
 import { sourceChanged } from '../core/errors.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
@@ -73,7 +73,7 @@ export class OpenFile {
    * @returns {Promise<number>} how many bytes: fewer than fit when the file ends before
    */
   readInto (buffer, position) {
-    return this.use(this.#fill(buffer, position))
+    return this.keepOpenUntil(this.#fill(buffer, position))
   }
 
   /** @param {Uint8Array} buffer @param {number} position */
@@ -91,7 +91,7 @@ export class OpenFile {
   async * pieces () {
     const buffer = new Uint8Array(PIECE_LEN)
     while (true) {
-      const len = await this.use(this.#read(buffer, 0, null))
+      const len = await this.keepOpenUntil(this.#read(buffer, 0, null))
       if (len === 0) return
       yield buffer.subarray(0, len)
     }
@@ -105,7 +105,7 @@ export class OpenFile {
   }
 
   /** Keeps the file open until a promise has ended. @template T @param {Promise<T>} promise @returns {Promise<T>} the same */
-  use (promise) {
+  keepOpenUntil (promise) {
     this.#uses.add(promise)
     const forget = () => { this.#uses.delete(promise) }
     promise.then(forget, forget)
@@ -176,7 +176,7 @@ class WrittenFile {
   async sync () { await this.#handle.sync() }
 
   /** Gives it its name, when all of it is on the disk. */
-  async keep () {
+  async commit () {
     await this.#handle.close()
     if (this.#names === undefined) return
     const { name, final } = this.#names
@@ -185,7 +185,7 @@ class WrittenFile {
   }
 
   /** Closes it after a failure: what had no name yet is removed. */
-  async leave () {
+  async discard () {
     await this.#handle.close().catch(() => {})
     if (this.#names !== undefined) await unlink(this.#names.name).catch(() => {})
   }
@@ -206,7 +206,7 @@ const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
  *
  * @param {SharedFile} file
  */
-export function isHere ({ fd, dev, ino }) {
+export function isOpenHere ({ fd, dev, ino }) {
   try {
     const stat = fstatSync(fd)
     return stat.dev === dev && stat.ino === ino

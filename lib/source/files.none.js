@@ -15,6 +15,6 @@ export const changeFile = createFile
 /** May a thread read a Blob that another has got? */
 export const canShareBlobs = true
 
-export const isHere = () => false
+export const isOpenHere = () => false
 
 export const readIntoSync = () => 0

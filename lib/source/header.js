@@ -2,7 +2,7 @@
 
 import { BaoError } from '../core/errors.js'
 import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'
-import { readUpTo } from './async-util.js'
+import { readUpTo } from './read-pieces.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 
@@ -11,7 +11,7 @@ import { readUpTo } from './async-util.js'
  *
  * @param {RandomAccess} file
  */
-export async function sizeIn (file) {
+export async function readHeader (file) {
   const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
   if (header.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `8 bytes of length were expected in front, got ${header.length}`)
   return u64FromBytes(header)

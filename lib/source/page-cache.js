@@ -1,7 +1,7 @@
 // Pages of something that is too long for memory. The last that were used are kept, for whoever asks next.
 
 import { concat } from '../core/bytes.js'
-import { readUpTo } from './async-util.js'
+import { readUpTo } from './read-pieces.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
 

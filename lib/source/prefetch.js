@@ -1,6 +1,7 @@
 // Reading what a window needs: short spans, in increasing order, of a source that had better be read in long pieces.
 
-import { PIECE_LEN, readUpTo, untilAborted } from './async-util.js'
+import { PIECE_LEN, readUpTo } from './read-pieces.js'
+import { untilAborted } from './async-util.js'
 import { assertInteger, concat } from '../core/bytes.js'
 
 /** @import { RandomAccess } from '../core/types.js' */
@@ -10,7 +11,7 @@ import { assertInteger, concat } from '../core/bytes.js'
 /** Buffers that are kept for later. */
 const MAX_FREE = 3
 
-export class SpanReader {
+export class Prefetcher {
   #source
   #ranges
   #signal
@@ -36,7 +37,7 @@ export class SpanReader {
   }
 
   /** Takes back what was lent, but for the piece in hand: its memory is used again. */
-  begin () {
+  reclaimBuffers () {
     for (const buffer of this.#lent.splice(0)) {
       if (buffer.buffer === this.#bytes.buffer) this.#lent.push(buffer)
       else if (this.#free.length < MAX_FREE) this.#free.push(buffer)

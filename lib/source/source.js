@@ -2,7 +2,8 @@
 // pieces. Everything else that callers have at hand becomes one of them here.
 
 import { canShareBlobs, openFile } from '#files'
-import { ahead, givingWay, inTurn, iterated, leave, untilAborted } from './async-util.js'
+import { iteratePieces, readAhead, readInOrder } from './read-pieces.js'
+import { cancelIterable, untilAborted, withYields } from './async-util.js'
 import { assertBytes, assertInteger, describe } from '../core/bytes.js'
 import { leaseBuffers } from '../engine/read-buffers.js'
 
@@ -50,21 +51,21 @@ export async function toRandomAccess (source, signal) {
  */
 export async function openSource (source, signal) {
   if (signal?.aborted) {
-    leaveSource(source)
+    cancelSource(source)
     throw signal.reason
   }
   if (isPath(source)) return openPath(source, signal)
   if (source instanceof Blob) {
     const shared = canShareBlobs ? { blob: source } : undefined
     const blob = readerOf(source)
-    return { size: blob.size, shared, pieces: (start = 0, end = blob.size) => ahead(blob, start, end, signal), close () {} }
+    return { size: blob.size, shared, pieces: (start = 0, end = blob.size) => readAhead(blob, start, end, signal), close () {} }
   }
   if (source instanceof Uint8Array || isRandomAccess(source)) {
     const bytes = await toRandomAccess(source)
-    return { size: bytes.size, shared: sharedMemory(source), pieces: (start = 0, end = bytes.size) => inTurn(bytes, start, end, signal), close () {} }
+    return { size: bytes.size, shared: sharedMemory(source), pieces: (start = 0, end = bytes.size) => readInOrder(bytes, start, end, signal), close () {} }
   }
   const iterable = iterableOf(source)
-  return { pieces: () => iterated(iterable, signal), close () {} }
+  return { pieces: () => iteratePieces(iterable, signal), close () {} }
 }
 
 /**
@@ -77,7 +78,7 @@ export async function openSource (source, signal) {
 export async function * toPieces (source, options = {}) {
   const opened = await openSource(source, options.signal)
   try {
-    yield * worked(opened, options)
+    yield * withProgress(opened, options)
   } finally {
     await closeSource(opened, options.signal)
   }
@@ -90,9 +91,9 @@ export async function * toPieces (source, options = {}) {
  * @param {ProgressOptions & { type?: string }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
-export async function * worked (opened, { signal, onProgress, type = 'baobox:read' }) {
+export async function * withProgress (opened, { signal, onProgress, type = 'baobox:read' }) {
   let done = 0
-  for await (const piece of givingWay(opened.pieces(), signal)) {
+  for await (const piece of withYields(opened.pieces(), signal)) {
     yield piece
     done += piece.length
     onProgress?.({ type, detail: { done, total: opened.size } })
@@ -108,8 +109,8 @@ export async function closeSource (opened, signal) {
 }
 
 /** Of which nothing is wanted: a stream is cancelled. @param {Source} source */
-export function leaveSource (source) {
-  if (isIterable(source)) leave(iterableOf(source))
+export function cancelSource (source) {
+  if (isIterable(source)) cancelIterable(iterableOf(source))
 }
 
 /** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
@@ -117,12 +118,12 @@ async function openPath (path, signal) {
   const file = await fileAt(path, signal)
   const close = () => file.close()
   // Some files only seem to be empty: what they have shows when they are read.
-  if (!file.isRegular || file.size === 0) return { pieces: () => iterated(file.pieces(), signal), close }
+  if (!file.isRegular || file.size === 0) return { pieces: () => iteratePieces(file.pieces(), signal), close }
   return {
     size: file.size,
     shared: { file: file.shared },
     pieces: (start = 0, end = file.size) => piecesOf(file, start, end, signal),
-    use: promise => file.use(promise),
+    keepOpenUntil: promise => file.keepOpenUntil(promise),
     check: () => file.check(),
     close
   }
@@ -150,7 +151,7 @@ async function * piecesOf (file, start, end, signal) {
     return buffer.subarray(0, await reading)
   }
   try {
-    yield * ahead({ size: file.size, read }, start, end, signal)
+    yield * readAhead({ size: file.size, read }, start, end, signal)
   } finally {
     // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
     reading.then(release, release)

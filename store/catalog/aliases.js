@@ -3,7 +3,7 @@
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
-import { Beside } from './sorted-cursor.js'
+import { SortedCursor } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
 import { damagedRecord, eachReadable, readable } from '../storage/errors.js'
 import {
@@ -12,7 +12,7 @@ import {
 } from '../storage/format/keys.js'
 
 /** @import { Database } from '../storage/level/database.js' */
-/** @import { Operation } from './catalog.js' */
+/** @import { Operation } from '../storage/level/database.js' */
 
 export class Aliases {
   #index
@@ -62,8 +62,8 @@ export class Aliases {
     }
   }
 
-  /** The blobs that have aliases, for who walks all blobs. */
-  beside () { return new Beside(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
+  /** Tells which blobs have aliases, for readers that walk all blobs. */
+  inOrder () { return new SortedCursor(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
   puts (multihash, root) {

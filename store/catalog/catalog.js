@@ -1,52 +1,77 @@
-// The index database: which blobs there are, what is known of them, and when they were last used.
+// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record comes,
+// changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is present in part. Both
+// tell those that have to know: presence, quota, observers and garbage collection.
 
-import { areEqual } from '../../lib/core/bytes.js'
-import { hash } from '../../lib/hash/hasher.js'
 import { equals } from 'uint8arrays/equals'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Aliases } from './aliases.js'
+import { Uses } from './uses.js'
+import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
 import { VIEWS, blobKey, blobsWith, doomedKey, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
-import {
-  decodeRecord, decodeTime, encodeDoomed, encodePath, encodeRecord, encodeTime
-} from '../storage/format/records.js'
+import { decodeRecord, encodeDoomed, encodePath, encodeRecord } from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { UsedTimes } from './used-times.js'
 import { entryBatches } from '../storage/level/walk.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
+/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Reservation } from './quota.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
-/** Uses of blobs that are remembered before they are written. */
-const USED_BATCH = 1000
-
-/** How a hash is named in memory: a character for each byte. @param {Uint8Array} root @returns {string} */
-export const nameOf = root => String.fromCharCode.apply(null, /** @type {any} */ (root))
-
-/** The hash that is named so. @param {string} name */
-export const rootOf = name => Uint8Array.from(name, character => character.charCodeAt(0))
-
-/** The empty blob is always here, and never stored. */
-const EMPTY_ROOT = hash(new Uint8Array(0))
-/** @type {BlobRecord} */
+/** The empty blob is in every store, and never written. @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
-/** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
-/** @typedef {{ root: Uint8Array, record: BlobRecord, replaces?: BlobRecord, aliases: Uint8Array[] }} RecordToWrite  `aliases`: that are to lead there */
-/** @typedef {{ root: Uint8Array, record?: BlobRecord, operations: Operation[], bytes: number }} Removal  `bytes`: that were here */
+/**
+ * What becomes of the record of one blob. The caller holds the blob's lock.
+ *
+ * @typedef {object} Change
+ * @property {Uint8Array} root
+ * @property {BlobRecord} [before]  the record so far; undefined when there is none, or a damaged one. When its id goes,
+ *   the data under it is deleted
+ * @property {BlobRecord} [after]  the record from then on; undefined when the blob is forgotten, with all its names
+ * @property {number} gained  bytes that the store keeps from then on and did not before; negative when bytes go
+ * @property {Reservation[]} [reservations]  of the quota, in which the bytes were expected
+ * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; or, of a blob that is forgotten, that
+ *   led to it
+ * @property {string} [path]  of the file of somebody else that has the bytes
+ */
+
+/**
+ * What becomes of the chunk groups of a blob that is present in part. The caller holds the blob's lock.
+ *
+ * @typedef {object} GroupsChange
+ * @property {BlobRecord} record  under whose id the groups are
+ * @property {ChunkRanges} present  chunks that are present from then on
+ * @property {number} gained  as above
+ * @property {Reservation[]} [reservations]  as above
+ */
+
+/**
+ * Is told, under the blob's lock, of everything that is written. Of a write that has failed nothing is told, although it
+ * may have reached the disk.
+ *
+ * @typedef {object} Subscriber
+ * @property {(change: Change) => void} [recordChanged]
+ * @property {(change: GroupsChange) => void} [groupsChanged]
+ * @property {(root: Uint8Array) => void} [wasPutAgain]  a blob that is complete was put or received once more
+ */
 
 export class Catalog {
   #store
+  #subscribers = /** @type {Subscriber[]} */ ([])
   aliases
-  /** Uses that are not written yet: by name, in milliseconds since 1970. */
-  #used = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
-  #isFlushing = false
+  uses
 
   /** @param {StoreContext} store */
   constructor (store) {
     this.#store = store
     this.aliases = new Aliases(store.databases.index)
+    this.uses = new Uses(store.databases.index)
   }
+
+  /** @param {Subscriber[]} subscribers  told of every change, in this order */
+  subscribe (...subscribers) { this.#subscribers.push(...subscribers) }
 
   /**
    * @param {Uint8Array} root
@@ -59,7 +84,12 @@ export class Catalog {
     return record
   }
 
-  /** For who writes: a damaged record may be replaced. @param {Uint8Array} root @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} */
+  /**
+   * For callers that may replace a damaged record.
+   *
+   * @param {Uint8Array} root
+   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} no record when it is damaged
+   */
   async look (root) {
     return found(root, await readable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
   }
@@ -73,8 +103,8 @@ export class Catalog {
     return roots.map((root, i) => found(root, stored[i]))
   }
 
-  /** Which of these blobs may be here, in whole, in part or damaged? @param {Uint8Array[]} roots */
-  async those (roots) {
+  /** Those of these blobs that have a record, damaged or not. @param {Uint8Array[]} roots */
+  async recorded (roots) {
     const stored = await readable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
     return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
   }
@@ -84,7 +114,8 @@ export class Catalog {
    *
    * @param {string} [prefix]  of the hash, in hexadecimal digits
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is known, when all others have been given
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is
+   *   known, when all others have been given
    */
   async * records (prefix = '') {
     for await (const batch of this.recordBatches(prefix)) yield * batch
@@ -112,7 +143,7 @@ export class Catalog {
   }
 
   /**
-   * The same, without a record where it is damaged, and without a hash where not even that is known.
+   * The same, without a record where it is damaged, and without a root where the key is damaged too.
    *
    * @param {string} [prefix]
    * @param {() => void} [onDamage]  called when some cannot be read
@@ -128,49 +159,68 @@ export class Catalog {
   }
 
   /**
-   * Writes a record. The data under another id that it replaces is given up in the same batch, and deleted then: if that is
-   * interrupted, it is done when the store is opened next.
+   * Writes changes of records in one batch, and tells the subscribers. The data that a change gives up is noted in the same
+   * batch and deleted afterwards; when that is interrupted, the next opening of the store finishes it.
    *
-   * @param {Uint8Array} root
-   * @param {BlobRecord} record
-   * @param {{ sync: boolean, replaces?: BlobRecord, alias?: Uint8Array, path?: string, also?: Operation[] }} options  `alias`: a multihash that is to
-   *   lead here, too; `path`: of the file that the bytes are in; `also`: what else counts from the same moment on
+   * @param {Change[]} changes
+   * @param {object} [options]
+   * @param {boolean} [options.sync]  must the disk have them before this resolves, if the store is so durable? Default: true
+   * @param {Operation[]} [options.also]  what else counts from the same moment on
+   * @param {boolean} [options.deletesData]  default: true. Otherwise the caller calls `deleteData`
    */
-  async write (root, record, { sync, replaces, alias, path, also = [] }) {
-    const aliases = alias === undefined ? [] : this.aliases.puts(alias, root)
-    /** @type {Operation[]} */
-    const paths = path === undefined ? [] : [{ type: 'put', key: pathKey(record.id), value: encodePath(record.id, path) }]
-    await this.#batch(sync, [{ type: 'put', key: blobKey(root), value: encodeRecord(root, record) }, ...aliases, ...paths, ...doom(replaces), ...also])
-    this.#store.observers.changed(root)
-    await this.deleteForgotten([{ record: replaces }])
-  }
-
-  /** The same for several, with `sync`. @param {RecordToWrite[]} blobs */
-  async writeMany (blobs) {
-    const { allocate } = this.#store.databases
-    const operations = /** @type {Operation[]} */ ([])
-    for (const { root, record, replaces, aliases } of blobs) {
-      operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, record, allocate) })
-      for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
-      if (replaces !== undefined) operations.push(...doom(replaces))
-    }
-    await this.#batch(true, operations)
-    for (const { root } of blobs) this.#store.observers.changed(root)
-    await this.deleteForgotten(blobs.map(({ replaces }) => ({ record: replaces })))
+  async commit (changes, { sync = true, also, deletesData = true } = {}) {
+    const operations = changes.length === 0 ? [] : this.#operations(changes)
+    if (also !== undefined) operations.push(...also)
+    // A use that is written later would stay without a blob.
+    for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
+    if (operations.length > 0) await this.#batch(sync, operations)
+    for (const change of changes) for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change)
+    if (deletesData) await this.deleteData(changes)
   }
 
   /**
-   * Notes that a whole blob that is here was kept once more: under its own name, or under an alias.
+   * Deletes the data that changes have given up. Does not fail: the notes tell that the data is still to be deleted.
+   *
+   * @param {Change[]} changes
+   */
+  async deleteData (changes) {
+    const doomed = changes.flatMap(change => givenUp(change) ?? [])
+    if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed.map(doomedData)).catch(() => {})
+  }
+
+  /**
+   * Writes chunk groups, with the pages that say that they are present. They count from then on, whether a record follows
+   * or not, so the caller commits the record after them.
+   *
+   * @param {GroupsChange} groups
+   * @param {{ operations: Operation[], sync: boolean }} options  `operations`: for the data database
+   */
+  async commitGroups (groups, { operations, sync }) {
+    const { data, syncBatch } = this.#store.databases
+    await data.batch(operations, sync ? syncBatch : {})
+    this.#tellGroups(groups)
+  }
+
+  /** Takes back groups of a blob that gets no record. @param {BlobRecord} record @param {number} len  bytes that counted */
+  dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
+
+  /** @param {GroupsChange} groups */
+  #tellGroups (groups) { for (const subscriber of this.#subscribers) subscriber.groupsChanged?.(groups) }
+
+  /**
+   * Notes that a complete blob was put or received once more: under its own name, or under an alias.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} [alias]
    */
-  async addName (root, record, alias) {
+  async putAgain (root, record, alias) {
+    for (const subscriber of this.#subscribers) subscriber.wasPutAgain?.(root)
     if (alias === undefined) {
-      if (record.isNameless) await this.write(root, { ...record, isNameless: false }, { sync: true })
-      return
+      if (record.isNameless) await this.#rename(root, record, { isNameless: false })
+    } else {
+      const leadsTo = await this.aliases.rootOf(alias)
+      if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
     }
-    const leadsTo = await this.aliases.rootOf(alias)
-    if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
+    this.uses.touch(root)
   }
 
   /**
@@ -181,7 +231,7 @@ export class Catalog {
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.look(root)
     if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
-    if (record?.complete && (isTagged || await this.#hasAliases(root))) await this.write(root, { ...record, isNameless: true }, { sync: true })
+    if (record?.complete && (isTagged || await this.#hasAliases(root))) await this.#rename(root, record, { isNameless: true })
     else await this.remove(root, record)
   }
 
@@ -192,131 +242,82 @@ export class Catalog {
    */
   async removeAlias (root, alias, { isTagged }) {
     const { record } = await this.look(root)
-    if (record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)) await this.remove(root, record)
-    else await this.#batch(true, this.aliases.dels(alias, root))
+    const isLast = record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)
+    await (isLast ? this.remove(root, record) : this.#batch(true, this.aliases.dels(alias, root)))
   }
 
-  /** Has it any, beside this one? One that cannot be read must not cost the blob. @param {Uint8Array} root @param {Uint8Array} [alias] */
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {{ isNameless: boolean }} name */
+  #rename (root, record, { isNameless }) {
+    return this.commit([{ root, before: record, after: { ...record, isNameless }, gained: 0 }])
+  }
+
+  /**
+   * Has it any alias, or any beside this one? An alias that cannot be read must not cost the blob.
+   *
+   * @param {Uint8Array} root @param {Uint8Array} [alias]
+   */
   async #hasAliases (root, alias) {
     const aliases = await this.aliases.of(root, () => { throw damagedRecord(root) })
     return aliases.some(other => alias === undefined || !equals(other, alias))
   }
 
-  /** Forgets a blob and all its names, and deletes its data. @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged */
-  async remove (root, record) {
-    const removal = await this.removal(root, record)
-    await this.forgetMany([removal])
-    await this.deleteForgotten([removal])
-  }
+  /**
+   * Forgets a blob and all its names, and deletes its data. Under the blob's lock.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged
+   */
+  async remove (root, record) { await this.commit([await this.removal(root, record)]) }
 
   /**
-   * What has to be done to forget a blob and all its names.
+   * The change that forgets a blob and all its names.
    *
-   * @param {Uint8Array} root @param {BlobRecord} [record] @param {{ hasAliases?: boolean }} [options]  `hasAliases`: false when it is known to have none
-   * @returns {Promise<Removal>}
+   * @param {Uint8Array} root
+   * @param {BlobRecord} [before]  unless the record is damaged
+   * @param {{ hasAliases?: boolean }} [options]  `hasAliases`: false when the blob is known to have none. Default: true
+   * @returns {Promise<Change>}
    */
-  async removal (root, record, { hasAliases = true } = {}) {
+  async removal (root, before, { hasAliases = true } = {}) {
+    const aliases = hasAliases ? await this.aliases.of(root) : []
+    const len = before === undefined ? 0 : await this.#store.presence.len(before)
+    return { root, before, aliases, gained: 0 - len }
+  }
+
+  /** @param {Change[]} changes @returns {Operation[]} */
+  #operations (changes) {
     const { allocate } = this.#store.databases
-    const aliases = (hasAliases ? await this.aliases.of(root) : []).flatMap(alias => this.aliases.dels(alias, root))
-    const own = [blobKey(root, allocate), usedKey(root, allocate)].map(key => ({ type: /** @type {const} */ ('del'), key }))
-    const operations = [...own, ...aliases, ...doom(record)]
-    return { root, record, operations, bytes: record === undefined ? 0 : await this.#store.presence.len(root, record) }
-  }
-
-  /**
-   * Forgets blobs as `remove` does, in one write, but leaves their data to `deleteForgotten`. Under their locks. The
-   * write is synced before the data is deleted: a power cut must not bring back a record without its data.
-   *
-   * @param {Removal[]} removals
-   */
-  async forgetMany (removals) {
-    if (removals.length === 0) return
-    for (const { root } of removals) {
-      if (this.#used.size > 0) this.#used.delete(nameOf(root))
-      this.#store.presence.forget(root)
+    const operations = /** @type {Operation[]} */ ([])
+    for (const change of changes) {
+      const { root, before, after, aliases = [], path } = change
+      if (after === undefined) {
+        for (const key of [blobKey(root, allocate), usedKey(root, allocate)]) operations.push({ type: 'del', key })
+        for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
+      } else {
+        if (after !== before) operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, after, allocate) })
+        for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
+        if (path !== undefined) operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
+      }
+      const doomed = givenUp(change)
+      if (doomed !== undefined) operations.push({ type: 'put', key: doomedKey(doomed.id), value: encodeDoomed(doomed.id) })
     }
-    await this.#batch(true, removals.flatMap(({ operations }) => operations))
-    for (const { root, bytes } of removals) {
-      this.#store.observers.changed(root)
-      this.#store.quota.add(-bytes)
-    }
-  }
-
-  /**
-   * Deletes the data of blobs. Does not fail: the notes tell that the data is still to be deleted.
-   *
-   * @param {{ record?: BlobRecord }[]} forgotten
-   */
-  async deleteForgotten (forgotten) {
-    const records = forgotten.flatMap(({ record }) => record ?? [])
-    if (records.length > 0) await this.#store.databases.deleteDoomed(records.map(removedData)).catch(() => {})
-  }
-
-  /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
-  touch (root) {
-    if (isEmpty(root)) return
-    this.#used.set(nameOf(root), { root, time: Date.now() })
-    if (this.#used.size >= USED_BATCH && !this.#isFlushing) this.flush().catch(() => {}) // a time lost: the blob is used again some day
-  }
-
-  /**
-   * When a blob was last used: not before it was made, whatever is known of one that was here earlier.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record
-   * @returns {Promise<number>} milliseconds since 1970
-   */
-  async lastUsed (root, { created }) {
-    const used = timeIn(this.#used, root)
-    if (used !== undefined) return Math.max(used, created)
-    const stored = await readable(this.#store.databases.index.get(usedKey(root), VIEWS))
-    return Math.max((stored && decodeTime(stored)) ?? 0, created)
-  }
-
-  /** Writes the uses. Until they are written they are remembered. */
-  async flush () {
-    const used = [...this.#used]
-    this.#isFlushing = true
-    try {
-      await this.#batch(false, used.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: encodeTime(time) })))
-    } finally {
-      for (const [name, use] of used) if (this.#used.get(name) === use) this.#used.delete(name)
-      this.#isFlushing = false
-    }
-  }
-
-  /**
-   * When blobs were last used, for a walk over all of them, or over those with a prefix.
-   *
-   * @param {string} [prefix]  of the hash, in hexadecimal digits
-   */
-  usedTimes (prefix = '') {
-    // What is written during the walk is not seen by it.
-    const before = new Map(this.#used)
-    return new UsedTimes(this.#store.databases.index, prefix, {
-      remembered: root => timeIn(this.#used, root) ?? timeIn(before, root),
-      lastUsed: (root, record) => this.lastUsed(root, record)
-    })
+    return operations
   }
 
   /** @param {boolean} sync @param {Operation[]} operations */
-  #batch (sync, operations) { return this.#store.databases.index.batch(operations, { sync: sync && this.#store.databases.isSync }) }
+  #batch (sync, operations) {
+    const { index, isSync } = this.#store.databases
+    return index.batch(operations, { sync: sync && isSync })
+  }
 }
 
+/** The record whose data a change gives up, so that no record names it any more. @param {Change} change */
+const givenUp = ({ before, after }) => before?.id === after?.id ? undefined : before
+
 /** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
-const removedData = ({ id, size, complete, home }) =>
+const doomedData = ({ id, size, complete, home }) =>
   ({ id, mayHaveFile: home !== 'extents', isGroup: home === 'extents' && complete && size <= GROUP_LEN })
-
-/** @param {Map<string, { time: number }>} used  by name @param {Uint8Array} root */
-const timeIn = (used, root) => used.size === 0 ? undefined : used.get(nameOf(root))?.time
-
-/** Says that data is to be deleted. @param {BlobRecord} [record] @returns {Operation[]} */
-const doom = record => record === undefined ? [] : [{ type: 'put', key: doomedKey(record.id), value: encodeDoomed(record.id) }]
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
 function found (root, stored) {
-  if (isEmpty(root)) return { isThere: true, record: EMPTY_RECORD }
+  if (isEmptyRoot(root)) return { isThere: true, record: EMPTY_RECORD }
   return stored === undefined ? { isThere: false } : { isThere: true, record: decodeRecord(root, stored) }
 }
-
-/** @param {Uint8Array} root */
-const isEmpty = root => areEqual(root, 0, EMPTY_ROOT)

@@ -1,11 +1,12 @@
 // Who wants to know when something changes about a blob. Changes are not kept for who is slow: what is told is how things are then.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { nameOf } from './catalog.js'
+import { nameOf } from './roots.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { Change } from './catalog.js' */
 
 /**
  * @typedef {object} BlobState
@@ -18,8 +19,8 @@ import { untilAborted } from '../../lib/source/async-util.js'
 export class Observers {
   #watches = /** @type {Map<string, Set<Watch>>} */ (new Map())
 
-  /** Something about a blob was written. @param {Uint8Array} root */
-  changed (root) {
+  /** @param {Change} change */
+  recordChanged ({ root }) {
     if (this.#watches.size === 0) return
     for (const watch of this.#watches.get(nameOf(root)) ?? []) watch.wake()
   }
@@ -83,7 +84,7 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
         const record = await catalog.record(root)
         if (record === undefined) return { size: undefined, sizeProven: false, complete: false, present: ChunkRanges.none }
         const { size, sizeProven, complete } = record
-        return { size, sizeProven, complete, present: await presence.of(root, record) }
+        return { size, sizeProven, complete, present: await presence.of(record) }
       }))
       if (last === undefined || !areSame(last, state)) yield state
       if (state.complete) return

@@ -1,11 +1,11 @@
-// Which chunks of an incomplete blob are here.
+// Which chunks of a blob are present. A complete blob has all of them; of others the pages of the tree tell.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
-import { nameOf } from './catalog.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { Database } from '../storage/level/database.js' */
 
 /** Blobs whose presence is kept in memory: more than are received at a time. */
@@ -13,51 +13,59 @@ const KEPT_BLOBS = 256
 
 export class Presence {
   #data
-  /** Of blobs that are being received: looked up once, then kept up to date by whoever holds the blob's lock. */
-  #known = /** @type {Map<string, ChunkRanges>} */ (new Map())
+  /** Of blobs that are being received, by id: what their pages say. */
+  #known = /** @type {Map<number, ChunkRanges>} */ (new Map())
 
   /** @param {Database} data */
   constructor (data) {
     this.#data = data
   }
 
-  /** @param {Uint8Array} root @param {BlobRecord} record @returns {Promise<ChunkRanges>} */
-  async of (root, record) {
+  /** @param {BlobRecord} record @returns {Promise<ChunkRanges>} */
+  async of (record) {
     if (record.complete) return ChunkRanges.all.canonical(record.size)
-    return this.#known.get(nameOf(root)) ?? presentChunks(this.#data, record)
+    return this.#known.get(record.id) ?? presentChunks(this.#data, record)
   }
 
-  /** Bytes that the store keeps of a blob: none of those in somebody else's file. @param {Uint8Array} root @param {BlobRecord} record */
-  async len (root, record) {
+  /** Bytes that the store itself keeps of a blob: none of those in somebody else's file. @param {BlobRecord} record */
+  async len (record) {
     if (record.home === 'reference') return 0
-    return record.complete ? record.size : rangesLen(await this.of(root, record), record.size)
+    return record.complete ? record.size : rangesLen(await this.of(record), record.size)
   }
 
   /**
-   * What is wanted and not here: whole groups, since none can be proven in part.
+   * What is wanted and missing: whole groups, since the store can prove no part of a group.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted
+   * @param {BlobRecord} record @param {ChunkRanges} wanted
    */
-  async missing (root, record, wanted) {
+  async missing (record, wanted) {
     if (record.complete) return ChunkRanges.none
-    const groups = wanted.canonical(record.size).roundToGroups(GROUP_LOG).intersect(ChunkRanges.all.canonical(record.size))
-    return groups.difference(await this.of(root, record))
+    const whole = ChunkRanges.all.canonical(record.size)
+    const groups = wanted.canonical(record.size).roundToGroups(GROUP_LOG).intersect(whole)
+    return groups.difference(await this.of(record))
   }
 
-  /** For who holds the blob's lock. @param {Uint8Array} root @param {ChunkRanges} present */
-  remember (root, present) {
-    this.forget(root)
-    this.#known.set(nameOf(root), present)
+  /** @param {Change} change */
+  recordChanged ({ before, after }) {
+    if (before === undefined) return
+    if (after === undefined || after.id !== before.id || after.complete) this.forget(before)
+  }
+
+  /** @param {GroupsChange} groups */
+  groupsChanged ({ record, present }) {
+    this.forget(record)
+    if (present.isEmpty) return
+    this.#known.set(record.id, present)
     const [oldest] = this.#known.keys()
     if (this.#known.size > KEPT_BLOBS) this.#known.delete(oldest)
   }
 
-  /** @param {Uint8Array} root */
-  forget (root) { if (this.#known.size > 0) this.#known.delete(nameOf(root)) }
+  /** Has the pages asked again: somebody is about to rewrite them. @param {BlobRecord} record */
+  forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }
 
 /** @param {ChunkRanges} ranges @param {number} size  bytes */
 export const rangesLen = (ranges, size) => ranges.toBytes(size).reduce((len, [start, end]) => len + end - start, 0)
 
-/** Are the bytes here, all of them, and not only in somebody else's file? @param {BlobRecord} record */
+/** Does the store itself keep all the bytes of the blob? @param {BlobRecord} record */
 export const isKept = ({ complete, home }) => complete && home !== 'reference'

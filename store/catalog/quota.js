@@ -1,9 +1,11 @@
-// How many bytes of blobs there may be, and how many there are. Only what blobs consist of is counted, not what the databases need beside it.
+// How many bytes of blobs a store may keep, and how many it keeps. What the databases need beside the bytes is not counted.
+
+/** @import { Change } from './catalog.js' */
 
 export class Quota {
   #limit
   #used = 0
-  #promised = 0
+  #reserved = 0
 
   /** @param {number} [limit]  bytes */
   constructor (limit = Infinity) {
@@ -14,32 +16,51 @@ export class Quota {
 
   get isLimited () { return this.#limit !== Infinity }
 
-  /** Notes that bytes have come, or gone. @param {number} len */
-  add (len) { this.#used += len }
+  /** Counts bytes that are there when the store is opened. @param {number} len */
+  count (len) { this.#used += len }
 
   /** How many bytes have to go before others come. @param {number} len  of the others */
-  excess (len) { return Math.max(0, this.#used + this.#promised + len - this.#limit) }
+  excess (len) { return Math.max(0, this.#used + this.#reserved + len - this.#limit) }
 
-  /** @param {number} len  bytes that are about to come */
-  promise (len) {
-    this.#promised += len
+  /**
+   * Sets bytes aside for what is about to be written.
+   *
+   * @param {number} len
+   * @returns {Reservation}
+   */
+  reserve (len) {
+    this.#reserved += len
     let left = len
-    /** @param {number} part */
-    const keep = part => {
-      const kept = Math.min(part, left)
-      this.#promised -= kept
-      left -= kept
-    }
     return {
-      /** Notes that so many have come; or gone, when less was needed than was there before. @param {number} part */
-      fill: part => {
-        keep(Math.max(0, part))
-        this.add(part)
+      use: most => {
+        const used = Math.max(0, Math.min(most, left))
+        this.#reserved -= used
+        left -= used
+        return used
       },
-      /** The rest is not coming. */
-      release: () => keep(left)
+      release: () => {
+        this.#reserved -= left
+        left = 0
+      }
     }
+  }
+
+  /** @param {Change} change */
+  recordChanged ({ gained, reservations }) { this.#gain(gained, reservations) }
+
+  /** @param {{ gained: number, reservations?: Reservation[] }} groups */
+  groupsChanged ({ gained, reservations }) { this.#gain(gained, reservations) }
+
+  /** @param {number} gained  bytes; negative when bytes have gone @param {Reservation[]} [reservations]  in which they were expected */
+  #gain (gained, reservations = []) {
+    this.#used += gained
+    let left = gained
+    for (const reservation of reservations) left -= reservation.use(left)
   }
 }
 
-/** @typedef {ReturnType<Quota['promise']>} Room */
+/**
+ * @typedef {object} Reservation
+ * @property {(most: number) => number} use  takes so many bytes out of it, or what is left of it; gives how many
+ * @property {() => void} release  gives back the rest
+ */

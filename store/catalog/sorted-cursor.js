@@ -7,7 +7,7 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { Entry } from '../storage/level/walk.js' */
 
-export class Beside {
+export class SortedCursor {
   #iterator
   #batch = /** @type {Entry[]} */ ([])
   #at = 0

@@ -1,14 +1,20 @@
-// Tags as callers see them: names under which blobs are protected from garbage collection.
+// Tags: names under which blobs are protected from garbage collection. The index keeps each tag twice, under its name and
+// beside the blob that it names.
 
-import { HASHSEQ, RAW, toCid } from '../../lib/hash/cid.js'
+import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { describe } from '../../lib/core/bytes.js'
-import { assertName, assertWellFormed, target } from './tag-index.js'
+import { SortedCursor } from './sorted-cursor.js'
+import { SMALL_ENTRIES } from '../storage/level/walk.js'
+import { nameOf } from './roots.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
+import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
+import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
+/** @import { Operation } from '../storage/level/database.js' */
 /** @import { Tag, TagFormat } from '../storage/format/records.js' */
-/** @import { TagIndex } from './tag-index.js' */
 
 /** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */
 
@@ -81,5 +87,186 @@ export class Tags {
   }
 }
 
+export class TagIndex {
+  #store
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  get #index () { return this.#store.databases.index }
+
+  /** @param {string} name @returns {Promise<Tag | undefined>} @throws {BaoError} STORE_CORRUPT { tag } */
+  async get (name) {
+    const stored = await readable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
+    if (stored === undefined) return undefined
+    const tag = decodeTag(tagKey(name), stored)
+    if (tag === undefined) throw damagedTag(name)
+    return tag
+  }
+
+  /**
+   * @param {string} prefix
+   * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8
+   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
+   */
+  async * list (prefix) {
+    /** @type {string | undefined} */
+    let firstDamaged
+    const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(prefix), ...VIEWS }), () => { throw damaged() })) {
+      const tag = decodeTag(key, value)
+      if (tag !== undefined) yield tag
+      else firstDamaged ??= nameOfTag(key)
+    }
+    if (firstDamaged !== undefined) throw damaged()
+  }
+
+  /**
+   * @param {Tag} tag  takes the place of one of that name, damaged or not
+   * @param {(operations: Operation[]) => Promise<void>} [write]  whoever has something to write in the same step
+   */
+  set (tag, write = operations => this.#write(operations)) {
+    return this.#alone([tag.name], () => this.#store.protection.whileTagging(tag.root, tag.format, async () => {
+      await write([...await this.#removal(tag.name), ...puts(tag)])
+    }))
+  }
+
+  /** @param {string} name @returns {Promise<boolean>} was it here? */
+  delete (name) {
+    return this.#alone([name], async () => {
+      const operations = await this.#removal(name)
+      if (operations.length > 0) await this.#write(operations)
+      return operations.length > 0
+    })
+  }
+
+  /** @param {string} from @param {string} to  a tag of that name is replaced */
+  rename (from, to) {
+    return this.#alone([from, to], async () => {
+      const tag = await this.get(from)
+      if (tag === undefined) throw tagNotFound(from)
+      if (from === to) return
+      // Whoever walks the tags in some order must not miss this one because it moves.
+      await this.#store.protection.whileTagging(tag.root, tag.format, async () => {
+        await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
+      })
+    })
+  }
+
+  /** Does a tag name a blob itself? @param {Uint8Array} root @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one */
+  async tagOf (root) {
+    const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
+    return entry === undefined ? { isTagged: this.#store.protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
+  }
+
+  /** Tells which blobs have tags, for readers that walk all blobs. */
+  inOrder () { return new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES })) }
+
+  /**
+   * What is tagged as a sequence of hashes. Every tag is looked at in both of its places: they must say the same.
+   *
+   * @returns {Promise<Uint8Array[]>}
+   * @throws {BaoError} STORE_CORRUPT
+   */
+  async sequences () {
+    const snapshot = this.#index.supports.explicitSnapshots ? this.#index.snapshot() : undefined
+    // Without snapshots (IndexedDB) tags may come and go between the two looks.
+    const isComparable = snapshot !== undefined
+    const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
+    const sequences = []
+    let difference = 0n
+    let count = 0
+    try {
+      for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...options }), fail)) {
+        const tag = decodeTag(key, value)
+        if (tag === undefined) throw damagedTag(nameOfTag(key))
+        if (tag.format === 'hashseq') sequences.push(tag.root)
+        difference ^= checkOfTag(value)
+        count++
+      }
+      for await (const [key, value] of eachReadable(this.#index.iterator({ ...allTagged, ...options }), fail)) {
+        if (decodeTagged(key, value) === undefined) throw damagedTags()
+        difference ^= checkOfTag(value)
+        count--
+      }
+    } finally {
+      await snapshot?.close()
+    }
+    if (isComparable && (count !== 0 || difference !== 0n)) throw damagedTags()
+    return sequences
+  }
+
+  /**
+   * Batch operations that take away whatever is kept of a tag. What a damaged one named is found beside the blobs.
+   *
+   * @param {string} name @returns {Promise<Operation[]>}
+   */
+  async #removal (name) {
+    const key = tagKey(name)
+    const stored = await readable(this.#index.get(key, VIEWS), DAMAGED)
+    if (stored === undefined) return []
+    const tag = decodeTag(key, stored)
+    const places = tag === undefined ? await this.#placesOf(name) : [taggedKey(tag.root, name)]
+    return [key, ...places].map(key => ({ type: 'del', key }))
+  }
+
+  /** @param {string} name */
+  async #placesOf (name) {
+    const keys = []
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...allTagged, ...VIEWS }), fail)) {
+      if (decodeTagged(key, value)?.name === name) keys.push(new Uint8Array(key))
+    }
+    return keys
+  }
+
+  /** @param {Operation[]} operations */
+  #write (operations) { return this.#index.batch(operations, this.#store.databases.syncBatch) }
+
+  /** One after the other by name. Two names are taken in order, so that nobody waits in a circle. @template T @param {string[]} names @param {() => Promise<T>} work @returns {Promise<T>} */
+  #alone (names, work) {
+    const [first, ...rest] = [...new Set(names)].sort()
+    return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
+  }
+}
+
 /** @param {Tag} tag @returns {TagInfo} */
 const infoOf = ({ name, root, format }) => ({ name, cid: toCid(root, format === 'hashseq' ? HASHSEQ : RAW), format })
+
+/** @returns {never} */
+const fail = () => { throw damagedTags() }
+
+/** @param {Tag} tag @returns {Operation[]} */
+const puts = tag => Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
+
+/**
+ * What a tag is to name.
+ *
+ * @param {BlobName} cid
+ * @param {{ format?: TagFormat }} [options]  unless told, a CID of a sequence of hashes (codec 0x80) means that
+ * @returns {{ root: Uint8Array, format: TagFormat }}
+ */
+export function target (cid, options = {}) {
+  const root = parseRoot(cid, 'cid')
+  const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
+  assertFormat(format)
+  return { root, format }
+}
+
+/** @param {unknown} format @returns {asserts format is TagFormat} */
+export function assertFormat (format) {
+  if (!TAG_FORMATS.includes(/** @type {TagFormat} */ (format))) throw new TypeError(`"format" expected 'raw' or 'hashseq', got ${typeof format === 'string' ? `'${format}'` : describe(format)}`)
+}
+
+/** @param {string} argument @param {unknown} name @returns {asserts name is string} */
+export function assertName (argument, name) {
+  if (typeof name !== 'string') throw new TypeError(`"${argument}" expected a string, got ${describe(name)}`)
+  if (name === '') throw new RangeError(`"${argument}" expected a name, got an empty string`)
+  assertWellFormed(argument, name)
+}
+
+/** Half of a surrogate pair has no UTF-8: two such names would be kept as one. @param {string} argument @param {string} text */
+export function assertWellFormed (argument, text) {
+  if (/\p{Surrogate}/u.test(text)) throw new RangeError(`"${argument}" expected text that UTF-8 can hold, got half a surrogate pair`)
+}

@@ -1,8 +1,7 @@
 // Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has
 // its hash.
 
-import { areEqual } from '../../lib/core/bytes.js'
-import { hash } from '../../lib/hash/hasher.js'
+import { hashesTo } from '../read/subtrees.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { readable } from '../storage/errors.js'
@@ -56,6 +55,6 @@ async function readTogether (data, group) {
   const stored = await readable(data.getMany(keys, OPTIONS)) ?? []
   return group.flatMap(({ blob, record }, i) => {
     const bytes = stored[i]
-    return bytes?.length === record.size && areEqual(hash(bytes), 0, blob.root) ? [blob] : []
+    return bytes?.length === record.size && hashesTo(bytes, 0, record.size, blob.root) ? [blob] : []
   })
 }

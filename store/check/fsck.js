@@ -8,7 +8,7 @@ import { isCorruption, isOfSystem } from '../storage/errors.js'
 import { examine } from './inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
 import { mend } from './repair-blob.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 import { rangesLen } from '../catalog/presence.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 import { findRecord } from './find-owner.js'
@@ -16,7 +16,7 @@ import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { entryBatches } from '../storage/level/walk.js'
 import { rightSmallBlobs } from './check-small.js'
-import { turnsWhenDue } from '../../lib/source/async-util.js'
+import { createYielder } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -170,13 +170,13 @@ export class Fsck {
   /** @param {number} limit  ids from there on are new */
   async #checkBlobs (limit) {
     const alone = await this.#idsOfOneExtent(limit)
-    const way = turnsWhenDue(this.#signal)
+    const yieldWhenDue = createYielder(this.#signal)
     for await (const batch of this.#recordBatches()) {
       const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
       for (const blob of batch) {
         if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
       }
-      await way()
+      await yieldWhenDue()
     }
   }
 
@@ -229,25 +229,28 @@ export class Fsck {
    *   and nothing was changed
    */
   async #mend (root, record, before) {
-    const len = await this.#store.presence.len(root, record)
-    this.#store.presence.forget(root)
+    const { catalog, databases, presence } = this.#store
+    const len = await presence.len(record)
+    presence.forget(record) // its pages may change below
     // Data that is another blob's is not this one's to delete.
     if (before?.isEmpty && this.#shared.has(record.id)) {
-      await this.#store.catalog.remove(root)
-      this.#store.quota.add(-len)
+      await catalog.commit([{ ...await catalog.removal(root), gained: 0 - len }])
       return before
     }
     if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
-    const isReachable = record.home === 'extents' || this.#store.databases.files !== undefined
+    const isReachable = record.home === 'extents' || databases.files !== undefined
     const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-    const mended = await mend(this.#store.databases, root, reachable, { signal: this.#signal })
+    const mended = await mend(databases, root, reachable, { signal: this.#signal })
     if (mended === undefined) return undefined
     const { record: after, right } = mended
-    this.#store.quota.add(await this.#store.presence.len(root, after) - len)
     // Of a size that nobody has proven nothing is left when no byte is.
-    if (right.isEmpty && !record.sizeProven) await this.#store.catalog.remove(root, record)
-    else if (after.complete !== record.complete || after.sizeProven !== record.sizeProven || after.home !== record.home) await this.#store.catalog.write(root, after, { sync: true })
+    if (right.isEmpty && !record.sizeProven) {
+      await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
+    } else {
+      const gained = await presence.len(after) - len
+      await catalog.commit([{ root, before: record, after: areSame(after, record) ? record : after, gained }])
+    }
     return right
   }
 
@@ -262,18 +265,17 @@ export class Fsck {
    */
   async #leaveFile (root, record, len) {
     const { isNameless, created, size, sizeProven } = record
-    const { ids } = this.#store.databases
+    const { catalog, databases: { ids } } = this.#store
     // Of a size that nobody has proven nothing is left when no byte is.
     if (!sizeProven) {
-      await this.#store.catalog.remove(root, record)
+      await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
       return ChunkRanges.none
     }
     const id = await ids.newId()
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
-    await this.#store.catalog.write(root, after, { sync: true, replaces: record })
+    await catalog.commit([{ root, before: record, after, gained: 0 - len }])
     ids.settle(id)
-    this.#store.quota.add(-len)
     return ChunkRanges.none
   }
 
@@ -332,9 +334,7 @@ export class Fsck {
     return this.#store.locks.run(nameOf(root), async () => {
       const now = await this.#store.catalog.look(root)
       if (now.record !== undefined) return false
-      await this.#store.catalog.write(root, record, { sync: true })
-      this.#store.presence.forget(root)
-      this.#store.quota.add(await this.#store.presence.len(root, record))
+      await this.#store.catalog.commit([{ root, after: record, gained: await this.#store.presence.len(record) }])
       const isRestored = (await this.#mend(root, record))?.isEmpty === false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
@@ -379,3 +379,6 @@ export class Fsck {
     if (this.#repairs) await remove()
   }
 }
+
+/** @param {BlobRecord} a @param {BlobRecord} b  of the same id */
+const areSame = (a, b) => a.complete === b.complete && a.sizeProven === b.sizeProven && a.home === b.home

@@ -1,15 +1,24 @@
-// What of one blob is right: its bytes and its tree against the root, and whether anything lies beside them.
+// Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside them.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { chunkCount } from '../../lib/tree/geometry.js'
 import { validOutboardRanges, validRanges } from '../../verifier/valid.js'
-import { BlobScan } from './scan.js'
-import { StoredOutboard, presentChunks } from '../storage/content/tree-pages.js'
-import { VIEWS } from '../storage/format/keys.js'
+import { CELL_LEN } from '../storage/content/extents.js'
+import { FileReader } from '../storage/content/stored-file.js'
+import {
+  GROUP_LEN, Page, StoredOutboard, isPageOf, markedChunks, presentChunks
+} from '../storage/content/tree-pages.js'
+import { RunList } from '../storage/content/runs.js'
+import { VIEWS, allOfId, placeOfKey } from '../storage/format/keys.js'
+import { isCorruption, isOfSystem } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
+
+/** How much the database hands over at a time. */
+const READ_AHEAD = 1 << 20
 
 /**
  * @typedef {object} Findings
@@ -56,5 +65,185 @@ export async function examine (databases, root, record, { signal, onProgress } =
   } finally {
     await scan.close()
     await snapshot?.close()
+  }
+}
+
+/**
+ * A source for `validRanges`. Bytes that are not there are zeros, so that those behind them can be looked at: `stored` tells.
+ */
+export class BlobScan {
+  #iterator
+  #id
+  /** Where the bytes are, if not in extents. @type {FileReader | undefined} */
+  #file
+  /** The extent in hand, without what one before it covers. */
+  #offset = 0
+  #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
+  /** Bytes that lie behind one another: [start, end). */
+  #run = { start: 0, end: 0 }
+  #stored = new RunList()
+  #marked = new RunList()
+  size
+  /** Entries that do not belong here, or not in this shape. */
+  strays = 0
+  /** Has LevelDB left some out that it cannot read? What they were is not here. */
+  isUnreadable = false
+  /** Why the system could not read a file. What is in it is not known then. @type {unknown} */
+  failure
+
+  /**
+   * @param {Databases} databases
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {object} [options]  for the database
+   */
+  constructor (databases, root, record, options) {
+    const { id, size, home } = record
+    this.#id = id
+    this.size = size
+    if (home !== 'extents') this.#file = new FileReader(databases, root, record)
+    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+  }
+
+  /** The chunks of groups that are here as a whole, as far as was read. */
+  get stored () { return this.#stored.ranges }
+
+  /** The chunks of groups that pages say are here. */
+  get marked () { return this.#marked.ranges.intersect(new ChunkRanges([0, Math.max(1, Math.ceil(this.size / CHUNK_LEN))])) }
+
+  /** Where the last extent ends, in bytes. */
+  get end () { return this.#run.end }
+
+  /**
+   * @param {number} start  at or behind the one before @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always as long as asked for
+   */
+  async read (start, end) {
+    const out = new Uint8Array(end - start)
+    if (this.#file !== undefined) {
+      const file = this.#file
+      out.set(await this.#unlessFailing(() => readUpToEnd(file, start, end)) ?? [])
+      return out
+    }
+    do {
+      const from = Math.max(start, this.#offset)
+      if (from < end) out.set(this.#bytes.subarray(from - this.#offset, end - this.#offset), from - start)
+    } while (this.#offset + this.#bytes.length < end && await this.#next())
+    return out
+  }
+
+  /** Reads what is left. @param {AbortSignal} [signal] */
+  async finish (signal) {
+    while (await this.#next()) signal?.throwIfAborted()
+    const file = this.#file
+    if (file === undefined) return
+    // Holes of a file cannot be told from zeros: whatever lies in front of its end may be here.
+    this.#run = { start: 0, end: Math.min(await this.#unlessFailing(() => file.len()) ?? 0, this.size) }
+    this.#endRun()
+  }
+
+  /**
+   * Notes that the system could not read the file, and goes on.
+   *
+   * @template T
+   * @param {() => Promise<T>} read
+   * @returns {Promise<T | undefined>}
+   */
+  async #unlessFailing (read) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      this.failure ??= error
+    }
+  }
+
+  async close () {
+    await this.#iterator.close()
+    await this.#file?.close()
+  }
+
+  /** @returns {Promise<boolean>} false when there are no more extents */
+  async #next () {
+    for (let entry = await this.#entry(); entry !== undefined; entry = await this.#entry()) {
+      const [key, value] = entry
+      const place = placeOfKey(key)
+      if (place === undefined || place.id !== this.#id) this.strays++
+      else if (place.band !== undefined) this.#takePage(place.chunk, place.band, value)
+      else if (this.#takeExtent(place.chunk * CHUNK_LEN, value)) return true
+    }
+    this.#endRun()
+    return false
+  }
+
+  /** @returns {Promise<[Uint8Array, Uint8Array] | undefined>} */
+  async #entry () {
+    try {
+      return await this.#iterator.next()
+    } catch (error) {
+      if (!isCorruption(error)) throw error
+      this.isUnreadable = true
+      return undefined
+    }
+  }
+
+  /** @param {number} lastChunk @param {number} band @param {Uint8Array} value */
+  #takePage (lastChunk, band, value) {
+    if (!isPageOf(this.size, { band, lastChunk })) this.strays++
+    else if (band === 0) for (const [start, end] of markedChunks(lastChunk, new Page(value))) this.#marked.add(start, end)
+  }
+
+  /** As a reader would. @param {number} offset @param {Uint8Array} value @returns {boolean} is there anything new in it? */
+  #takeExtent (offset, value) {
+    const end = offset + value.length
+    if (this.#file !== undefined || value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
+      this.strays++
+      return false
+    }
+    if (!isShapely(offset, end, this.size) || offset < this.#run.end) this.strays++
+    const from = Math.max(offset, this.#run.end)
+    this.#offset = from
+    this.#bytes = value.subarray(from - offset)
+    if (from > this.#run.end) {
+      this.#endRun()
+      this.#run.start = from
+    }
+    this.#run.end = end
+    return true
+  }
+
+  /** Groups count when they are here as a whole. */
+  #endRun () {
+    const { start, end } = this.#run
+    const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
+    const last = end === this.size ? end : Math.floor(end / GROUP_LEN) * GROUP_LEN
+    if (first < last) this.#stored.add(first / CHUNK_LEN, Math.ceil(last / CHUNK_LEN))
+    this.#run.start = end
+  }
+}
+
+/** Is it a whole number of groups, except where the blob ends? @param {number} offset @param {number} end @param {number} size */
+export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
+
+/** Nothing where there is no file. @param {FileReader} file @param {number} start @param {number} end */
+async function readUpToEnd (file, start, end) {
+  const stop = Math.min(end, await file.len())
+  return start < stop ? file.read(start, stop) : new Uint8Array(0)
+}
+
+/**
+ * The chunks of groups that are here as a whole, whatever is in them.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @throws why the system could not read the file
+ */
+export async function storedChunks (databases, root, record, signal) {
+  const scan = new BlobScan(databases, root, record)
+  try {
+    await scan.finish(signal)
+    if (scan.failure !== undefined) throw scan.failure
+    return scan.stored
+  } finally {
+    await scan.close()
   }
 }

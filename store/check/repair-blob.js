@@ -3,13 +3,12 @@
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { validRanges } from '../../verifier/valid.js'
 import { CELL_LEN } from '../storage/content/extents.js'
-import { BlobScan, isShapely, storedChunks } from './scan.js'
 import { FileReader } from '../storage/content/stored-file.js'
 import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from '../storage/content/tree-pages.js'
-import { allChunks } from './inspect-blob.js'
+import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
 import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../storage/format/keys.js'
 import { eachReadable, isOfSystem, readable } from '../storage/errors.js'
-import { rederive } from './rederive.js'
+import { recomputePairs } from './recompute-pairs.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
@@ -61,7 +60,7 @@ export async function mend (databases, root, record, { signal }) {
 async function prove (databases, root, record, signal) {
   // Not only what is marked: a lost mark is no reason to fetch a group again.
   const stored = await storedChunks(databases, root, record, signal)
-  await rederive(databases, root, record, stored, signal)
+  await recomputePairs(databases, root, record, stored, signal)
   return rightChunks(databases, root, record, stored, signal)
 }
 

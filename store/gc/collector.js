@@ -4,14 +4,17 @@
 // (protection.js), and looked at once more in the moment in which a blob is forgotten, under its lock. What loses its protection
 // meanwhile stays until the next time.
 
+import { BaoError } from '../../lib/core/errors.js'
+import { HASH_LEN } from '../../lib/core/constants.js'
+import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { Marks } from './marks.js'
-import { nameOf } from '../catalog/catalog.js'
+import { HashSet } from './hash-set.js'
+import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { BlobRecord, TagFormat } from '../storage/format/records.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
@@ -26,6 +29,8 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
+/** Hashes that are looked up at a time. */
+const LOOKUP_HASHES = 512
 
 export class Collector {
   #store
@@ -104,7 +109,7 @@ export class Collector {
 
   /** What a collection would free. @param {Unprotected[]} blobs */
   async * #lens (blobs) {
-    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(root, record) }
+    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(record) }
   }
 
   /**
@@ -115,8 +120,8 @@ export class Collector {
    */
   async * unprotected (marks) {
     const { catalog, protection, tags } = this.#store
-    const tagged = tags.beside()
-    const aliased = catalog.aliases.beside()
+    const tagged = tags.inOrder()
+    const aliased = catalog.aliases.inOrder()
     try {
       let found = []
       for await (const batch of catalog.entryBatches()) {
@@ -176,15 +181,99 @@ export class Sweep {
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.
       const free = removals.filter(({ root }) => this.isFree(root))
-      await catalog.forgetMany(free)
+      await catalog.commit(free, { deletesData: false })
       return free
     })
-    await catalog.deleteForgotten(forgotten)
-    return forgotten
+    await catalog.deleteData(forgotten)
+    return forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))
   }
 
   /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#store.protection.isHeld(nameOf(root))
+  }
+}
+
+/** What a collection has found protected, kept up to date while it sweeps. */
+export class Marks {
+  #store
+  /** Blobs that are here and named by a sequence, and what was tagged or arrived since the marks were begun. */
+  #hashes = new HashSet()
+  /** Sequences of hashes that are to be read. */
+  #waiting = /** @type {Uint8Array[]} */ ([])
+  /** Sequences that were not here in whole when they were read: what arrives of them protects more. */
+  #unfinished = /** @type {Set<string>} */ (new Set())
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /** How many hashes are kept in memory. */
+  get size () { return this.#hashes.size }
+
+  /** @param {string} name  of a blob, in memory */
+  has (name) { return this.#hashes.has(name) }
+
+  /** @param {Uint8Array} root @param {TagFormat} format */
+  keep (root, format) {
+    this.#hashes.add(root)
+    if (format === 'hashseq') this.#waiting.push(root)
+  }
+
+  /** @param {Uint8Array} root */
+  arrived (root) {
+    this.keep(root, this.#unfinished.has(nameOf(root)) ? 'hashseq' : 'raw')
+  }
+
+  /**
+   * Reads the sequences that have not been read: until then it cannot be told what else is protected.
+   *
+   * @param {AbortSignal} [signal]
+   * @throws {BaoError} STORE_CORRUPT
+   */
+  async settle (signal) {
+    while (this.#waiting.length > 0) {
+      const root = this.#waiting[0]
+      this.#unfinished.add(nameOf(root))
+      if (await this.#read(root, signal)) this.#waiting.shift()
+    }
+  }
+
+  /** @param {Uint8Array} root @param {AbortSignal} [signal] @returns {Promise<boolean>} false when it has to be read again */
+  async #read (root, signal) {
+    const record = await this.#store.catalog.record(root)
+    if (record === undefined) return true
+    try {
+      await this.#markMembers(this.#store.reader.here(root, record, signal))
+    } catch (error) {
+      // Gone or replaced meanwhile: what it is now is looked at again.
+      if (error instanceof BaoError && (error.code === 'STORE_CHANGED' || error.code === 'STORE_NOT_FOUND')) return false
+      throw error
+    }
+    if (record.complete) this.#unfinished.delete(nameOf(root))
+    return true
+  }
+
+  /**
+   * Only those that are here are remembered: however long a sequence is, memory follows what is in the store. What is left behind the last whole
+   * hash names nothing.
+   *
+   * @param {AsyncIterable<Uint8Array>} pieces
+   */
+  async #markMembers (pieces) {
+    let rest = new Uint8Array(0)
+    for await (const piece of pieces) {
+      const bytes = concat([rest, piece])
+      const count = Math.floor(bytes.length / HASH_LEN)
+      for (let i = 0; i < count; i += LOOKUP_HASHES) await this.#markAll(bytes.subarray(i * HASH_LEN, Math.min(i + LOOKUP_HASHES, count) * HASH_LEN))
+      rest = bytes.slice(count * HASH_LEN)
+    }
+  }
+
+  /** @param {Uint8Array} hashes  one behind the other */
+  async #markAll (hashes) {
+    const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
+    for (const root of await this.#store.catalog.recorded(roots)) this.#hashes.add(root)
   }
 }

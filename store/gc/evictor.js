@@ -6,9 +6,8 @@ import { isKept } from '../catalog/presence.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Sweep } from './collector.js' */
-/** @import { Marks } from './marks.js' */
-/** @import { Room } from '../catalog/quota.js' */
+/** @import { Marks, Sweep } from './collector.js' */
+/** @import { Reservation } from '../catalog/quota.js' */
 
 /** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
 
@@ -34,7 +33,7 @@ export class Evictor {
     if (!this.#store.quota.isLimited) return
     for await (const batch of this.#store.catalog.entryBatches()) {
       for (const { root, record } of batch) {
-        if (root !== undefined && record !== undefined) this.#store.quota.add(await this.#store.presence.len(root, record))
+        if (root !== undefined && record !== undefined) this.#store.quota.count(await this.#store.presence.len(record))
       }
     }
   }
@@ -44,20 +43,20 @@ export class Evictor {
    *
    * @param {Uint8Array} root
    * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are here
-   * @returns {Promise<Room>}
+   * @returns {Promise<Reservation>}
    * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected meanwhile; STORE_CORRUPT when it cannot be told what a
    *   damaged tag or sequence protects
    */
   async reserve (root, lenBeyond) {
-    if (!this.#store.quota.isLimited) return this.#store.quota.promise(0)
+    if (!this.#store.quota.isLimited) return this.#store.quota.reserve(0)
     return this.#store.locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#store.catalog.look(root)
       const isHere = record !== undefined && record.home !== 'reference'
-      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#store.presence.of(root, record) : ChunkRanges.none)
+      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#store.presence.of(record) : ChunkRanges.none)
       if (len > this.#store.quota.limit) throw full(len, this.#store.quota.limit)
       if (len > 0) await this.#makeRoom(len)
-      return this.#store.quota.promise(len)
+      return this.#store.quota.reserve(len)
     })
   }
 
@@ -105,7 +104,7 @@ export class Evictor {
 
   /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
   async #isStill ({ root, id, used }, record) {
-    return record.id === id && await this.#store.catalog.lastUsed(root, record) === used
+    return record.id === id && await this.#store.catalog.uses.lastUse(root, record) === used
   }
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
@@ -115,13 +114,13 @@ export class Evictor {
     this.#marks = marks
     this.#endMarks = end
     this.#sweep = this.#store.collector.sweep(marks)
-    const times = this.#store.catalog.usedTimes()
+    const times = this.#store.catalog.uses.inOrder()
     let found = /** @type {Candidate[]} */ ([])
     let total = 0
     try {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
-          const bytes = await this.#store.presence.len(root, record)
+          const bytes = await this.#store.presence.len(record)
           if (bytes === 0) continue // somebody else's file: its going would give nothing
           total += bytes
           found.push({ root, id: record.id, bytes, used: await times.of(root, record) })

@@ -1,10 +1,11 @@
 // What must not be swept although no tag names it: what is being read or written, and what a temporary tag names.
 
-import { nameOf, rootOf } from '../catalog/catalog.js'
-import { target } from '../catalog/tag-index.js'
+import { nameOf, rootOf } from '../catalog/roots.js'
+import { target } from '../catalog/tags.js'
 
 /** @import { BlobName } from '../blob-store.js' */
-/** @import { Marks } from './marks.js' */
+/** @import { Change } from '../catalog/catalog.js' */
+/** @import { Marks } from './collector.js' */
 /** @import { TagFormat } from '../storage/format/records.js' */
 
 export class Protection {
@@ -63,8 +64,17 @@ export class Protection {
   /** @param {Uint8Array} root @param {TagFormat} format */
   #keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
 
+  /** @param {Change} change */
+  recordChanged ({ root, before, after }) {
+    const wasComplete = before?.complete && before.id === after?.id // only its names, or its state of repair, have changed
+    if (after !== undefined && !wasComplete) this.#arrived(root)
+  }
+
+  /** @param {Uint8Array} root */
+  wasPutAgain (root) { this.#arrived(root) }
+
   /** A blob has been put, or more of it received. @param {Uint8Array} root */
-  arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
+  #arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
 }
 
 /** Protects blobs as long as the process lives and it is not released. */

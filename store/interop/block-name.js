@@ -6,7 +6,7 @@ import * as Digest from 'multiformats/hashes/digest'
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { blake3 } from '../../lib/hash/cid.js'
 import { describe } from '../../lib/core/bytes.js'
-import { lookSmall } from '../write/put-many.js'
+import { lookSmall } from '../read/get-many.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
 

@@ -14,10 +14,11 @@ import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { toPieces } from '../../lib/source/source.js'
 import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../storage/errors.js'
 import { BlockBatch, unhurried } from './block-batch.js'
-import { LOOKUP_COUNT, keepMany } from '../write/put-many.js'
+import { LOOKUP_COUNT } from '../read/get-many.js'
+import { keepMany } from '../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
 import { FILE_FROM } from '../write/blob-builder.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 import { contextOf } from '../blob-store.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
@@ -182,13 +183,12 @@ class Blockstore {
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, locks, presence, life, tags } = this.#context
+    const { catalog, locks, life, tags } = this.#context
     if (name.isContent) return
     await life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
       if (root === undefined) return
       await locks.run(nameOf(root), async () => {
-        presence.forget(root)
         const tag = await tags.tagOf(root)
         await (name.isOwn ? catalog.removeOwnName(root, tag) : catalog.removeAlias(root, name.multihash, tag))
       })
@@ -221,7 +221,7 @@ class Blockstore {
   async * #held ({ name, root, bytes }, options) {
     options.signal?.throwIfAborted()
     if (await this.#isNamed(name, bytes)) {
-      this.#context.catalog.touch(root)
+      this.#context.catalog.uses.touch(root)
       yield this.#context.databases.owned(bytes)
     } else yield * this.get(name.cid, options) // which tells what is damaged
   }

@@ -126,7 +126,7 @@ export class BlobReader {
   async * here (root, record, signal) {
     const release = this.#store.protection.use(root)
     try {
-      for (const [start, end] of (await this.#store.presence.of(root, record)).toBytes(record.size)) {
+      for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
         yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, { signal }))
       }
     } finally {
@@ -156,14 +156,14 @@ export class BlobReader {
     return this.#store.life.run(async () => {
       const record = await this.#store.catalog.record(root)
       if (record === undefined) throw notFound(root)
-      this.#store.catalog.touch(root)
+      this.#store.catalog.uses.touch(root)
       return { root, record }
     })
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
-    const ranges = await this.#store.life.run(() => this.#store.presence.missing(root, record, wanted))
+    const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
     if (!ranges.isEmpty) throw missing(root, ranges)
   }
 

@@ -1,17 +1,17 @@
-// Small reads at any place of a blob that is whole: one read of the bytes, mostly on this thread (pace.js), compared with pairs that are mostly in
-// memory (trusted.js). What comes out is right, or it is nothing: then the long way (view.js, verified.js) gives what is right and says what is wrong.
+// Small reads at any place of a complete blob: one read of the bytes, mostly synchronous (read-pace.js), compared with pairs
+// that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing; then the reader takes the long way
+// (snapshot.js, verified-pieces.js), which gives what is right and says what is wrong.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { getSoon, readSoon } from '../storage/content/read-pace.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
-import { hashesTo, subtreesOf } from './verified-pieces.js'
+import { hashesTo, subtreesOf } from './subtrees.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Wanted } from './reader.js' */
-/** @import { Span } from './verified-pieces.js' */
-/** @import { TrustedTree, TrustedTrees } from './tree-cache.js' */
+/** @import { TrustedTrees } from './tree-cache.js' */
 
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */
 const MAX_LEN = 17 * GROUP_LEN
@@ -92,20 +92,21 @@ export class QuickReads {
     const { size } = record
     if (bytes.length === size) return hashesTo(bytes, 0, size, root)
     const tree = this.#trees.of(root, record)
-    const pieces = [...subtreesOf(from, from + bytes.length, size)]
-    const known = pieces.map(({ start, end }) => tree.known(start, end))
-    const areRight = (/** @type {(Uint8Array | undefined)[]} */ promised) => pieces.every(({ start, end }, i) =>
-      hashesTo(bytes.subarray(start - from, end - from), start, size, /** @type {Uint8Array} */ (promised[i])))
-    return known.includes(undefined) ? this.#promised(tree, pieces).then(areRight) : areRight(known)
-  }
-
-  /** @param {TrustedTree} tree @param {Span[]} pieces */
-  async #promised (tree, pieces) {
-    const promised = []
-    for (const { start, end } of pieces) promised.push(await tree.promised(start, end, this.#databases.data, () => VIEWS))
-    return promised
+    const spans = [...subtreesOf({ start: from, end: from + bytes.length }, size)]
+    /** @param {number} i  the first that has not been compared @returns {boolean | Promise<boolean>} */
+    const areRightFrom = i => {
+      if (i === spans.length) return true
+      const { start, end } = spans[i]
+      const isRight = tree.isRight(bytes.subarray(start - from, end - from), start, this.#databases.data, () => VIEWS)
+      return after(isRight, isRight => isRight && areRightFrom(i + 1))
+    }
+    return areRightFrom(0)
   }
 }
 
-/** Goes on with what is there, at once where it is. @template T, U @param {T | Promise<T>} value @param {(value: T) => U | Promise<U>} then @returns {U | Promise<U>} */
+/**
+ * Goes on with a value, at once where it is there.
+ *
+ * @template T, U @param {T | Promise<T>} value @param {(value: T) => U | Promise<U>} then @returns {U | Promise<U>}
+ */
 const after = (value, then) => value instanceof Promise ? value.then(then) : then(value)

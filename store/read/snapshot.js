@@ -1,4 +1,5 @@
-// What one reader sees of a stored blob, whatever happens to it meanwhile. Nothing in it is believed yet but what `promised` gives.
+// What one reader sees of a stored blob, whatever happens to the blob meanwhile: its bytes, which `isRight` compares with
+// the tree, and its pairs.
 
 import { ExtentReader } from '../storage/content/extents.js'
 import { FileReader } from '../storage/content/stored-file.js'
@@ -40,8 +41,11 @@ export class StoredView {
   /** The pairs. */
   get outboard () { return new StoredOutboard(this.#databases.data, this.#root, this.#record, this.#state) }
 
-  /** What the bytes of a subtree must hash to. @param {number} start @param {number} end  see `TrustedTree.promised` */
-  promised (start, end) { return this.#tree.promised(start, end, this.#databases.data, () => this.#state) }
+  /** @param {Uint8Array} bytes @param {number} start  see `TrustedTree.isRight` */
+  isRight (bytes, start) { return this.#tree.isRight(bytes, start, this.#databases.data, () => this.#state) }
+
+  /** @param {number} start @param {number} end  see `TrustedTree.expected` */
+  expected (start, end) { return this.#tree.expected(start, end, this.#databases.data, () => this.#state) }
 
   async close () {
     await this.source.close()
@@ -49,8 +53,8 @@ export class StoredView {
   }
 
   /**
-   * How to read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob is deleted finds that out. Many small
-   * reads of a blob in a file need nothing of the database, and then not this.
+   * Options that read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob is
+   * deleted finds that out. Many small reads of a blob in a file need nothing of the database, so the snapshot waits.
    */
   get #state () {
     const { data } = this.#databases

@@ -1,5 +1,5 @@
-// The tree of one stored blob as far as it is believed: pairs are read when they are needed, compared once, and then trusted, because
-// nobody else writes to this memory.
+// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and kept
+// in memory as trusted, so that the next read near by hashes nothing but its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
@@ -8,11 +8,16 @@ import { HASH_MODE, enter } from '../../lib/engine/mode.js'
 import { kernel } from '../../lib/engine/kernel/index.js'
 import { parentMismatch, truncated } from '../../lib/core/errors.js'
 import { GROUP_LEN, Pages, placeInPages } from '../storage/content/tree-pages.js'
+import { hashesTo } from './subtrees.js'
 
 /** @import { Database } from '../storage/level/database.js' */
 /** @import { Page, PageName } from '../storage/content/tree-pages.js' */
 
-/** @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above  a parent, where its pair stands, and on which side of it one is */
+/**
+ * A parent above a subtree: its node, the page and slot of its pair, and whether the subtree is on its left side.
+ *
+ * @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above
+ */
 
 /** Pages that are kept of one blob, and of all: 4 KiB each, which prove 1 MiB. */
 const TREE_PAGES = 1024
@@ -23,10 +28,14 @@ export class TrustedTree {
   #size
   #pages
   #onCount
-  /** Pages, as they were told. */
+  /** How many pages `onCount` was told of. */
   #told = 0
 
-  /** @param {Uint8Array} root @param {{ id: number, size: number }} blob @param {(change: number) => void} [onCount]  told of pages that come and go */
+  /**
+   * @param {Uint8Array} root
+   * @param {{ id: number, size: number }} blob
+   * @param {(change: number) => void} [onCount]  told how many pages have come, or gone
+   */
   constructor (root, { id, size }, onCount = () => {}) {
     this.#root = root
     this.#size = size
@@ -40,7 +49,25 @@ export class TrustedTree {
   isOf (root, size) { return size === this.#size && areEqual(root, 0, this.#root) }
 
   /**
-   * The chaining value that a subtree must have; the hash, if that is the whole blob.
+   * Are these the bytes of the blob that stand there?
+   *
+   * @param {Uint8Array} bytes  all of a subtree
+   * @param {number} start  where it begins, in bytes
+   * @param {Database} data
+   * @param {() => object} options  for the database
+   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are wrong or
+   *   missing
+   */
+  isRight (bytes, start, data, options) {
+    const end = start + bytes.length
+    const known = this.known(start, end)
+    if (known !== undefined) return hashesTo(bytes, start, this.#size, known)
+    const hashes = (/** @type {Uint8Array} */ expected) => hashesTo(bytes, start, this.#size, expected)
+    return this.expected(start, end, data, options).then(hashes, () => false)
+  }
+
+  /**
+   * The chaining value that a subtree must have; the root, if that is the whole blob.
    *
    * @param {number} start  bytes
    * @param {number} end  bytes; a node of the tree must cover exactly these, whole groups
@@ -49,40 +76,41 @@ export class TrustedTree {
    * @returns {Promise<Uint8Array>} a view of 32 bytes
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
    */
-  async promised (start, end, data, options) {
+  async expected (start, end, data, options) {
     if (this.#pages.count >= TREE_PAGES) {
       this.#pages.clear()
       this.#tell()
     }
-    const doubtful = /** @type {Above[]} */ ([])
-    const known = this.#climb(start, end, doubtful)
+    const untrusted = /** @type {Above[]} */ ([])
+    const known = this.#climb(start, end, untrusted)
     let isRoot = known === undefined
-    let promised = known ?? this.#root
-    for (let above = doubtful.pop(); above !== undefined; above = doubtful.pop()) {
-      promised = half(await this.#pair(above, promised, isRoot, data, options), above.goesLeft)
+    let expected = known ?? this.#root
+    for (let above = untrusted.pop(); above !== undefined; above = untrusted.pop()) {
+      expected = half(await this.#pair(above, { expected, isRoot }, data, options), above.goesLeft)
       isRoot = false
     }
-    return promised
+    return expected
   }
 
   /**
-   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before it is blamed.
+   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before it is
+   * blamed.
    *
-   * @param {Above} above @param {Uint8Array} promised @param {boolean} isRoot @param {Database} data @param {() => object} options
+   * @param {Above} above @param {Parent} parent @param {Database} data @param {() => object} options
    */
-  async #pair ({ name, slot, node }, promised, isRoot, data, options) {
+  async #pair ({ name, slot, node }, parent, data, options) {
     const kept = this.#pages.find(name)
-    const known = kept && compared(kept, slot, promised, isRoot)
+    const known = kept && compared(kept, slot, parent)
     if (known !== undefined) return known
     const page = await this.#pages.read(data, name, options())
     this.#tell()
-    const pair = compared(page, slot, promised, isRoot)
+    const pair = compared(page, slot, parent)
     if (pair !== undefined) return pair
     throw page.pair(slot) === undefined ? truncated({ node, wanted: PAIR_LEN, got: 0 }) : parentMismatch(node)
   }
 
   /**
-   * The same when nothing has to be read or compared for it, because who was there before has gone the whole way from the root.
+   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the root.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -91,13 +119,13 @@ export class TrustedTree {
   }
 
   /**
-   * What the lowest parent promises whose pair is trusted, on the way from a subtree up to the root.
+   * What the lowest trusted pair expects, on the way from a subtree up to the root.
    *
    * @param {number} start @param {number} end
-   * @param {Above[]} [doubtful]  gets the parents below it, upwards; without it only the lowest of all is looked at
+   * @param {Above[]} [untrusted]  gets the parents below it, upwards; without it only the lowest of all is looked at
    * @returns {Uint8Array | undefined} undefined when there is none
    */
-  #climb (start, end, doubtful) {
+  #climb (start, end, untrusted) {
     let level = GROUP_LOG
     let len = GROUP_LEN
     for (; len < end - start; len *= 2) level++
@@ -110,8 +138,8 @@ export class TrustedTree {
       const page = this.#pages.find(name)
       const pair = page?.isTrusted(slot) ? page.pair(slot) : undefined
       if (pair !== undefined) return half(pair, goesLeft)
-      if (doubtful === undefined) return undefined
-      doubtful.push({ name, slot, node, goesLeft })
+      if (untrusted === undefined) return undefined
+      untrusted.push({ name, slot, node, goesLeft })
     }
     return undefined
   }
@@ -126,10 +154,10 @@ export class TrustedTree {
 /** @param {Uint8Array} pair @param {boolean} isLeft */
 const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
 
-/** Trees of blobs that are whole, and so do not change: those last used. */
+/** The trees of the complete blobs that were read last. Complete blobs do not change. */
 export class TrustedTrees {
   #trees = /** @type {Map<number, TrustedTree>} */ (new Map())
-  /** What the trees hold: each counts as one page, and has more. */
+  /** Pages of all trees; each tree counts as one more. */
   #count = 0
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
@@ -145,7 +173,7 @@ export class TrustedTrees {
       this.#trees.set(id, known)
       return known
     }
-    // One that was let go of goes on for those who still read it.
+    // A tree that was dropped goes on for readers that still hold it.
     const tree = new TrustedTree(root, record, change => { if (this.#trees.get(id) === tree) this.#add(change) })
     this.#trees.set(id, tree)
     this.#add(1)
@@ -170,19 +198,24 @@ export class TrustedTrees {
   }
 }
 
-/** @param {Page} page @param {number} slot @param {Uint8Array} promised @param {boolean} isRoot @returns {Uint8Array | undefined} a pair; undefined when it is not the promised one */
-function compared (page, slot, promised, isRoot) {
+/** @typedef {{ expected: Uint8Array, isRoot: boolean }} Parent  the chaining value or root that a pair must join to */
+
+/**
+ * @param {Page} page @param {number} slot @param {Parent} parent
+ * @returns {Uint8Array | undefined} a pair, trusted from now on; undefined when there is none, or another than expected
+ */
+function compared (page, slot, parent) {
   const pair = page.pair(slot)
   if (pair === undefined || page.isTrusted(slot)) return pair
-  if (!joinsTo(pair, promised, isRoot)) return undefined
+  if (!joinsTo(pair, parent)) return undefined
   page.trust(slot)
   return pair
 }
 
-/** @param {Uint8Array} pair @param {Uint8Array} promised @param {boolean} isRoot */
-function joinsTo (pair, promised, isRoot) {
+/** @param {Uint8Array} pair @param {Parent} parent */
+function joinsTo (pair, { expected, isRoot }) {
   const flags = enter(HASH_MODE) | PARENT | (isRoot ? ROOT : 0)
   u8.set(pair, BLOCK)
   kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags, 0, 0, OUT)
-  return areEqual(u8, OUT, promised)
+  return areEqual(u8, OUT, expected)
 }

@@ -2,10 +2,10 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { Received } from './received.js'
+import { ProvenGroups } from './proven-groups.js'
 import { SliceVerifier } from '../../verifier/slice/slice.js'
 
-/** @import { Batch } from './received.js' */
+/** @import { Batch } from './proven-groups.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
 /** @import { SliceOptions } from '../../verifier/slice/slice.js' */
@@ -13,7 +13,7 @@ import { SliceVerifier } from '../../verifier/slice/slice.js'
 export class IncomingSlice {
   #databases
   root
-  received = new Received()
+  received = new ProvenGroups()
   /** @type {SliceVerifier} */
   verifier
   /** What has come of it: bytes that were not in the store before, and whether the blob is whole now. */

@@ -1,10 +1,11 @@
 // Blobs of which slices come, and nothing is recorded yet. What is written of them is under ids that count as under way; their records are written behind it.
 
 import { FILE_FROM } from './blob-builder.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
 /** @import { BlobRecord, Home } from '../storage/format/records.js' */
+/** @import { Change } from '../catalog/catalog.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
@@ -52,22 +53,23 @@ export class Unseen {
   }
 
   /**
-   * Writes the record of a blob behind its pages, the first or a later one.
+   * Commits the record of a blob behind its groups, the first or a later one.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {{ sync: boolean, len: number }} options  `len`: bytes that the pages speak of now, and did not before
+   * @param {Change & { after: BlobRecord }} change  `before`: what the groups were written for
+   * @param {{ sync: boolean, len: number }} options  `len`: bytes of these groups that were not present before
    */
-  async write (root, record, { sync, len }) {
-    const blob = this.under(root, record.id)
-    if (blob === undefined) return this.#store.catalog.write(root, record, { sync })
+  async commit (change, { sync, len }) {
+    const { root, after } = change
+    const blob = this.under(root, after.id)
+    if (blob === undefined) return this.#store.catalog.commit([change], { sync })
     blob.len += len
     blob.mayBeRecorded = true
-    Object.assign(blob.record, { size: record.size, sizeProven: record.sizeProven }) // what the pages were made for
+    Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // what the pages were made for
     try {
-      await this.#store.catalog.write(root, record, { sync })
+      await this.#store.catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
       const stored = await this.#store.catalog.record(root).catch(() => undefined)
-      if (stored?.id === record.id) this.#settle(root, blob) // it is there all the same
+      if (stored?.id === after.id) this.#settle(root, blob) // it is there all the same
       throw error
     }
     this.#settle(root, blob)
@@ -81,8 +83,7 @@ export class Unseen {
     const { root } = slice
     const blob = this.#blobs.get(nameOf(root))
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
-    this.#store.presence.forget(root)
-    this.#store.quota.add(-blob.len)
+    this.#store.catalog.dropGroups(blob.record, blob.len)
     if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
       this.#blobs.delete(nameOf(root))
       return this.#store.activity.leave()

@@ -6,16 +6,16 @@ import { toCid } from '../../lib/hash/cid.js'
 import { toPieces } from '../../lib/source/source.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertName } from '../catalog/tag-index.js'
+import { assertFormat, assertName } from '../catalog/tags.js'
 import { full, mismatch } from '../storage/errors.js'
 import { isKept, rangesLen } from '../catalog/presence.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Operation } from '../catalog/catalog.js' */
+/** @import { Operation } from '../storage/level/database.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
-/** @import { Room } from '../catalog/quota.js' */
-/** @import { Tag } from '../storage/format/records.js' */
+/** @import { Reservation } from '../catalog/quota.js' */
+/** @import { BlobRecord, Tag } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 export class BlobWriter {
@@ -51,11 +51,11 @@ export class BlobWriter {
         release = this.#store.protection.use(root)
         if (tag instanceof TempTag) tag.add(root, { format })
         const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
-        const room = await this.#store.evictor.reserve(root, present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0)
+        const reservation = await this.#store.evictor.reserve(root, present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0)
         try {
-          return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, { room, tagging, alias, path, signal }))
+          return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, { reservation, tagging, alias, path, signal }))
         } finally {
-          room.release()
+          reservation.release()
         }
       } catch (error) {
         await this.#giveUp(id, blob)
@@ -71,17 +71,15 @@ export class BlobWriter {
    * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
-   * @param {{ room: Room, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
+   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
    */
-  async #adopt (id, root, blob, { room, tagging, alias, path, signal }) {
+  async #adopt (id, root, blob, { reservation, tagging, alias, path, signal }) {
     const { isThere, record: before } = await this.#store.catalog.look(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
     if (before?.complete && (isKept(before) || path !== undefined)) {
       if (tagging !== undefined) await this.#store.tags.set(tagging)
-      this.#store.protection.arrived(root)
       await this.#discard(id, blob)
-      await this.#store.catalog.addName(root, before, alias)
-      this.#store.catalog.touch(root)
+      await this.#store.catalog.putAgain(root, before, alias)
       return result
     }
     // First the data, then the record that says it is there: the order is what makes two databases one truth.
@@ -89,17 +87,18 @@ export class BlobWriter {
     signal?.throwIfAborted()
     // What was being received, or had been damaged, may have been wanted under its own name.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
+    /** @type {BlobRecord} */
     const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
-    const lenBefore = before === undefined ? 0 : await this.#store.presence.len(root, before)
+    const lenBefore = before === undefined ? 0 : await this.#store.presence.len(before)
+    const gained = (path === undefined ? record.size : 0) - lenBefore
+    const aliases = alias === undefined ? [] : [alias]
+    const change = { root, before, after: record, gained, reservations: [reservation], aliases, path }
     /** @param {Operation[]} [also] */
-    const write = also => {
+    const commit = also => {
       blob.mayBeRecorded = true
-      return this.#store.catalog.write(root, record, { sync: true, replaces: before, alias, path, also })
+      return this.#store.catalog.commit([change], { also })
     }
-    await (tagging === undefined ? write() : this.#store.tags.set(tagging, write))
-    room.fill((path === undefined ? record.size : 0) - lenBefore)
-    this.#store.protection.arrived(root)
-    this.#store.presence.forget(root)
+    await (tagging === undefined ? commit() : this.#store.tags.set(tagging, commit))
     blob.mayBeRecorded = false // it is
     return result
   }

@@ -8,12 +8,12 @@ import { toPieces } from '../../lib/source/source.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { Unseen } from './pending-records.js'
-import { nameOf } from '../catalog/catalog.js'
+import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Batch } from './received.js' */
+/** @import { Batch } from './proven-groups.js' */
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { Room } from '../catalog/quota.js' */
+/** @import { Reservation } from '../catalog/quota.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
@@ -106,7 +106,7 @@ export class BlobReceiver {
    */
   async #write (slice, how) {
     const { root, received } = slice
-    for (const batch of received.batches) batch.room ??= await this.#roomFor(root, batch, how)
+    for (const batch of received.batches) batch.reservation ??= await this.#reserve(root, batch, how)
     return this.#store.locks.run(nameOf(root), async () => {
       const { batches } = received
       const record = await this.#recordFor(slice, batches)
@@ -136,8 +136,8 @@ export class BlobReceiver {
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
-    const { data, syncBatch } = this.#store.databases
-    const present = await this.#store.presence.of(root, before)
+    const { catalog } = this.#store
+    const present = await this.#store.presence.of(before)
     const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before.id, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
@@ -146,24 +146,20 @@ export class BlobReceiver {
     // Others are told that it is complete, and may rely on that.
     const sync = isLast || after.complete
     const isFirst = this.#unseen.isUnder(root, before.id) // a power cut must not bring a record of which nothing is here
-    await data.batch(puts, sync || isFirst ? syncBatch : {})
-    let sum = 0
-    for (const [{ room }, len] of lens) {
-      room?.fill(len)
-      sum += len
-    }
-    slice.len += sum
-    this.#store.presence.remember(root, now)
-    await this.#unseen.write(root, after, { sync, len: sum })
+    let gained = 0
+    for (const len of lens.values()) gained += len
+    const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
+    const groups = { record: before, present: now, gained, reservations }
+    await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirst })
+    slice.len += gained
+    await this.#unseen.commit({ root, before, after, gained: 0 }, { sync, len: gained })
     received.recorded(batches, before.id)
-    this.#store.protection.arrived(root)
-    this.#store.catalog.touch(root)
-    if (after.complete) this.#store.presence.forget(root)
+    catalog.uses.touch(root)
     slice.complete = after.complete
   }
 
-  /** @param {Uint8Array} root @param {Batch} batch @param {Keeping} how @returns {Promise<Room | undefined>} */
-  async #roomFor (root, batch, { hasFailed }) {
+  /** @param {Uint8Array} root @param {Batch} batch @param {Keeping} how @returns {Promise<Reservation | undefined>} */
+  async #reserve (root, batch, { hasFailed }) {
     try {
       return await this.#store.evictor.reserve(root, present => batch.lenBeyond(present))
     } catch (error) {
@@ -186,7 +182,7 @@ export class BlobReceiver {
     if (record?.complete || verifier.size === undefined || (record === undefined && batches.every(({ len }) => len === 0))) {
       received.due() // nothing waits any more
       received.forget(batches)
-      if (record?.complete) await this.#store.catalog.addName(root, record)
+      if (record?.complete) await this.#store.catalog.putAgain(root, record)
       return undefined
     }
     return record ?? this.#unseen.recordFor(slice, verifier.size)

@@ -24,7 +24,7 @@ const expectLine = (err, text) => {
 describe('baobox', () => {
   const folder = newFolder()
 
-  it('says what there is', async () => {
+  it('--help lists all commands', async () => {
     for (const flag of ['--help', '-h']) {
       const { code, out, err } = await folder.run([flag])
       expect({ code, err }).to.deep.equal({ code: 0, err: '' })
@@ -33,39 +33,43 @@ describe('baobox', () => {
     }
   })
 
-  it('is what the README says', () => {
-    const [, block] = /\n## The command line\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))
+  it('the README shows every command', () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+    const [, block] = /\n## The command line\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme)
     const shown = [...block.matchAll(/baobox (\w+)/g)].map(([, name]) => name)
     expect(shown).to.have.members(Object.keys(COMMANDS))
   })
 
-  it('says what there is to say about a command', async () => {
+  it('--help after a command prints the help of that command', async () => {
     const { code, out, err } = await folder.run(['get', '--help', '--start', 'nonsense'])
     expect({ code, err }).to.deep.equal({ code: 0, err: '' })
     expect(out).to.equal(commandHelp('get', get))
   })
 
   for (const [name, command] of Object.entries(COMMANDS)) {
-    it(`helps to ${name}`, () => {
+    it(`the help of ${name} has its usage, its options and an example`, () => {
       const help = commandHelp(name, command)
-      expect(help).to.match(new RegExp(`^Usage:\n  baobox ${name} .*(\n.*)*^Options:\n(\n|.)*^Examples?:\n  (.* )?baobox ${name} ?`, 'm'))
+      const parts = [`^Usage:\n  baobox ${name} `, '^Options:\n', `^Examples?:\n  (.* )?baobox ${name} ?`]
+      expect(help).to.match(new RegExp(parts.join('(\n|.)*'), 'm'))
       for (const option of Object.keys(command.options)) expect(help).to.include(`--${option}`)
-      for (const line of help.split('\n')) expect(line).to.have.length.below(120)
+      for (const line of help.split('\n')) expect(line).to.have.length.at.most(100)
     })
   }
 
-  it('tells its version', async () => {
+  it('--version prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url)))
-    for (const flag of ['--version', '-V']) expect(await folder.run([flag])).to.include({ code: 0, out: `${version}\n`, err: '' })
+    for (const flag of ['--version', '-V']) {
+      expect(await folder.run([flag])).to.include({ code: 0, out: `${version}\n`, err: '' })
+    }
   })
 
-  it('exits with 2 when the command line means nothing', async () => {
+  it('exits with 2 on a usage error', async () => {
     await Promise.all([
-      ['a command is missing', 'baobox --help', []],
-      ["there is no command 'frob'", 'baobox --help', ['frob']],
-      ["there is no command 'toString'", 'baobox --help', ['toString']],
-      ['CID is missing', 'baobox get --help', ['get', '-o', 'file']],
-      ['--length: no output', 'baobox hash --help', ['hash', '--length', '0']]
+      ['missing command', 'baobox --help', []],
+      ["unknown command 'frob'", 'baobox --help', ['frob']],
+      ["unknown command 'toString'", 'baobox --help', ['toString']],
+      ['missing argument CID', 'baobox get --help', ['get', '-o', 'file']],
+      ['--length: must be at least 1', 'baobox hash --help', ['hash', '--length', '0']]
     ].map(async ([message, help, args]) => {
       const { code, out, err } = await folder.run(args)
       expect({ code, out }).to.deep.equal({ code: 2, out: '' })
@@ -77,20 +81,20 @@ describe('baobox', () => {
   const HEX = 'a'.repeat(64)
   for (const [message, [name, ...args]] of Object.entries({
     "Unknown option '--frob'": ['hash', '--frob'],
-    "what is 'b' for?": ['get', 'a', 'b'],
-    'CID_UNSUPPORTED: xyz: not a CID': ['get', 'xyz'],
+    "unexpected argument 'b'": ['get', 'a', 'b'],
+    'CID_UNSUPPORTED: ': ['get', 'xyz'],
     "'--store <value>' argument missing": ['get', '--store'],
     "'--start' argument is ambiguous": ['get', 'a', '--start', '--end'],
-    "--start: '1kb' is no number of bytes": ['get', 'a', '--start', '1kb'],
-    "--end: '9007199254740992' is no number": ['get', 'a', '--end', '9007199254740992'],
-    '--end 1 lies before --start 2': ['slice', 'a', '--start', '2', '--end', '1'],
-    "--group-log: '17' is no number from 0 to 16": ['slice', 'a', '--group-log', '17'],
+    "--start: '1kb' is not a size": ['get', 'a', '--start', '1kb'],
+    "--end: '9007199254740992' is not a size": ['get', 'a', '--end', '9007199254740992'],
+    '--end 1 is before --start 2': ['slice', 'a', '--start', '2', '--end', '1'],
+    "--group-log: '17' is not a number from 0 to 16": ['slice', 'a', '--group-log', '17'],
     '--key: a key is 64 hexadecimal digits': ['hash', '--key', 'abc'],
     '--cid goes with neither --key nor --length': ['hash', '--cid', '--length', '32'],
     '--outboard goes with a FILE': ['slice', HEX, '--outboard', 'a'],
-    '--tag names one FILE': ['add', '--tag', 'a', 'b', 'c'],
-    '--tag: a name is not empty': ['add', '--tag', '', 'b'],
-    'the store cuts slices at 4': ['slice', HEX, '--group-log', '0']
+    '--tag goes with one FILE only': ['add', '--tag', 'a', 'b', 'c'],
+    '--tag: NAME must not be empty': ['add', '--tag', '', 'b'],
+    'a store cuts slices at 4 only': ['slice', HEX, '--group-log', '0']
   })) {
     it(`refuses: ${message}`, async () => {
       const error = await errorOf(() => COMMANDS[name].run(parse(COMMANDS[name], args), {}))
@@ -99,12 +103,15 @@ describe('baobox', () => {
     })
   }
 
-  it('takes sizes with units', () => {
-    for (const [text, bytes] of [['0', 0], ['17', 17], ['16KiB', 16384], ['2 MiB', 2 ** 21], ['3gib', 3 * 2 ** 30]]) expect(parseSize(text)).to.equal(bytes)
-    for (const text of ['', '-1', '1.5', '1e3', 'KiB', '1 TiB', '8388608GiB']) expect(() => parseSize(text), text).to.throw(UsageError)
+  it('reads sizes with units', () => {
+    const SIZES = { 0: 0, 17: 17, '16KiB': 16384, '2 MiB': 2 ** 21, '3gib': 3 * 2 ** 30 }
+    for (const [text, bytes] of Object.entries(SIZES)) expect(parseSize(text)).to.equal(bytes)
+    for (const text of ['', '-1', '1.5', '1e3', 'KiB', '1 TiB', '8388608GiB']) {
+      expect(() => parseSize(text), text).to.throw(UsageError)
+    }
   })
 
-  it('exits with 1 when something is not there', async () => {
+  it('exits with 1 when a file or a store is missing', async () => {
     await Promise.all([
       ['there is no store at .baobox', ['ls']],
       ['there is no store at nowhere', ['get', '--store', 'nowhere', HEX]],
@@ -118,7 +125,7 @@ describe('baobox', () => {
     }))
   })
 
-  it('shows a stack only when asked to', async () => {
+  it('prints a stack only when BAOBOX_DEBUG is set', async () => {
     const { code, err } = await folder.run(['hash', 'nothing'], { env: { BAOBOX_DEBUG: '1' } })
     expect(code).to.equal(1)
     expect(err).to.include('\n    at ')

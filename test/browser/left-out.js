@@ -5,6 +5,8 @@
 export const LEFT_OUT = {
   'arrow.test.js': 'reads the sources',
   'readme.test.js': 'starts the examples as processes',
+  'examples.test.js': 'starts the examples as processes',
+  'docs.test.js': 'reads the documents',
   'bench/': 'the benches, which are run by Node.js',
   'bin/': 'the command line',
   'fuzz/': 'work and memory are counted as Node.js does',
@@ -21,7 +23,7 @@ export const LEFT_OUT = {
   'store/write/receive-files.test.js': 'files',
   'store/check/fsck-files.test.js': 'files',
   'store/write/import-file.test.js': 'files',
-  'store/files.test.js': 'files, and streams of Node.js',
+  'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',

@@ -42,7 +42,7 @@ const PAGES = [
  */
 async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) {
   const { url, close } = await serve(scripts, headers)
-  const query = new URLSearchParams({ kernel, workers, grep, effort: process.env.PROPERTY_EFFORT ?? 1 })
+  const query = new URLSearchParams({ kernel, workers, grep, effort: process.env.EFFORT ?? 1 })
   let errors = 0
   let timer
   try {

@@ -6,7 +6,7 @@ const { indexedDB, location } = globalThis
 /** What `level` is here. */
 export const LEVEL = 'browser-level'
 
-/** How hard properties look: whoever opens the page says so. */
+/** A factor for the number of random cases, from the address of the page; `effort.js` applies it. */
 export const EFFORT = Number(new URLSearchParams(location.search).get('effort') ?? 1)
 
 /** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */

@@ -127,7 +127,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     const slice = encodeSliceSync(bytes, outboard)
     for (const validate of [true, false]) {
       const onLeaf = () => encodeSliceSync(bytes, outboard, undefined, { validate })
-      expect(() => verifySlice(slice, { root: outboard.root, onLeaf })).to.throw('lent')
+      expect(() => verifySlice(slice, { root: outboard.root, onLeaf })).to.throw('borrowed')
     }
     expect(same(encodeSliceSync(bytes, outboard), slice)).to.equal(true)
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { BaoError } from '../../lib/index.js'
+import { BaoError, ChunkRanges } from '../../lib/index.js'
 import { Outboard, appendOutboard, createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
@@ -8,7 +8,6 @@ import { noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { boundaries, cutAt, cuts, groupLogs, holds, keys, sizes } from '../support/property.js'
 import { MemorySink } from '../support/sinks.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
 
 const SIZE = 300_000
 const BYTES = noise(SIZE, 31)

@@ -1,37 +1,63 @@
-// The suites in other runtimes: `node test/runtimes/run.js node@22 bun deno`. Each comes as a package of npm and stays in node_modules/.cache.
-// Where one cannot be had, one line says what was not run. Two run at a time; of one that passes its counts are shown, and last of all comes
-// everything that those said that failed.
+// Runs the suites in other runtimes: `npm run test:runtimes`, or some of them: `node test/runtimes/run.js node@22 bun`.
+// Each runtime comes as a package of npm and stays in node_modules/.cache. Where one cannot be had, a line says
+// NOT RUN.
+//
+// Two run at a time. A runtime that passes shows its counts; the whole output of those that fail comes last.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const ALL = ['node@26', 'bun', 'deno', 'node@22', 'node@24']
+/**
+ * With EFFORT below 1, Node.js 22 and 24 share the suites, half each: they lie between Node.js 20, in which `npm test`
+ * runs, and 26. `name:1/2` means the first half.
+ */
+const LESS = ['node@26', 'bun', 'deno', 'node@22:1/2', 'node@24:2/2']
+
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
 const IS_WINDOWS = process.platform === 'win32'
-const NPM = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000']
+const NPM = [
+  'install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error',
+  '--fetch-retries=1', '--fetch-retry-mintimeout=1000'
+]
+/** Two, unless there is only one core. */
+const AT_A_TIME = Math.min(2, availableParallelism())
 
-/** The package that brings a runtime, its program, and how that runs a file. @param {string} wanted  like node@22 */
+/**
+ * @param {string} wanted  `node@22`, `bun`, `deno`, `node@24:2/2`
+ * @returns {{ title: string, package: string, program: string, args: string[] }} `package` brings `program`
+ */
 function describe (wanted) {
-  const [name, version = 'latest'] = wanted.split('@')
+  const [spec, part = '1/1'] = wanted.split(':')
+  const [name, version = 'latest'] = spec.split('@')
+  const args = [SUITES, `--part=${part}`]
   switch (name) {
-    // The package `node` would fetch this one in a script of its own.
-    case 'node': return { title: `Node.js ${version}`, package: `node-${IS_WINDOWS ? 'win' : process.platform}-${process.arch}@${version}`, program: 'node', args: [] }
-    case 'bun': return { title: 'Bun', package: `bun@${version}`, program: 'bun', args: [] }
-    case 'deno': return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: ['run', '--allow-all', '--no-lock'] }
-    default: throw new Error(`no such runtime: ${wanted}`)
+    case 'node': {
+      // The package `node` would fetch this one in an install script.
+      const platform = `${IS_WINDOWS ? 'win' : process.platform}-${process.arch}`
+      return { title: `Node.js ${version}`, package: `node-${platform}@${version}`, program: 'node', args }
+    }
+    case 'bun': return { title: 'Bun', package: `bun@${version}`, program: 'bun', args }
+    case 'deno': {
+      const permissions = ['run', '--allow-all', '--no-lock']
+      return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: [...permissions, ...args] }
+    }
+    default: throw new Error(`unknown runtime '${wanted}': choose from ${ALL.join(', ')}`)
   }
 }
 
-/** @returns {string} the path of the program, which is fetched when it is not there or does not start */
+/** Fetches a runtime when it is missing or does not start. @returns {string} the path of its program */
 function programOf ({ package: name, program }) {
   const folder = join(CACHE, name.replace('@', '-'))
   const path = join(folder, 'node_modules', '.bin', IS_WINDOWS ? `${program}.cmd` : program)
   if (!existsSync(path) || !starts(path)) {
     mkdirSync(folder, { recursive: true })
-    execFileSync('npm', [...NPM, '--prefix', folder, name], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 180_000, shell: IS_WINDOWS })
-    if (!starts(path)) throw new Error(`${name} is there, but does not start`)
+    const options = { stdio: ['ignore', 'ignore', 'pipe'], timeout: 180_000, shell: IS_WINDOWS }
+    execFileSync('npm', [...NPM, '--prefix', folder, name], options)
+    if (!starts(path)) throw new Error(`${name} is installed, but does not start`)
   }
   return path
 }
@@ -39,24 +65,31 @@ function programOf ({ package: name, program }) {
 const starts = path => spawnSync(path, ['--version'], { stdio: 'ignore', shell: IS_WINDOWS }).status === 0
 
 const failed = /** @type {string[]} */ ([])
-/** What is shown of suites that pass: counts, and what was left out. */
-const COUNTS = /^(\d+ passing, |left out )/
+/** Lines that are shown of suites that pass: counts, and tests that were left out. */
+const SHOWN = /^(\d+ passing, |left out )/
 
 /** @param {string} title @param {string} program @param {string[]} args @returns {Promise<void>} */
 const run = (title, program, args) => new Promise(resolve => {
-  const child = spawn(program, [...args, SUITES], { stdio: ['ignore', 'pipe', 'pipe'], shell: IS_WINDOWS })
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], shell: IS_WINDOWS })
   const pieces = /** @type {Buffer[]} */ ([])
   child.stdout.on('data', data => pieces.push(data))
   child.stderr.on('data', data => pieces.push(data))
   child.on('close', (code, signal) => {
-    const said = Buffer.concat(pieces).toString()
-    for (const line of said.split('\n').filter(line => COUNTS.test(line))) console.log(line)
-    if (code !== 0) failed.push(`\n# In ${title}\n\n${said}\nthe suites failed in ${title}: ${signal ?? `exit code ${code}`}`)
+    const output = Buffer.concat(pieces).toString()
+    for (const line of output.split('\n').filter(line => SHOWN.test(line))) console.log(line)
+    if (code !== 0) {
+      failed.push(`\n# In ${title}\n\n${output}\nthe suites failed in ${title}: ${signal ?? `exit code ${code}`}`)
+    }
     resolve()
   })
 })
 
-const waiting = process.argv.slice(2)
+const { EFFORT = 1 } = process.env
+const isLess = process.argv.length === 2 && Number(EFFORT) < 1
+const waiting = process.argv.length > 2 ? process.argv.slice(2) : isLess ? LESS : ALL
+console.log(`runtimes at EFFORT=${EFFORT}: ${waiting.join(', ')}`)
+if (isLess) console.log('Node.js 22 and 24 run half of the suites each; EFFORT=1 runs all suites in all runtimes')
+
 const runNext = async () => {
   for (let wanted; (wanted = waiting.shift()) !== undefined;) {
     const { title, args, ...runtime } = describe(wanted)
@@ -64,13 +97,14 @@ const runNext = async () => {
     try {
       program = programOf(runtime)
     } catch (error) {
-      console.log(`NOT RUN: the suites in ${title}. It could not be had: ${String(error.stderr || error.message).trim().split('\n')[0]}`)
+      const reason = String(error.stderr || error.message).trim().split('\n')[0]
+      console.log(`NOT RUN: the suites in ${title}. It could not be had: ${reason}`)
       continue
     }
     await run(title, program, args)
   }
 }
-await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, runNext))
+await Promise.all(Array.from({ length: AT_A_TIME }, runNext))
 
-for (const said of failed) console.log(said)
+for (const output of failed) console.log(output)
 if (failed.length > 0) process.exitCode = 1

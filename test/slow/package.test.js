@@ -17,6 +17,7 @@ const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-f
 const CONSUMER = `
 import { BaoError, ChunkRanges, hash, hashStream, toCid, walk } from 'baobox'
 import type { BaoErrorCode, RangesLike, Source, WalkStep } from 'baobox'
+import { Hasher, hashStream as hashStreamAlone } from 'baobox/hash'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
 import type * as encoder from 'baobox/encoder'
 import { SliceVerifier, httpSource, verifyStream } from 'baobox/verifier'
@@ -30,7 +31,8 @@ import type { Blockstore } from 'interface-blockstore'
 import { describe, it } from 'node:test'
 
 const bytes: Uint8Array<ArrayBuffer> = hash(new Uint8Array(3))
-const outboard = await createOutboard(new Blob([bytes]))
+const sum: Uint8Array<ArrayBuffer> = new Hasher().update(await hashStreamAlone(new Blob([bytes]), { threads: 1 })).digest()
+const outboard = await createOutboard(new Blob([bytes, sum]))
 for await (const { offset, bytes: leaf } of verifyStream(encodeSlice(bytes, outboard), { root: outboard.root })) console.log(offset + leaf.length)
 for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.node)
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })

@@ -11,10 +11,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Random } from '../fuzz/random.js'
+import { atEffort } from '../support/effort.js'
 import { fill } from './damage-worker.js'
 
 const WORKER = fileURLToPath(new URL('damage-worker.js', import.meta.url))
-const { TRIALS = 100, SEED = 1, ONLY } = process.env
+const { TRIALS = atEffort(100), SEED = 1, ONLY } = process.env
 const trials = ONLY === undefined ? Array.from({ length: Number(TRIALS) }, (_, i) => i) : [Number(ONLY)]
 
 const PARTS = ['data', 'index']

@@ -12,12 +12,13 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Random } from '../fuzz/random.js'
+import { atEffort } from '../support/effort.js'
 import { CALLS } from './disk/faults-worker.js'
 import { FAULTS, environmentOf, makeDisk } from './disk/shim.js'
 
 const WORKER = fileURLToPath(new URL('disk/faults-worker.js', import.meta.url))
 const { SEED = 1, CALL } = process.env
-const POINTS = Number(process.env.POINTS ?? 500)
+const POINTS = Number(process.env.POINTS ?? atEffort(500))
 const PROCESSES = Math.min(availableParallelism(), 4)
 /** Milliseconds after which a process is taken for stuck. */
 const PATIENCE = 60_000

@@ -12,12 +12,14 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { Random } from '../fuzz/random.js'
 import { same } from '../support/bytes.js'
-import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn } from '../support/store/stores.js'
+import { atEffort } from '../support/effort.js'
+import { idsIn, idsWithout, recordsIn } from '../support/store/inspect.js'
+import { expectNoOrphans, onDisk } from '../support/store/stores.js'
 import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
-const KILLS = Number(process.env.KILLS ?? 200)
+const KILLS = Number(process.env.KILLS ?? atEffort(200))
 /** Milliseconds after which, at most, a process is killed that has begun with something. */
 const PATIENCE = 15
 const PER_LIFE = 12

@@ -15,12 +15,13 @@ import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
 import { Level } from 'level'
 import { Random } from '../fuzz/random.js'
+import { atEffort } from '../support/effort.js'
 import { Disk, MARK, RENAME, SYNC_END, UNLINK, entriesOf } from './disk/journal.js'
 import { environmentOf, makeDisk } from './disk/shim.js'
 
 const WORKER = fileURLToPath(new URL('disk/power-worker.js', import.meta.url))
 const { SEED = 1, KEEP } = process.env
-const CUTS = Number(process.env.CUTS ?? 300)
+const CUTS = Number(process.env.CUTS ?? atEffort(300))
 /** Cuts of one life, and jobs in it. */
 const PER_LIFE = 60
 const JOB_COUNT = 130

@@ -1,10 +1,12 @@
-// A hundred thousand blobs of a few bytes: all are there when the store is opened again, looked through, and gone when garbage is collected.
+// A hundred thousand blobs of a few bytes: all are present after the store is opened again, fsck checks all of them, and
+// gc deletes them.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
+import { atEffort } from '../support/effort.js'
 import { onDisk } from '../support/store/stores.js'
 
-const COUNT = Number(process.env.COUNT ?? 100_000)
+const COUNT = Number(process.env.COUNT ?? atEffort(100_000))
 /** @param {number} i */
 const blobOf = i => new TextEncoder().encode(`blob ${i}`)
 

@@ -2,13 +2,12 @@
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
-import { stateKey } from '../../store/storage/format/keys.js'
-import { LAYOUT_VERSION, encodeState, decodeState } from '../../store/storage/format/records.js'
 import { same } from '../support/bytes.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectSlip } from '../support/slips.js'
-import { entriesOf, expectNoOrphans, forEachPlace, gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../support/store/stores.js'
+import { LAYOUT_VERSION, changeState, entriesOf, idsIn, recordsIn, stateEntry } from '../support/store/inspect.js'
+import { expectNoOrphans, forEachPlace, gated, newStores, onDisk, sliceOf } from '../support/store/stores.js'
 
 const MIB = 1 << 20
 
@@ -75,8 +74,7 @@ describe('store: life', () => {
       const place = await newPlace()
       await (await place.open()).close()
       await place.look(async ({ index }) => {
-        const state = decodeState(await index.get(stateKey))
-        await index.put(stateKey, encodeState({ ...state, version: LAYOUT_VERSION + 1 }))
+        await changeState(index, { version: LAYOUT_VERSION + 1 })
       })
       for (let attempt = 0; attempt < 2; attempt++) {
         const error = await errorOf(place.open())
@@ -94,7 +92,7 @@ describe('store: life', () => {
       const store = await place.open()
       await store.put(Uint8Array.of(1))
       await store.close()
-      await place.look(({ index }) => index.del(stateKey))
+      await place.look(({ index }) => stateEntry(index).remove())
       expect(await (await place.open({ create: false })).has(hash(Uint8Array.of(1)))).to.equal(true)
     })
 
@@ -184,11 +182,11 @@ describe('store: life', () => {
       await (await place.open()).close()
       const states = []
       await place.look(async ({ index }) => {
-        states.push(await index.get(stateKey))
-        await index.put(stateKey, encodeState({ ...decodeState(states[0]), version: LAYOUT_VERSION + 1 }))
+        states.push(await stateEntry(index).read())
+        await changeState(index, { version: LAYOUT_VERSION + 1 })
       })
       expect(await errorOf(place.open())).to.include({ code: 'STORE_VERSION' })
-      await place.look(({ index }) => index.put(stateKey, states[0]))
+      await place.look(({ index }) => stateEntry(index).write(states[0]))
       await (await place.open()).close()
     })
   })

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
-import { contextOf } from '../../store/blob-store.js'
 import { flipped, header, same } from '../support/bytes.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
-import { expectNoOrphans, idsIn, inMemory, onDisk, recordsIn, sliceOf } from '../support/store/stores.js'
+import { databasesOf, idsIn, recordsIn } from '../support/store/inspect.js'
+import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
 const GROUP = 16384
 const FAST = { durability: 'process' }
@@ -243,7 +243,7 @@ async function expectAll ({ store, model }) {
       expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`).to.equal(true)
     }
   }
-  const { index, data } = contextOf(store).databases
+  const { index, data } = databasesOf(store)
   const records = await recordsIn(index)
   expect(records).to.have.length(model.ids)
   expect(await idsIn(data)).to.have.members(records.map(({ id }) => id))

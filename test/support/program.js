@@ -1,4 +1,4 @@
-// Runs the program as a user would, in a folder of its own.
+// Runs the command line as a user does, in a temporary folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
 
-/** What a test run must not inherit. */
+/** These variables of the shell must not reach the program under test. */
 const { BAOBOX_STORE, BAOBOX_DEBUG, ...ENV } = process.env
 
 export class Folder {
@@ -21,10 +21,12 @@ export class Folder {
 
   write (name, bytes) { return writeFile(this.at(name), bytes) }
 
-  /** Starts the program here. Temporary files of its own go where they can be counted. */
+  /** Starts the program in this folder. Its temporary files go here, too, so that tests see those that are left. */
   start (args, { env } = {}) {
-    const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: this.path, env: { ...ENV, TMPDIR: this.path, TMP: this.path, TEMP: this.path, ...env } })
-    child.stdin.on('error', () => {}) // it need not read all
+    const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
+    const options = { cwd: this.path, env: { ...ENV, ...temporary, ...env } }
+    const child = spawn(process.execPath, [PROGRAM, ...args], options)
+    child.stdin.on('error', () => {}) // the program may end before it has read everything
     return child
   }
 
@@ -41,7 +43,7 @@ export class Folder {
   }
 }
 
-/** What a started program has said, once it has ended. */
+/** Waits for the end of a started program: its exit code and its output. */
 export async function ended (child) {
   const out = []
   const err = []
@@ -52,7 +54,7 @@ export async function ended (child) {
   return { code, bytes, out: Buffer.from(bytes).toString(), err: Buffer.concat(err).toString() }
 }
 
-/** A folder for all tests of the surrounding `describe`, gone after them. @returns {Folder} */
+/** A folder for all tests of the surrounding `describe`. It is removed after them. @returns {Folder} */
 export function newFolder () {
   const folder = new Folder('')
   before(async () => { folder.path = await mkdtemp(join(tmpdir(), 'baobox-test-')) })

@@ -1,6 +1,7 @@
 // Properties over random cases. A seed that once failed is kept in test/property/seeds.json and replayed before new ones are drawn.
 import fc from 'fast-check'
-import { EFFORT, readJson } from '#runtime'
+import { readJson } from '#runtime'
+import { atEffort } from './effort.js'
 
 const seeds = await readJson('property/seeds.json')
 
@@ -11,7 +12,7 @@ const seeds = await readJson('property/seeds.json')
  */
 export async function holds (name, property, runs = 100) {
   for (const known of seeds[name] ?? []) await fc.assert(property, known)
-  const result = await fc.check(property, { numRuns: runs * EFFORT })
+  const result = await fc.check(property, { numRuns: atEffort(runs) })
   if (result.failed) {
     const entry = JSON.stringify({ seed: result.seed, path: result.counterexamplePath })
     throw new Error(`${fc.defaultReportMessage(result)}\n\nTo keep this case, add to "${name}" in seeds.json: ${entry}`, { cause: result.errorInstance })

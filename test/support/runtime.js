@@ -6,8 +6,8 @@ import { join } from 'node:path'
 /** What `level` is here. */
 export const LEVEL = 'classic-level'
 
-/** PROPERTY_EFFORT=20 looks twenty times as hard. */
-export const EFFORT = Number(process.env.PROPERTY_EFFORT ?? 1)
+/** A factor for the number of random cases; `effort.js` applies it. */
+export const EFFORT = Number(process.env.EFFORT ?? 1)
 
 /** @param {string} path  from the folder `test` @returns {Promise<any>} undefined when there is no such file */
 export async function readJson (path) {

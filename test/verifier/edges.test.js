@@ -54,7 +54,7 @@ describe('slices that leave', () => {
 describe('a verifier whose sink', () => {
   it('hashes says so, and is not tricked into wrong bytes', () => {
     const verifier = new SliceVerifier({ root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() })
-    expect(() => verifier.write(slice)).to.throw('lent')
+    expect(() => verifier.write(slice)).to.throw('borrowed')
     expect(hash(content), 'the arena is fit for the next call').to.deep.equal(root)
   })
 

@@ -5,7 +5,8 @@ import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
 import { PAIR_LEN } from '../../lib/core/constants.js'
 import { Batch } from '../../lib/slice/batches.js'
-import { readUpTo, turnsWhenDue } from '../../lib/source/async-util.js'
+import { readUpTo } from '../../lib/source/read-pieces.js'
+import { createYielder } from '../../lib/source/async-util.js'
 import { truncated } from '../../lib/core/errors.js'
 import { u8 } from '../../lib/engine/arena.js'
 
@@ -66,7 +67,7 @@ export class Combined {
    */
   async * windows (ranges, signal) {
     const batch = new Batch(new Walk(this.size, this.groupLog, ranges), this.groupLog)
-    for (const way = turnsWhenDue(signal); ; await way()) {
+    for (const yieldWhenDue = createYielder(signal); ; await yieldWhenDue()) {
       const parts = this.#plan(batch)
       if (batch.count === 0) return
       const stretches = stretchesOf(parts)

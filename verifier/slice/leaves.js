@@ -21,7 +21,7 @@ export class Leaves {
   /** What leaves are copied to, unless each has memory of its own. @type {Uint8Array | undefined} */
   #memory
   #used = 0
-  /** See `BelievedSink`. @type {((node: number, at: number) => void) | undefined} */
+  /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
   parent
 
   /** @param {KeepOptions} options */

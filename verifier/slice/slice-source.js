@@ -1,7 +1,7 @@
 // Several slices behind one another in one stream, as a connection brings them: each is read to its end, and not a byte further.
 
 import { assertInteger, concat } from '../../lib/core/bytes.js'
-import { Pending } from '../../lib/core/byte-queue.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { toPieces } from '../../lib/source/source.js'
 import { truncated } from '../../lib/core/errors.js'
 import { untilAborted } from '../../lib/source/async-util.js'
@@ -53,7 +53,7 @@ export class SliceSource {
    */
   async read (len, { signal } = {}) {
     assertInteger('len', len)
-    const read = new Pending()
+    const read = new ByteQueue()
     try {
       while (read.len < len) {
         if (!await this.#hasMore(signal)) throw truncated({ wanted: len, got: read.len })

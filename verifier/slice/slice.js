@@ -11,7 +11,7 @@ import { FIRST_CHUNKS } from '../../lib/slice/batches.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BelievedSink } from '../../lib/core/types.js' */
+/** @import { VerifiedSink } from '../../lib/core/types.js' */
 /** @import { KeepOptions, Leaf } from './leaves.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
@@ -58,7 +58,7 @@ export class SliceVerifier {
 
   /**
    * @param {VerifyOptions} options
-   * @param {BelievedSink | Leaves} [sink]  takes pairs and leaves the moment they are believed; unless it is one that keeps leaves, the calls
+   * @param {VerifiedSink | Leaves} [sink]  takes pairs and leaves the moment they are believed; unless it is one that keeps leaves, the calls
    *   below return none
    */
   constructor (options, sink) {

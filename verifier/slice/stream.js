@@ -3,7 +3,7 @@
 import { SliceSource } from './slice-source.js'
 import { assertOptions } from '../../lib/core/bytes.js'
 import { SliceVerifier } from './slice.js'
-import { leaveSource, toPieces } from '../../lib/source/source.js'
+import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { verifyPieces } from './pieces.js'
 
 /** @import { Leaf } from './leaves.js' */
@@ -28,4 +28,4 @@ export function verifyStream (source, options) {
 }
 
 /** Nothing was asked for. @param {Source} source @returns {AsyncGenerator<Leaf>} */
-async function * nothingOf (source) { leaveSource(source) }
+async function * nothingOf (source) { cancelSource(source) }

@@ -2,7 +2,7 @@
 // download no more than was asked for. Source: RFC 9110, 13 and 14 (validators, ranges).
 
 import { BaoError, fetchChanged, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core/errors.js'
-import { Pending } from '../../lib/core/byte-queue.js'
+import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertInteger, describe } from '../../lib/core/bytes.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
@@ -74,7 +74,7 @@ export class HttpFile {
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes only where the file ends
    */
   async read (start, end, signal) {
-    const read = new Pending()
+    const read = new ByteQueue()
     for await (const piece of this.pieces(start, end, signal)) read.push(piece, end - start)
     return new Uint8Array(read.bytes)
   }

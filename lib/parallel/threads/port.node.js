@@ -6,4 +6,4 @@ import { parentPort } from 'node:worker_threads'
 export const listen = hear => { parentPort?.on('message', hear) }
 
 /** @param {unknown} message @param {ArrayBuffer[]} [transfer] */
-export const say = (message, transfer = []) => { parentPort?.postMessage(message, transfer) }
+export const send = (message, transfer = []) => { parentPort?.postMessage(message, transfer) }

@@ -7,4 +7,4 @@ const worker = globalThis
 export const listen = hear => { worker.onmessage = (/** @type {MessageEvent} */ { data }) => hear(data) }
 
 /** @param {unknown} message @param {ArrayBuffer[]} [transfer] */
-export const say = (message, transfer = []) => worker.postMessage(message, transfer)
+export const send = (message, transfer = []) => worker.postMessage(message, transfer)

@@ -1,9 +1,9 @@
 // Runs in a thread of its own: hashes the spans that it is given, one after the other, and says what came out.
 
-import { isHere, readIntoSync } from '#files'
+import { isOpenHere, readIntoSync } from '#files'
 import { kernelName, useKernel } from '../../engine/kernel/index.js'
 import { leaseBuffers } from '../../engine/read-buffers.js'
-import { listen, say } from '#port'
+import { listen, send } from '#port'
 import { hashSpan } from './span.js'
 import { errorToMessage } from './transfer-errors.js'
 import { truncated } from '../../core/errors.js'
@@ -16,23 +16,23 @@ const { buffers: [buffer] } = leaseBuffers()
 let last = Promise.resolve()
 
 listen((/** @type {SpanJob & { id: number }} */ { id, ...job }) => {
-  if ('file' in job.source && !isHere(job.source.file)) return say({ id, isNotShared: true })
+  if ('file' in job.source && !isOpenHere(job.source.file)) return send({ id, isNotShared: true })
   // A Blob is read while what came before is hashed.
   const reading = 'blob' in job.source ? job.source.blob.arrayBuffer() : undefined
   reading?.catch(() => {}) // who awaits it is told
   last = last.then(() => answer(id, job, reading))
 })
 
-say({ isReady: true })
+send({ isReady: true })
 
 /** @param {number} id @param {SpanJob} job @param {Promise<ArrayBuffer>} [reading] */
 async function answer (id, job, reading) {
   try {
     if (kernelName() !== job.kernel) useKernel(job.kernel)
     const result = await hashSpan(job, reading ? [new Uint8Array(await reading)] : piecesOf(job))
-    say({ id, result }, result.pairs && [result.pairs.buffer])
+    send({ id, result }, result.pairs && [result.pairs.buffer])
   } catch (error) {
-    say({ id, failure: errorToMessage(error) })
+    send({ id, failure: errorToMessage(error) })
   }
 }
 

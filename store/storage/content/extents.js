@@ -1,7 +1,7 @@
 // The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 256 KiB,
 // so the extents that hold a byte start in its cell.
 
-import { Pending } from '../../../lib/core/byte-queue.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
 import { readable } from '../errors.js'
 
@@ -16,7 +16,7 @@ export class ExtentCutter {
   #id
   #extentLen
   #offset
-  #pending = new Pending()
+  #pending = new ByteQueue()
 
   /** @param {number} id @param {number} extentLen  bytes of an extent at most: a part of a cell @param {number} [offset]  where in the blob the bytes begin */
   constructor (id, extentLen, offset = 0) {
@@ -49,7 +49,7 @@ export class ExtentCutter {
     if (this.#pending.len === 0) return []
     const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: exact(this.#pending.bytes) }
     this.#offset += this.#pending.len
-    this.#pending = new Pending() // the memory is the database's now
+    this.#pending = new ByteQueue() // the memory is the database's now
     return [extent]
   }
 }

@@ -2,7 +2,7 @@
 // costs 15 to 60 us, and more of this thread's time than the read itself. Where a disk has to be waited for it is the other way round. So what reads
 // here save is added up, and what they lose is taken off: when more has been lost, reads go through threads until that has made up for it.
 
-import { TURN_MS, turn } from '../../../lib/source/async-util.js'
+import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-util.js'
 
 /** @import { BlobFolder } from '../disk/blob-folder.js' */
 /** @import { Database } from '../level/database.js' */
@@ -112,6 +112,6 @@ let turns
  * @param {number} now @returns {Promise<void> | undefined}
  */
 function turnDueAt (now) {
-  if (turns !== undefined) return now - turns.since >= TURN_MS ? turns.next : undefined
-  turns = { since: now, next: turn().then(() => { turns = undefined }) }
+  if (turns !== undefined) return now - turns.since >= YIELD_INTERVAL_MS ? turns.next : undefined
+  turns = { since: now, next: yieldToEventLoop().then(() => { turns = undefined }) }
 }

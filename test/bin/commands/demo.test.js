@@ -10,7 +10,7 @@ describe('baobox demo', () => {
   const LABELS = ['read', 'hash', 'CID', 'outboard', 'store', 'slice', 'verify', 'tamper', 'get', 'done']
   const labelsIn = out => [...out.matchAll(/^(\w+) {2,}\S/gm)].map(([, label]) => label)
 
-  it('shows every step, and leaves nothing', async () => {
+  it('shows every step, and leaves no files behind', async () => {
     const bytes = noise(5_000_000)
     await folder.write('a', bytes)
     const { code, out, err } = await folder.run(['demo', 'a'])
@@ -19,13 +19,13 @@ describe('baobox demo', () => {
     expect(out).to.include(hex(hash(bytes)))
     expect(out).to.include(`${toCid(hash(bytes))}`)
     expect(out).to.match(/^verify +64 leaves, 1,048,576 bytes proven/m)
-    expect(out).to.match(/^tamper .* 32 leaves \(524,288 bytes\) came out, then\n +BAO_LEAF_MISMATCH: bytes \d+ to \d+ do not match the root$/m)
+    expect(out).to.match(/^tamper .* 32 leaves \(524,288 bytes\) proven, then\n +BAO_LEAF_MISMATCH: .*$/m)
     expect(out).to.not.include('\x1b')
     for (const line of out.split('\n')) expect(line).to.have.length.below(101)
     expect(await readdir(folder.path)).to.deep.equal(['a'])
   })
 
-  it('makes do with files of any size, and keeps the store that it is given', async () => {
+  it('works on files of any size, and keeps the store named by --store', async () => {
     for (const len of [1, 16385, 100_000]) {
       await folder.write('b', noise(len))
       const { code, out, err } = await folder.run(['demo', 'b', '--store', 'kept'])
@@ -35,7 +35,7 @@ describe('baobox demo', () => {
     expect((await folder.run(['ls', '--store', 'kept'])).out.split('\n')).to.have.length(4)
   })
 
-  it('has nothing to show on an empty file', async () => {
+  it('refuses an empty file', async () => {
     await folder.write('empty', '')
     const { code, err } = await folder.run(['demo', 'empty'])
     expect(code).to.equal(1)

@@ -16,22 +16,22 @@ describe('baobox fsck', () => {
     await folder.run(['add', 'a'])
   })
 
-  it('says what is damaged, and mends it when told to', async () => {
-    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob\n', err: '' })
+  it('prints what is damaged, and repairs it with --repair', async () => {
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob checked\n', err: '' })
     const files = folder.at('.baobox', 'blobs')
     const [name] = await readdir(files)
     await writeFile(join(files, name), flipped(await readFile(join(files, name)), 100_000))
-    const lines = `${cid}  damaged, 16.00 KiB of 2.86 MiB to be fetched again\n1 blob\n`
+    const lines = `${cid}  damaged, 16.00 KiB of 2.86 MiB must be fetched again\n1 blob checked\n`
     const found = await folder.run(['fsck'])
     expect(found).to.include({ code: 1, out: lines })
     expect(found.err).to.match(/--repair/)
     expect(await folder.run(['fsck', '--repair'])).to.include({ code: 0, out: lines, err: '' })
-    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob\n', err: '' })
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob checked\n', err: '' })
     expect(await folder.run(['add', 'a'])).to.include({ code: 0 })
     expect((await folder.run(['get', cid])).code).to.equal(0)
   })
 
-  it('rescues a store that has lost its first file', async () => {
+  it('rescues a store that has lost the file CURRENT', async () => {
     await rm(folder.at('.baobox', 'index', 'CURRENT'))
     const refused = await folder.run(['get', cid])
     expect(refused.code).to.equal(1)
@@ -42,7 +42,7 @@ describe('baobox fsck', () => {
     expect(got.bytes.length).to.equal(bytes.length)
   })
 
-  it('wants a store', async () => {
+  it('fails when there is no store', async () => {
     expect((await folder.run(['fsck', '--store', 'nowhere'])).err).to.match(/there is no store at nowhere/)
   })
 })

@@ -9,15 +9,21 @@ describe('baobox hash', () => {
   const bytes = noise(3_000_000)
   before(() => Promise.all([folder.write('a', bytes), folder.write('b', 'b'), folder.write('empty', '')]))
 
-  const prints = async (out, args, options) => expect(await folder.run(['hash', ...args], options)).to.include({ code: 0, out, err: '' })
+  const prints = async (out, args, options) => {
+    expect(await folder.run(['hash', ...args], options)).to.include({ code: 0, out, err: '' })
+  }
 
-  it('prints a line for each file', () => prints(`${hex(hash(bytes))}  a\n${hex(hash(Buffer.from('b')))}  b\n${hex(hash(Buffer.of()))}  empty\n`, ['a', 'b', 'empty']))
+  it('prints a line for each file', () => {
+    const line = (name, content) => `${hex(hash(content))}  ${name}\n`
+    const lines = [line('a', bytes), line('b', Buffer.from('b')), line('empty', Buffer.of())]
+    return prints(lines.join(''), ['a', 'b', 'empty'])
+  })
 
   it('reads stdin', async () => {
     await Promise.all([[], ['-']].map(args => prints(`${hex(hash(bytes))}  -\n`, args, { input: bytes })))
   })
 
-  it('takes a key and any length', async () => {
+  it('hashes with a key, and prints outputs of any length', async () => {
     await prints(`${hex(keyedHash(KEY, bytes))}  a\n`, ['a', '--key', hex(KEY)])
     await prints(`${hex(hash(bytes, 100))}  a\n`, ['a', '--length=100'])
     await prints(`${hex(new Hasher().update(bytes).digest(200 * 1024))}  a\n`, ['a', '--length', '200KiB'])
@@ -31,7 +37,7 @@ describe('baobox hash', () => {
     expect(err).to.match(/^baobox: ENOENT.*\n$/)
   })
 
-  it('escapes a name that would make two lines', async function () {
+  it('escapes line breaks in a file name', async function () {
     if (process.platform === 'win32') this.skip()
     await folder.write('x\n\\y', 'b')
     await prints(`\\${hex(hash(Buffer.from('b')))}  x\\n\\\\y\n`, ['x\n\\y'])

@@ -22,7 +22,7 @@ describe('baobox add, get, ls', () => {
     await folder.run(['add', 'a'])
   })
 
-  it('add says what is new, and goes on after a file that fails', async () => {
+  it('add prints what is new, and goes on after a file that fails', async () => {
     const first = await folder.run(['add', '--store', 'other', 'a', 'nothing', 'a', 'b'])
     expect(first.code).to.equal(1)
     expect(first.out.split('\n').map(line => line.split(/ {2,}/))).to.deep.equal([
@@ -34,34 +34,37 @@ describe('baobox add, get, ls', () => {
     expect(first.err).to.match(/^baobox: ENOENT.*\n$/)
   })
 
-  it('add names what it puts, so that gc leaves it', async () => {
+  it('add --tag tags the blob, so that gc keeps it', async () => {
     const args = ['--store', 'named']
     await folder.run(['add', ...args, '--tag', 'kept', 'b'])
     await folder.run(['add', ...args, 'a'])
-    expect((await folder.run(['gc', ...args])).out).to.include('1 blob, 2.86 MiB, gone')
+    expect((await folder.run(['gc', ...args])).out).to.include('deleted 1 blob, 2.86 MiB')
     expect((await folder.run(['tag', ...args])).out).to.equal(`${toCid(hash(Buffer.from('b')))}  raw      "kept"\n`)
   })
 
-  it('rm deletes what no tag names, or whatever it is told to, and goes on after a failure', async () => {
+  it('rm deletes only blobs without a tag, or any blob with --force, and goes on after a failure', async () => {
     const args = ['--store', 'emptied']
     const tagged = `${toCid(hash(Buffer.from('b')))}`
     await folder.run(['add', ...args, 'a'])
     await folder.run(['add', ...args, '--tag', 'kept', 'b'])
     const { code, out, err } = await folder.run(['rm', ...args, unknown, tagged, cid])
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
-    expect(err).to.equal(`baobox: ${unknown} is not in the store\nbaobox: STORE_TAGGED: ${tagged} is kept by the tag 'kept'\n`)
+    const [notThere, isTagged, ...more] = err.split('\n')
+    expect(notThere).to.equal(`baobox: ${unknown} is not in the store`)
+    expect(isTagged).to.match(/^baobox: STORE_TAGGED: /).and.include(tagged).and.include('kept')
+    expect(more).to.deep.equal([''])
     expect((await folder.run(['ls', ...args])).out).to.equal(`${tagged}\n`)
     expect(await folder.run(['rm', ...args, '--force', tagged])).to.include({ code: 0, out: '', err: '' })
     expect((await folder.run(['ls', ...args])).out).to.equal('')
   })
 
-  it('add reads stdin, and the environment names the store', async () => {
+  it('add reads stdin, and uses the store that BAOBOX_STORE names', async () => {
     const env = { BAOBOX_STORE: folder.at('deep', 'down') }
     expect((await folder.run(['add', '-'], { env, input: bytes })).out).to.match(new RegExp(`^${cid} .* new +-\n$`))
     expect(await folder.run(['ls'], { env })).to.include({ code: 0, out: `${cid}\n`, err: '' })
   })
 
-  it('get gives a blob, and ranges of it', async () => {
+  it('get writes a blob, or a range of it', async () => {
     for (const [start, end, options] of [
       [0, Infinity, []],
       [0, 1, ['--end', '1']],
@@ -75,7 +78,7 @@ describe('baobox add, get, ls', () => {
     }
   })
 
-  it('get writes a file, or replaces what a link leads to', async () => {
+  it('get writes a file, or replaces the target of a symbolic link', async () => {
     await folder.write('old', 'old')
     if (process.platform !== 'win32') await symlink('old', folder.at('link'))
     for (const name of process.platform === 'win32' ? ['old'] : ['link', 'new']) {
@@ -85,7 +88,7 @@ describe('baobox add, get, ls', () => {
     expect(same(await readFile(folder.at('old')), bytes)).to.equal(true)
   })
 
-  it('get writes into a pipe, and puts no file in its place', async function () {
+  it('get writes into a named pipe and does not replace it', async function () {
     if (process.platform === 'win32') this.skip()
     execFileSync('mkfifo', [folder.at('pipe')])
     const [result, got] = await Promise.all([folder.run(['get', cid, '-o', 'pipe']), readFile(folder.at('pipe'))])
@@ -94,7 +97,7 @@ describe('baobox add, get, ls', () => {
     expect((await stat(folder.at('pipe'))).isFIFO()).to.equal(true)
   })
 
-  it('get ends quietly when its reader goes', async () => {
+  it('get exits with 0 and prints no error when the reader of stdout goes', async () => {
     const child = folder.start(['get', cid])
     const end = ended(child)
     await once(child.stdout, 'data')
@@ -102,31 +105,36 @@ describe('baobox add, get, ls', () => {
     expect(await end).to.include({ code: 0, err: '' })
   })
 
-  it('get leaves nothing of what it does not have', async () => {
+  it('get leaves no file when the blob is not in the store', async () => {
     await mkdir(folder.at('out'))
-    expect(await folder.run(['get', unknown, '-o', 'out/x'])).to.include({ code: 1, out: '', err: `baobox: STORE_NOT_FOUND: ${unknown} is not in the store\n` })
+    const { code, out, err } = await folder.run(['get', unknown, '-o', 'out/x'])
+    expect({ code, out }).to.deep.equal({ code: 1, out: '' })
+    expect(err).to.match(/^baobox: STORE_NOT_FOUND: .*\n$/).and.include(unknown)
     expect((await folder.run(['get', cid, '-o', 'out'])).err).to.equal('baobox: out is a directory\n')
     expect(await readdir(folder.at('out'))).to.deep.equal([])
   })
 
-  it('ls --long shows what is known', async () => {
+  it('ls --long prints sizes, what is present, and times', async () => {
     await folder.run(['add', '--store', 'listed', 'b'])
     const store = await BlobStore.open(folder.at('listed'))
     await store.receive(cid, sliceOf(bytes, { start: 0, end: 16384 }), { start: 0, end: 16384 })
-    // While it is open here, it cannot be opened there.
+    // A store that is open here cannot be opened by the program.
     const locked = await folder.run(['ls', '--store', 'listed'])
     await store.close()
     expect(locked.code).to.equal(1)
     expect(locked.err).to.match(/^baobox: STORE_LOCKED: .*\n$/)
 
     const { out } = await folder.run(['ls', '--long', '--store', 'listed'])
-    expect(out).to.match(new RegExp(`^${toCid(hash(Buffer.from('b')))} +1 byte +whole +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  \\d{4}-.*$`, 'm'))
-    expect(out).to.match(new RegExp(`^${cid} +2.86 MiB\\? +16.00 KiB here +\\d{4}-`, 'm'))
+    const whole = toCid(hash(Buffer.from('b')))
+    const TIME = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d'
+    expect(out).to.match(new RegExp(`^${whole} +1 byte +complete +${TIME}  ${TIME}$`, 'm'))
+    expect(out).to.match(new RegExp(`^${cid} +2.86 MiB\\? +16.00 KiB present +${TIME}  ${TIME}$`, 'm'))
     const missing = await folder.run(['get', cid, '--store', 'listed'])
-    expect(missing).to.include({ code: 1, out: '', err: `baobox: STORE_MISSING: missing bytes 16384-3000320 of ${cid}\n` })
+    expect(missing).to.include({ code: 1, out: '' })
+    expect(missing.err).to.match(/^baobox: STORE_MISSING: .*\n$/).and.include(cid)
   })
 
-  it('get gives nothing of a damaged group, and no file', async () => {
+  it('get writes no byte of a damaged group, and no file', async () => {
     const place = await onDisk()
     try {
       const store = await place.open()
@@ -139,13 +147,13 @@ describe('baobox add, get, ls', () => {
       for (const file of ['kept', 'never']) {
         const { code, err } = await folder.run(['get', cid, '--store', place.where, '-o', file])
         expect(code).to.equal(1)
-        expect(err).to.match(/^baobox: STORE_CORRUPT: bytes 1048576-1064960 .*\n$/)
+        expect(err).to.match(/^baobox: STORE_CORRUPT: .*1048576\D+1064960.*\n$/)
       }
       expect(await readFile(folder.at('kept'), 'utf8')).to.equal('kept')
       expect((await readdir(folder.path)).filter(name => /^never|^\.baobox-/.test(name))).to.deep.equal([])
       const { code, bytes: got } = await folder.run(['get', cid, '--store', place.where])
       expect(code).to.equal(1)
-      expect(same(got, bytes.subarray(0, 1 << 20)), 'what came before').to.equal(true)
+      expect(same(got, bytes.subarray(0, 1 << 20)), 'the bytes before the damage').to.equal(true)
     } finally {
       await place.remove()
     }
@@ -155,7 +163,7 @@ describe('baobox add, get, ls', () => {
     if (process.platform === 'win32') this.skip()
     const child = folder.start(['add', '--store', 'interrupted', '-'])
     const end = ended(child)
-    // More than a pipe holds: when all of it is taken, it is being read.
+    // More than a pipe holds: once all of it is written, the program must have read some.
     await new Promise(resolve => child.stdin.write(noise(9_000_000), resolve))
     child.kill('SIGINT')
     expect(await end).to.include({ code: 130, out: '', err: 'baobox: interrupted\n' })

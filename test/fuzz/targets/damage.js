@@ -5,10 +5,10 @@ import { MemoryLevel } from 'memory-level'
 import { newLocation, removeLocation } from '#runtime'
 import { ChunkRanges, toCid } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
-import { blobKey } from '../../../store/storage/format/keys.js'
-import { encodeRecord } from '../../../store/storage/format/records.js'
 import { concat, same } from '../../support/bytes.js'
+import { VIEWS } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
+import { writeRecord } from '../../support/store/inspect.js'
 import { Bao } from '../../support/twin/index.js'
 import { siblingOf, someBlob, someBoundaries, someStored } from '../cases.js'
 import { expectCode, expectThat, finding } from '../finding.js'
@@ -16,7 +16,6 @@ import { oneFlipped } from '../mutations.js'
 
 /** @import { Random } from '../random.js' */
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const GROUP_LOG = 4
 /** More entries than any of these stores has, many times over. */
 const MOST_STEPS = 20_000
@@ -99,7 +98,7 @@ const DAMAGE = {
 async function forgeRecord (random, index, { root, bytes }) {
   const size = Number(random.claim(bytes.length))
   const record = { id: random.below(4), size, sizeProven: true, complete: true, home: random.pick(['extents', 'extents', 'file', 'reference']), created: Date.now() }
-  await index.put(blobKey(root), encodeRecord(root, record), VIEWS)
+  await writeRecord(index, root, record)
   return size
 }
 

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
 import { stream } from '../../support/feeding.js'
-import { idsIn, recordsIn } from '../../support/store/stores.js'
+import { idsIn, recordsIn } from '../../support/store/inspect.js'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const PIECE_LEN = 300_000

@@ -5,7 +5,8 @@ import { createOutboardSync } from '../../../encoder/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { entriesOf, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
+import { entriesOf } from '../../support/store/inspect.js'
+import { forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16_384
 const BYTES = noise(40 * GROUP + 5001, 600)

@@ -5,7 +5,8 @@ import { concat, hex, same } from '../../support/bytes.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { refusesAllButCounts } from '../../support/slips.js'
-import { entriesOf, expectNoOrphans, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
+import { entriesOf } from '../../support/store/inspect.js'
+import { expectNoOrphans, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
 const MIB = 1 << 20

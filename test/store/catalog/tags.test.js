@@ -2,14 +2,13 @@
 import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { HASHSEQ, RAW, hash, toCid } from '../../../lib/index.js'
-import { tagKey, taggedKey } from '../../../store/storage/format/keys.js'
 import { hex } from '../../support/bytes.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
+import { clearTags, tagBesideBlobEntry, tagEntry } from '../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))
 
@@ -225,10 +224,10 @@ describe('store: tags', () => {
       const { store, index } = await newStore()
       for (let bit = 0; bit < 41 * 8; bit++) {
         await setAll(store)
-        const value = new Uint8Array(await index.get(tagKey('b'), VIEWS))
+        const value = await tagEntry(index, 'b').read()
         expect(value).to.have.length(41)
         value[bit >> 3] ^= 1 << (bit & 7)
-        await index.put(tagKey('b'), value, VIEWS)
+        await tagEntry(index, 'b').write(value)
         expect(await errorOf(store.tags.get('b'))).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
         expect(await errorOf(store.tags.rename('b', 'd'))).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
         expect(await errorOf(store.gc()), `bit ${bit}`).to.include({ code: 'STORE_CORRUPT', tag: 'b' })
@@ -245,23 +244,23 @@ describe('store: tags', () => {
     it('keep gc from sweeping, in whichever of their places', async () => {
       const { store, index } = await newStore()
       const { cid } = await store.put(Uint8Array.of(9))
-      const key = taggedKey(first, 'b')
+      const beside = tagBesideBlobEntry(index, first, 'b')
       for (const [what, spoil] of Object.entries({
-        'the value is another': async () => index.put(key, flippedAt(await index.get(key, VIEWS), 4), VIEWS),
-        'the value is cut': () => index.put(key, new Uint8Array(3), VIEWS),
-        'the value is empty': () => index.put(key, new Uint8Array(0), VIEWS),
+        'the value is another': () => beside.change(value => flippedAt(value, 4)),
+        'the value is cut': () => beside.write(new Uint8Array(3)),
+        'the value is empty': () => beside.write(new Uint8Array(0)),
         'the key names another blob': async () => {
-          await index.put(taggedKey(second, 'b'), await index.get(key, VIEWS), VIEWS)
-          await index.del(key, VIEWS)
+          await tagBesideBlobEntry(index, second, 'b').write(await beside.read())
+          await beside.remove()
         },
-        'it is not beside its blob': () => index.del(key, VIEWS),
-        'it is not under its name': () => index.del(tagKey('b'), VIEWS)
+        'it is not beside its blob': () => beside.remove(),
+        'it is not under its name': () => tagEntry(index, 'b').remove()
       })) {
         await setAll(store)
         await spoil()
         expect(await errorOf(store.gc()), what).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
         expect(await store.has(cid), what).to.equal(true)
-        await index.clear({ ...VIEWS, gte: Uint8Array.of(4), lt: Uint8Array.of(6) })
+        await clearTags(index)
       }
     })
   })

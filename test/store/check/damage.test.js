@@ -2,12 +2,11 @@
 import { expect } from 'chai'
 import { hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { blobKey } from '../../../store/storage/format/keys.js'
-import { encodeRecord, decodeRecord } from '../../../store/storage/format/records.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { entriesOf, newStores, sliceOf } from '../../support/store/stores.js'
+import { entriesOf, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
 const EXTENT = 4 * GROUP
@@ -290,9 +289,9 @@ describe('store: damage', () => {
         const root = hash(bytes)
         await store.put(noise(30 * GROUP, 93)) // so that another id holds something
         await store.put(bytes)
-        const record = new Uint8Array(await index.get(blobKey(root)))
+        const record = await recordEntry(index, root).read()
         for (let bit = 0; bit < record.length * 8; bit++) {
-          await index.put(blobKey(root), flipped(record, bit >> 3, 1 << (bit & 7)))
+          await recordEntry(index, root).write(flipped(record, bit >> 3, 1 << (bit & 7)))
           for (const [start, end] of [[0, Infinity], [0, size], [size - 1, size], [size >> 1, size], [0, 1]]) {
             const got = []
             const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
@@ -312,7 +311,7 @@ describe('store: damage', () => {
         const { store, index, place } = await newStore()
         const { cid } = await store.put(BYTES)
         const { cid: other } = await store.put(Uint8Array.of(1))
-        await index.put(blobKey(ROOT), spoil(await index.get(blobKey(ROOT))))
+        await recordEntry(index, ROOT).change(spoil)
         for (const ask of [() => store.bytes(cid), () => store.stat(cid), () => untilFault(store.slice(cid)).then(({ error }) => { throw error })]) {
           const error = await errorOf(ask)
           expect(error).to.include({ code: 'STORE_CORRUPT' })
@@ -331,12 +330,12 @@ describe('store: damage', () => {
     it('is not believed when it says what no store writes, though its checksum is right', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
-      const good = decodeRecord(ROOT, await index.get(blobKey(ROOT)))
+      const good = await readRecord(index, ROOT)
       for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 60 }, { created: 2 ** 60 }]) {
-        await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...good, ...never }))
+        await writeRecord(index, ROOT, { ...good, ...never })
         expect((await errorOf(store.bytes(ROOT)))?.code, JSON.stringify(never)).to.equal('STORE_CORRUPT')
       }
-      await index.put(blobKey(ROOT), encodeRecord(ROOT, good))
+      await writeRecord(index, ROOT, good)
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     })
 
@@ -344,7 +343,7 @@ describe('store: damage', () => {
       for (const mend of [store => store.delete(ROOT), store => store.put(BYTES)]) {
         const { store, index } = await newStore()
         await store.put(BYTES)
-        await index.put(blobKey(ROOT), (await index.get(blobKey(ROOT))).subarray(1))
+        await recordEntry(index, ROOT).change(record => record.subarray(1))
         await mend(store)
         await store.put(BYTES)
         expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)

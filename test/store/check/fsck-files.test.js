@@ -3,9 +3,9 @@ import { open, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
-import { blobKey } from '../../../store/storage/format/keys.js'
 import { flipped } from '../../support/bytes.js'
-import { entriesOf, onDisk } from '../../support/store/stores.js'
+import { damageRecord, entriesOf } from '../../support/store/inspect.js'
+import { onDisk } from '../../support/store/stores.js'
 import { ALL, BYTES, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 describe('store: fsck of blobs in files', () => {
@@ -68,7 +68,7 @@ describe('store: fsck of blobs in files', () => {
         await store.close()
         await place.look(async ({ data, index }) => {
           for (const { del } of (await entriesOf(data)).slice(2)) await del()
-          await index.put(blobKey(ROOT), new Uint8Array(33))
+          await damageRecord(index, ROOT)
         })
         store = await place.open()
         const { records } = await store.fsck({ repair: true })
@@ -80,7 +80,7 @@ describe('store: fsck of blobs in files', () => {
         await store.close()
         await place.look(async ({ data, index }) => {
           for (const { del } of (await entriesOf(data)).slice(0, 2)) await del()
-          await index.put(blobKey(ROOT), new Uint8Array(33))
+          await damageRecord(index, ROOT)
         })
         store = await place.open()
         expect((await store.fsck({ repair: true })).records[0].isRestored).to.equal(true)

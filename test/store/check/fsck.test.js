@@ -1,20 +1,19 @@
 // A store that is looked through: what is damaged is found, where it is; what is put right is right; and what is dropped can be received again.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { blobKey, doomedKey, stateKey, tagKey, taggedKey, usedKey } from '../../../store/storage/format/keys.js'
-import { encodeRecord, decodeRecord } from '../../../store/storage/format/records.js'
-import { dataIds } from '../../../store/storage/level/data-ids.js'
+import { VIEWS } from '../../support/constants.js'
 import { concat, flipped, hex, same } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { entriesOf, forEachPlace, gated, idsIn, newStores, recordsIn, sliceOf } from '../../support/store/stores.js'
+import {
+  changeRecord, damageRecord, deletionEntry, entriesOf, idsIn, isDeletionKey, isPage, malformedKeys, readRecord,
+  recordEntry, recordsIn, scannedIdsIn, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
+} from '../../support/store/inspect.js'
+import { forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
 import { ALL, BYTES, EXTENT, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 const PAGE = 64 * GROUP
 const BITS = 8
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
-
-const isPage = ({ offset }) => offset === undefined
 
 describe('store: fsck', () => {
   forEachPlace(newPlace => {
@@ -142,7 +141,7 @@ describe('store: fsck', () => {
     })
 
     it('finds the data of blobs without a record, between the others', async () => {
-      for (const i of [0, 1, 1050, 1199]) await index.del(blobKey(hash(extents[i].value)), VIEWS)
+      for (const i of [0, 1, 1050, 1199]) await recordEntry(index, hash(extents[i].value)).remove()
       expect(await store.fsck()).to.include({ orphans: 4, blobs: COUNT - 4 })
       expect(await store.fsck({ repair: true })).to.include({ orphans: 4 })
       await expectSound(store)
@@ -150,9 +149,8 @@ describe('store: fsck', () => {
     })
 
     it('finds two records that share the data of one blob', async () => {
-      const [one, other] = [extents[20], extents[21]].map(({ value }) => blobKey(hash(value)))
-      const record = decodeRecord(hash(extents[20].value), await index.get(one, VIEWS))
-      await index.put(other, encodeRecord(hash(extents[21].value), record), VIEWS)
+      const [one, other] = [extents[20], extents[21]].map(({ value }) => hash(value))
+      await writeRecord(index, other, await readRecord(index, one))
       const found = await store.fsck({ repair: true })
       expect(found.damaged.map(({ cid }) => hex(cid.multihash.digest))).to.deep.equal([hex(hash(extents[21].value))])
       expect(found).to.include({ orphans: 1 })
@@ -164,10 +162,9 @@ describe('store: fsck', () => {
       const large = noise(40 * GROUP, 5)
       await store.put(large)
       await store.put(Uint8Array.of(1, 2, 3, 4))
-      const ids = []
-      for await (const { id, isAlone } of dataIds(data, 0)) ids.push([id, isAlone])
-      expect(ids.map(([id]) => id)).to.deep.equal(await idsIn(data))
-      expect(ids.filter(([, isAlone]) => !isAlone)).to.have.length(1)
+      const ids = await scannedIdsIn(data)
+      expect(ids.map(({ id }) => id)).to.deep.equal(await idsIn(data))
+      expect(ids.filter(({ isAlone }) => !isAlone)).to.have.length(1)
     })
   })
 
@@ -384,11 +381,11 @@ describe('store: fsck', () => {
       const { store, data, index } = await newStore()
       const { cid } = await store.put(noise(100, 1))
       await store.put(BYTES)
-      await index.put(blobKey(ROOT), new Uint8Array(33), VIEWS)
-      for (const { del } of (await entriesOf(data)).filter(({ key }) => key[7] === 1)) await del()
+      await damageRecord(index, ROOT)
+      for (const { del } of (await entriesOf(data)).filter(({ id }) => id === 1)) await del()
       const expected = { records: [{ cid: (await store.put(BYTES)).cid, isRestored: false }] }
-      await index.put(blobKey(ROOT), new Uint8Array(33), VIEWS)
-      for (const { del } of (await entriesOf(data)).filter(({ key }) => key[7] === 2)) await del()
+      await damageRecord(index, ROOT)
+      for (const { del } of (await entriesOf(data)).filter(({ id }) => id === 2)) await del()
       for (const repair of [false, true]) {
         const { records, isSound } = await store.fsck({ repair })
         expect(isSound).to.equal(false)
@@ -408,7 +405,7 @@ describe('store: fsck', () => {
           await store.put(noise(30 * GROUP, 3))
           await fill(store)
           const before = await entriesOf(data)
-          await index.put(blobKey(root), flipped(new Uint8Array(await index.get(blobKey(root), VIEWS)), 3), VIEWS)
+          await recordEntry(index, root).change(record => flipped(record, 3))
           expect((await store.fsck()).records[0]).to.include({ isRestored: false })
           const report = await store.fsck({ repair: true })
           expect(report.records[0]).to.include({ isRestored: true })
@@ -427,7 +424,7 @@ describe('store: fsck', () => {
         const range = { start: start * GROUP, end: Math.min(end * GROUP, BYTES.length) }
         await store.receive(ROOT, sliceOf(BYTES, range), range)
         const { present } = await store.stat(ROOT)
-        await index.put(blobKey(ROOT), new Uint8Array(33), VIEWS)
+        await damageRecord(index, ROOT)
         const { records } = await store.fsck({ repair: true })
         expect(records[0].isRestored, `groups ${start} to ${end}`).to.equal(true)
         await expectHere(store, present)
@@ -439,15 +436,15 @@ describe('store: fsck', () => {
 
     it('gives a whole blob a record that has none, where the index is damaged: one wrong key may hide the next', async () => {
       for (const spoil of [
-        (index, other) => index.put(blobKey(other), new Uint8Array(33), VIEWS),
+        (index, other) => damageRecord(index, other),
         index => index.put(new Uint8Array(7).fill(0x81), new Uint8Array(33), VIEWS),
-        index => index.put(new Uint8Array(5).fill(1), new Uint8Array(1), VIEWS)
+        index => index.put(malformedKeys(5)[0], new Uint8Array(1), VIEWS)
       ]) {
         const { store, index } = await newStore()
         const other = noise(100, 1)
         await store.put(other)
         await store.put(BYTES)
-        await index.del(blobKey(ROOT), VIEWS)
+        await recordEntry(index, ROOT).remove()
         await spoil(index, hash(other))
         const { records, orphans } = await store.fsck({ repair: true })
         expect(records.map(({ isRestored }) => isRestored)).to.include(true)
@@ -461,7 +458,7 @@ describe('store: fsck', () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)
       await store.put(noise(100, 1))
-      await index.del(blobKey(ROOT), VIEWS)
+      await recordEntry(index, ROOT).remove()
       const large = noise(9 << 20, 2)
       const put = gated([large.subarray(0, 6 << 20)], [large.subarray(6 << 20)])
       const putting = store.put(put.source)
@@ -473,7 +470,7 @@ describe('store: fsck', () => {
       const { cid } = await putting
       expect(same(await store.bytes(cid), large)).to.equal(true)
       await expectSound(store)
-      expect((await entriesOf(data)).some(({ key }) => key[7] === 0), 'the first id is free').to.equal(false)
+      expect((await entriesOf(data)).some(({ id }) => id === 0), 'the first id is free').to.equal(false)
     })
 
     it('says nothing of what is being deleted', async () => {
@@ -495,7 +492,7 @@ describe('store: fsck', () => {
           await deleting.isHere
           const { get } = index
           index.get = async (...args) => {
-            if (isOver && same(args[0], doomedKey(0))) {
+            if (isOver && isDeletionKey(args[0], 0)) {
               deleting.goOn()
               await deleted
             }
@@ -514,8 +511,9 @@ describe('store: fsck', () => {
     it('takes away what has no meaning, and leaves what it does not know', async () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)
-      const mine = [[new Uint8Array(5).fill(1)], [new Uint8Array(5).fill(2)], [doomedKey(0)], [usedKey(ROOT), new Uint8Array(7)]]
-      for (const [key, value = new Uint8Array(1)] of mine) await index.put(key, value, VIEWS)
+      for (const key of malformedKeys(5).slice(0, 2)) await index.put(key, new Uint8Array(1), VIEWS)
+      await deletionEntry(index, 0).write(new Uint8Array(1))
+      await usedEntry(index, ROOT).write(new Uint8Array(7))
       const theirs = new Uint8Array(5).fill(200)
       await index.put(theirs, theirs, VIEWS)
       await data.put(Uint8Array.of(7), new Uint8Array(5), VIEWS)
@@ -529,16 +527,22 @@ describe('store: fsck', () => {
 
     describe('with a tag', () => {
       const FORMATS = ['raw', 'hashseq']
-      const [named, beside] = [tagKey('a'), taggedKey(ROOT, 'a')]
+      const named = index => tagEntry(index, 'a')
+      const beside = index => tagBesideBlobEntry(index, ROOT, 'a')
       const WAYS = {
-        'whose value is wrong under its name': { spoil: index => change(index, named, value => flipped(value, 3)) },
-        'that is lost under its name': { spoil: index => index.del(named, VIEWS) },
-        'whose name is wrong': { spoil: async index => { await index.put(tagKey('b'), await index.get(named, VIEWS), VIEWS); await index.del(named, VIEWS) }, also: 'b' },
-        'whose value is wrong beside its blob': { spoil: index => change(index, beside, value => flipped(value, 3)) },
-        'that is lost beside its blob': { spoil: index => index.del(beside, VIEWS) },
-        'that is too short': { spoil: index => change(index, named, value => value.slice(0, 3)) }
+        'whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
+        'that is lost under its name': { spoil: index => named(index).remove() },
+        'whose name is wrong': {
+          async spoil (index) {
+            await tagEntry(index, 'b').write(await named(index).read())
+            await named(index).remove()
+          },
+          also: 'b'
+        },
+        'whose value is wrong beside its blob': { spoil: index => beside(index).change(value => flipped(value, 3)) },
+        'that is lost beside its blob': { spoil: index => beside(index).remove() },
+        'that is too short': { spoil: index => named(index).change(value => value.slice(0, 3)) }
       }
-      const change = async (index, key, by) => index.put(key, by(new Uint8Array(await index.get(key, VIEWS))), VIEWS)
 
       for (const [what, { spoil, also }] of Object.entries(WAYS)) {
         it(`${what}, makes it whole from the other place`, async () => {
@@ -564,7 +568,7 @@ describe('store: fsck', () => {
       it('that is lost in both places, lets it go', async () => {
         const { store, index } = await newStore()
         await store.put(BYTES, { tag: 'a' })
-        for (const key of [named, beside]) await change(index, key, value => flipped(value, 1))
+        for (const entry of [named, beside]) await entry(index).change(value => flipped(value, 1))
         expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
         for (const repair of [false, true]) expect((await store.fsck({ repair })).tags).to.deep.equal([{ name: 'a', isRestored: false }])
         await expectSound(store)
@@ -575,9 +579,9 @@ describe('store: fsck', () => {
       it('that was moved, takes its name at its word', async () => {
         const { store, index } = await newStore()
         await store.put(BYTES, { tag: 'a' })
-        const stale = await index.get(beside, VIEWS)
+        const stale = await beside(index).read()
         const { cid } = await store.put(noise(100), { tag: 'a' })
-        await index.put(beside, stale, VIEWS)
+        await beside(index).write(stale)
         await store.fsck({ repair: true })
         await expectSound(store)
         expect((await store.tags.get('a')).cid.toString()).to.equal(cid.toString())
@@ -589,8 +593,7 @@ describe('store: fsck', () => {
         for (const areHere of [true, false]) {
           const { store, index, data } = await newStore()
           await store.put(BYTES)
-          const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-          await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...record, home }), VIEWS)
+          await changeRecord(index, ROOT, { home })
           if (!areHere) for (const { del } of (await entriesOf(data)).filter(entry => !isPage(entry))) await del()
           expect((await store.fsck()).isSound).to.equal(false)
           const { damaged: [{ lost }] } = await store.fsck({ repair: true })
@@ -607,8 +610,8 @@ describe('store: fsck', () => {
       const { store, index, data } = await newStore()
       await store.put(BYTES)
       // A record that was made with care lies about the length.
-      const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-      await index.put(blobKey(ROOT), encodeRecord(ROOT, { ...record, size: record.size + 3 * GROUP }), VIEWS)
+      const record = await readRecord(index, ROOT)
+      await writeRecord(index, ROOT, { ...record, size: record.size + 3 * GROUP })
       for (const { del } of await entriesOf(data)) await del()
       await store.fsck({ repair: true })
       await expectSound(store)
@@ -620,7 +623,7 @@ describe('store: fsck', () => {
     it('writes a damaged state anew', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
-      await index.put(stateKey, new Uint8Array(33), VIEWS)
+      await stateEntry(index).write(new Uint8Array(33))
       for (const repair of [false, true]) expect(await store.fsck({ repair })).to.include({ isStateDamaged: true, isSound: false })
       await expectSound(store)
     })
@@ -629,8 +632,8 @@ describe('store: fsck', () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
       const other = noise(BYTES.length, 5)
-      const record = decodeRecord(ROOT, await index.get(blobKey(ROOT), VIEWS))
-      await index.put(blobKey(hash(other)), encodeRecord(hash(other), record), VIEWS)
+      const record = await readRecord(index, ROOT)
+      await writeRecord(index, hash(other), record)
       await store.fsck({ repair: true })
       await expectSound(store)
       await expectHere(store, ALL)

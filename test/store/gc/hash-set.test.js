@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { HashSet } from '../../../store/gc/hash-set.js'
-import { nameOf } from '../../../store/catalog/catalog.js'
+import { nameOf } from '../../support/store/inspect.js'
 
 const hashOf = i => hash(new Uint8Array(new Uint32Array([i]).buffer))
 

@@ -1,7 +1,8 @@
-// The suite that the package gives to others, over the databases that it comes with.
+// The suite that the package exports as `baobox/store/test`: it passes over the databases that the package uses, and
+// fails over levels that do something wrong.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
-import { testStore } from '../../../store/interop/contract.js'
+import { testStore } from '../../../store/interop/contract/index.js'
 import { LEVEL, newLocation, removeLocation } from '#runtime'
 
 const PLACES = {
@@ -9,14 +10,15 @@ const PLACES = {
   'memory-level': { newPlace: () => ({ index: new MemoryLevel(), data: new MemoryLevel() }) }
 }
 
-describe('store: its promises', () => {
+describe('store: the contract', () => {
   for (const [name, place] of Object.entries(PLACES)) describe(name, () => testStore({ describe, it, ...place }))
 })
 
-describe('store: the suite of its promises', () => {
-  const NOT_LOST = 'come out as they went in, of any size'
-  const NOT_KEPT = 'are stored once, however often they come at once'
-  const NOT_FORGOTTEN = 'has what it had, and has not what it had not'
+describe('store: testStore()', () => {
+  /** One test each that levels fail which lose something, keep what was deleted, or forget everything. */
+  const NOT_LOST = 'put() keeps blobs around the size of a batch'
+  const NOT_KEPT = 'put() of the same blobs at the same time stores each once'
+  const NOT_FORGOTTEN = 'open() finds what the store had when it was closed, and nothing else'
 
   /**
    * Runs three of the tests outside of any framework, over levels that do something wrong.
@@ -39,18 +41,18 @@ describe('store: the suite of its promises', () => {
     return failures
   }
 
-  it('fails over levels that lose something', async () => {
+  it('defines tests that fail over levels that lose something', async () => {
     expect(await failuresOver(({ data }) => {
       const { batch } = data
       data.batch = function (operations, options) { return batch.call(this, operations.slice(0, -1), options) }
     })).to.include(NOT_LOST)
   })
 
-  it('fails over levels that keep what was deleted', async () => {
+  it('defines tests that fail over levels that keep what was deleted', async () => {
     expect(await failuresOver(({ data }) => { data.clear = async () => {} })).to.deep.equal([NOT_KEPT])
   })
 
-  it('fails over levels that forget everything when they are closed', async () => {
+  it('defines tests that fail over levels that forget everything when they are closed', async () => {
     expect(await failuresOver(({ data }) => {
       const { close } = data
       data.close = async function () {

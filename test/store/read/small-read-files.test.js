@@ -2,10 +2,10 @@
 import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { contextOf } from '../../../store/blob-store.js'
 import { same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { databasesOf } from '../../support/store/inspect.js'
 import { onDisk, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
@@ -90,7 +90,7 @@ describe('store: small reads of blobs in files', () => {
   })
 
   it('of files that are not open are not tried on this thread, so nothing is taken for saved by it', async () => {
-    const { files } = contextOf(store).databases
+    const { files } = databasesOf(store)
     const { readNow } = files
     let tried = 0
     files.readNow = (...args) => {

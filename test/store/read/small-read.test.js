@@ -1,18 +1,11 @@
 // Small reads at any place, which go a shorter way than others: they must give the same, and find the same damage.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { turn } from '../../../lib/source/async-util.js'
-import { contextOf } from '../../../store/blob-store.js'
-import { nameOf } from '../../../store/catalog/catalog.js'
-import { blobKey, offsetOfExtent } from '../../../store/storage/format/keys.js'
-import { encodeRecord } from '../../../store/storage/format/records.js'
-import { Page, PageEditor } from '../../../store/storage/content/tree-pages.js'
-import { TrustedTrees } from '../../../store/read/tree-cache.js'
-import { createOutboardSync } from '../../../encoder/index.js'
-import { flipped, hex, same } from '../../support/bytes.js'
+import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { entriesOf, newStores, recordsIn, sliceOf } from '../../support/store/stores.js'
+import { entriesOf, isHeld, isPageKey, recordsIn, writeRecord } from '../../support/store/inspect.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
 const EXTENT = 4 * GROUP
@@ -153,7 +146,7 @@ describe('store: small reads', () => {
     it(`that have to wait for pairs hold their blob, too: in ${how}`, async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
-      const { begun, goOn } = held(data, key => offsetOfExtent(key) === undefined)
+      const { begun, goOn } = held(data, isPageKey)
       const reading = read(store, { start: 10, end: 1000 })
       await begun
       expect((await store.gc()).blobs).to.equal(0)
@@ -167,7 +160,6 @@ describe('store: small reads', () => {
       await store.put(BYTES)
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 0)
       await extent.put(extent.value.subarray(0, GROUP + 5))
-      const { protection } = contextOf(store)
       const { begun, goOn } = held(data)
       const reading = { isOver: false, error: errorOf(read(store, { start: GROUP, end: 2 * GROUP })) }
       reading.error.then(() => { reading.isOver = true })
@@ -175,15 +167,15 @@ describe('store: small reads', () => {
       goOn()
       const states = []
       const look = () => {
-        const isHeld = protection.isHeld(nameOf(ROOT))
-        if (states.at(-1) !== isHeld) states.push(isHeld)
+        const state = isHeld(store, ROOT)
+        if (states.at(-1) !== state) states.push(state)
       }
       while (!reading.isOver) {
         for (let i = 0; i < 100; i++) {
           look()
           await null
         }
-        await turn()
+        await new Promise(resolve => setTimeout(resolve))
       }
       look()
       expect(states).to.deep.equal([true, false])
@@ -237,73 +229,17 @@ describe('store: small reads', () => {
     for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) await store.bytes(hash(SMALL))
     expect(timer.rings).to.equal(1)
   })
-})
 
-describe('store: pages that are kept in memory', () => {
-  const newStore = newStores()
-  /** A database of pages, which counts how many are read. */
-  const pagesOf = blobs => {
-    const pages = new Map(blobs.flatMap(({ id, outboard }) => {
-      const editor = new PageEditor(id)
-      for (const { node, at } of outboard.pairs) editor.setPair(node, outboard.bytes, at)
-      return editor.take().map(({ key, value }) => [hex(key), value])
-    }))
-    const data = { supports: {}, reads: 0, get: async key => { data.reads++; return pages.get(hex(key)) } }
-    return data
-  }
-  const read = async (trees, { id, root, size }, data, start = 0) =>
-    trees.of(root, { id, size, complete: true }).promised(start, start + GROUP, data, () => ({}))
-
-  it('are those that were used last, a bounded number of them', async () => {
-    const bytes = noise(2 * GROUP, 63)
-    const { root, bytes: pair } = createOutboardSync(bytes)
-    const blobs = Array.from({ length: 2100 }, (_, id) => ({ id, root, size: bytes.length, outboard: { bytes: pair, pairs: [{ node: 15, at: 0 }] } }))
-    const data = pagesOf(blobs)
-    const trees = new TrustedTrees()
-    for (const blob of blobs) await read(trees, blob, data)
-    expect(data.reads).to.equal(2100)
-    for (const blob of blobs.slice(-1000)) await read(trees, blob, data)
-    expect(data.reads, 'the last are kept').to.equal(2100)
-    for (const blob of blobs.slice(0, 1000)) await read(trees, blob, data)
-    expect(data.reads, 'the first are not').to.equal(3100)
-    for (const blob of blobs.slice(1, 1000)) await read(trees, blob, data)
-    expect(data.reads).to.equal(3100)
-  })
-
-  it('are read again before they are blamed: they may have been put right', async () => {
-    const bytes = noise(4 * GROUP, 63)
-    const { root, bytes: pairs } = createOutboardSync(bytes)
-    const blob = { id: 1, root, size: bytes.length }
-    const pagesWith = (changed, count) => pagesOf([{ ...blob, outboard: { bytes: changed, pairs: [{ node: 31, at: 0 }, { node: 15, at: 64 }, { node: 47, at: 128 }].slice(0, count) } }])
-    for (const [before, code] of [[pagesWith(flipped(pairs, 130), 3), 'BAO_PARENT_MISMATCH'], [pagesWith(pairs, 2), 'BAO_TRUNCATED']]) {
-      const trees = new TrustedTrees()
-      await read(trees, blob, before)
-      expect(await errorOf(read(trees, blob, before, 3 * GROUP))).to.include({ code })
-      const after = pagesWith(pairs, 3)
-      expect(hex(await read(trees, blob, after, 3 * GROUP))).to.equal(hex(pairs.subarray(160)))
-      expect(hex(await read(trees, blob, after, GROUP))).to.equal(hex(pairs.subarray(96, 128)))
-      expect(after.reads).to.equal(1)
-    }
-  })
-
-  it('of a blob are not another\'s whose record has the same id', async () => {
+  it('never take pages that are kept in memory for those of another blob whose record has the same id', async () => {
     const { store, index } = await newStore()
     const [one, other] = [noise(3 * GROUP, 64), noise(3 * GROUP, 65)]
     await store.put(one)
     await store.put(other)
     const [record] = (await recordsIn(index)).filter(({ id }) => id === 0)
-    await index.put(blobKey(hash(other)), encodeRecord(hash(other), record), { keyEncoding: 'view', valueEncoding: 'view' })
+    await writeRecord(index, hash(other), record)
     for (let i = 0; i < 2; i++) {
       expect(same(await store.bytes(hash(one), { start: 0, end: GROUP }), one.subarray(0, GROUP))).to.equal(true)
       expect(await errorOf(store.bytes(hash(other), { start: 0, end: GROUP }))).to.include({ code: 'STORE_CORRUPT' })
     }
-  })
-
-  it('make a pair that is unknown known, and no other', async () => {
-    expect(new Page().pair(3)).to.equal(undefined)
-    const bytes = noise(2 * GROUP, 63)
-    const { root } = createOutboardSync(bytes)
-    const data = pagesOf([])
-    expect(await errorOf(read(new TrustedTrees(), { id: 1, root, size: bytes.length }, data))).to.include({ code: 'BAO_TRUNCATED' })
   })
 })

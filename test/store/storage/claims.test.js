@@ -4,14 +4,12 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
-import { aliasKey, aliasOfKey, blobKey, pathKey } from '../../../store/storage/format/keys.js'
-import { decodeRecord, encodePath, encodeRecord } from '../../../store/storage/format/records.js'
 import { same } from '../../support/bytes.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { readRecord, writeAlias, writePath, writeRecord } from '../../support/store/inspect.js'
 import { inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const GROUP = 16384
 const bytes = noise(5 * GROUP + 5, 600)
 const root = hash(bytes)
@@ -30,10 +28,9 @@ describe('store: a record that claims more than there is', () => {
       it(`of ${size} bytes, whole, in ${home}: every call says soon that it is damaged`, async () => {
         const { store, index } = await newStore()
         await putRecord(index, { size, home, isWhole: true })
-        if (home === 'reference') await index.put(pathKey(ID), encodePath(ID, '/no such file'), VIEWS)
+        if (home === 'reference') await writePath(index, ID, '/no such file')
         const alias = await sha256.digest(bytes)
-        await index.put(aliasKey(alias.bytes), root, VIEWS)
-        await index.put(aliasOfKey(root, alias.bytes), new Uint8Array(0), VIEWS)
+        await writeAlias(index, root, alias.bytes)
         await expectCorrupt(store, home, CID.createV1(0x55, alias))
         expect((await store.missing(root)).isEmpty).to.equal(true)
         expect(await store.stat(root)).to.include({ size, complete: true })
@@ -57,7 +54,7 @@ describe('store: a record that claims more than there is', () => {
       const { store, index } = await newStore()
       const range = { start: 0, end: GROUP }
       await store.receive(root, sliceOf(bytes, range), range)
-      const { id } = await recordOf(index)
+      const { id } = await readRecord(index, root)
       await putRecord(index, { id, size })
       expect((await store.stat(root)).present.boundaries).to.deep.equal([0, 16])
       expect(await errorOf(store.bytes(root))).to.include({ code: 'STORE_MISSING' })
@@ -73,7 +70,7 @@ describe('store: a record that claims more than there is', () => {
     for (const size of SIZES) {
       const { store, index } = await newStore()
       await store.put(bytes)
-      const { id } = await recordOf(index)
+      const { id } = await readRecord(index, root)
       await putRecord(index, { id, size, isWhole: true })
       const error = await errorOf(bounded(() => store.outboard(root)))
       expect(error).to.include({ code: 'STORE_CORRUPT', start: 0 })
@@ -92,10 +89,8 @@ describe('store: a record that claims more than there is', () => {
 
 const putRecord = (index, { id = ID, size, home = 'extents', isWhole = false }) => {
   const record = { id, size, sizeProven: isWhole, complete: isWhole, home, created: 1 }
-  return index.put(blobKey(root), encodeRecord(root, record), VIEWS)
+  return writeRecord(index, root, record)
 }
-
-const recordOf = async index => decodeRecord(root, new Uint8Array(await index.get(blobKey(root), VIEWS)))
 
 /** Runs a call that allocates no more than `MAX_LEN` bytes at once. */
 async function bounded (call) {

@@ -6,17 +6,17 @@ import * as raw from 'multiformats/codecs/raw'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
-import { allBlobs } from '../../../store/storage/format/keys.js'
 import { same } from '../../support/bytes.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { writesRecord } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
 const MIB = 1 << 20
 const reason = new Error('the disk is full')
 
 /** Are records of blobs among these? */
-const hasRecords = operations => operations.some(({ type, key }) => type === 'put' && key[0] === allBlobs.gte[0])
+const hasRecords = operations => operations.some(writesRecord)
 
 /** The next batch of records is written, and said to have failed. */
 function failBehind (level) {

@@ -12,7 +12,8 @@ import { concat, flipped, same } from '../../support/bytes.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
-import { expectNoOrphans, idsIn, inMemory, onDisk, sliceOf } from '../../support/store/stores.js'
+import { idsIn } from '../../support/store/inspect.js'
+import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16_384
 const bytes = noise(2_500_001, 500)

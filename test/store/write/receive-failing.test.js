@@ -3,12 +3,11 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { contextOf } from '../../../store/blob-store.js'
-import { blobKey } from '../../../store/storage/format/keys.js'
 import { same } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { DONE, FAULTS, failAt, reason } from '../../support/store/failing.js'
 import { noise } from '../../support/inputs.js'
+import { countedBytes, databasesOf, writesRecord } from '../../support/store/inspect.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../support/store/stores.js'
 
 const IN_EXTENTS = noise(300_000, 31)
@@ -20,9 +19,6 @@ const MIB = 1 << 20
 const QUOTA = 100 * MIB
 const FOR_A_WHILE = 'and all behind it fail for a while'
 const fails = () => Promise.reject(reason)
-
-/** The first byte of a record's key. */
-const [RECORD] = blobKey(new Uint8Array(32))
 
 const receive = (store, bytes, range) => store.receive(hash(bytes), sliceOf(bytes, range), range)
 
@@ -86,7 +82,7 @@ describe('store: receiving when something fails', () => {
           else if (how === DONE || isOver) expect(await store.has(hash(bytes))).to.equal(true)
           const len = await expectRight(store, bytes)
           expect(len).to.be.at.least(lenBefore)
-          if (!fault.isDeath && how !== DONE) expect(contextOf(store).quota.excess(QUOTA), 'counted under the quota').to.equal(len)
+          if (!fault.isDeath && how !== DONE) expect(countedBytes(store, QUOTA), 'counted under the quota').to.equal(len)
           if (how === FOR_A_WHILE) {
             await run(store)
             expect(await expectRight(store, bytes)).to.equal(bytes.length)
@@ -114,7 +110,7 @@ describe('store: receiving when something fails', () => {
       const place = await onDisk()
       places.push(place)
       store = await place.open({ quota: QUOTA })
-      index = contextOf(store).databases.index
+      index = databasesOf(store).index
     })
 
     /** Has something happen when a record is written. @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it */
@@ -122,7 +118,7 @@ describe('store: receiving when something fails', () => {
       const { batch } = index
       index.batch = (operations, options) => {
         const write = () => batch.call(index, operations, options)
-        return operations.some(({ type, key }) => type === 'put' && key[0] === RECORD) ? happens(write) : write()
+        return operations.some(writesRecord) ? happens(write) : write()
       }
       return () => { index.batch = batch }
     }
@@ -138,7 +134,7 @@ describe('store: receiving when something fails', () => {
       expect(await errorOf(receive(store, IN_FILE))).to.equal(reason)
       expect(await deleting).to.equal(true)
       expect(await expectRight(store, IN_FILE)).to.equal(0)
-      expect(contextOf(store).quota.excess(QUOTA)).to.equal(0)
+      expect(countedBytes(store, QUOTA)).to.equal(0)
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
@@ -150,9 +146,9 @@ describe('store: receiving when something fails', () => {
       })
       expect(await errorOf(receive(store, IN_FILE))).to.equal(reason)
       expect(await expectRight(store, IN_FILE)).to.equal(IN_FILE.length)
-      expect(contextOf(store).quota.excess(QUOTA)).to.equal(IN_FILE.length)
+      expect(countedBytes(store, QUOTA)).to.equal(IN_FILE.length)
       await store.delete(hash(IN_FILE))
-      expect(contextOf(store).quota.excess(QUOTA)).to.equal(0)
+      expect(countedBytes(store, QUOTA)).to.equal(0)
     })
 
     it('that cannot be written has the size that its pages were made for, whatever the other sender says', async () => {
@@ -164,7 +160,7 @@ describe('store: receiving when something fails', () => {
         new DataView(lie.buffer).setBigUint64(0, BigInt(claim), true)
         const gate = gated([lie.subarray(0, 4.5 * MIB)], [lie.subarray(4.5 * MIB)])
         const lying = store.receive(root, gate.source, front)
-        while ((await contextOf(store).databases.files.ids()).length === 0) await new Promise(resolve => setTimeout(resolve)) // the liar is the first
+        while ((await databasesOf(store).files.ids()).length === 0) await new Promise(resolve => setTimeout(resolve)) // the liar is the first
         const untap = atRecord(fails)
         expect(await errorOf(store.receive(root, sliceOf(long, back), back))).to.equal(reason)
         untap()
@@ -173,12 +169,12 @@ describe('store: receiving when something fails', () => {
         expect(await store.stat(root)).to.include({ size: long.length, sizeProven: true })
         expect(await expectRight(store, long)).to.equal(5 * MIB + long.length - 9 * MIB)
         await store.delete(root)
-        expect(contextOf(store).quota.excess(QUOTA)).to.equal(0)
+        expect(countedBytes(store, QUOTA)).to.equal(0)
       }
     })
 
     it('comes to the disk behind the first pages, whatever else does', async () => {
-      const { data } = contextOf(store).databases
+      const { data } = databasesOf(store)
       const { batch } = data
       const syncs = []
       data.batch = (operations, options) => {

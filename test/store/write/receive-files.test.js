@@ -2,11 +2,10 @@
 // the disk has it.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { contextOf } from '../../../store/blob-store.js'
-import { BlobFolder } from '../../../store/storage/disk/blob-folder.js'
 import { flipped, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { databasesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../support/store/stores.js'
 import { meddle } from '../../support/store/writers.js'
 
@@ -235,14 +234,10 @@ describe('store: a blob that is received into a file', () => {
   })
 
   it('has a name that outlasts a power cut before anything of it counts', async () => {
-    const { sync } = BlobFolder.prototype
     let attempts = 0
-    BlobFolder.prototype.sync = function () { return attempts++ === 0 ? Promise.reject(new Error('not now')) : sync.call(this) }
-    try {
-      await errorOf(store.receive(ROOT, counted(30 * MIB).pieces))
-    } finally {
-      BlobFolder.prototype.sync = sync
-    }
+    restore = meddle({ syncFolder: go => attempts++ === 0 ? Promise.reject(new Error('not now')) : go() })
+    await errorOf(store.receive(ROOT, counted(30 * MIB).pieces))
+    restore()
     expect(attempts).to.equal(2)
     expect(await expectRight()).to.be.above(0)
   })
@@ -256,7 +251,7 @@ describe('store: a blob that is received into a file', () => {
   })
 
   it('is on the disk, pages and record, when it is said to be complete, whichever piece was the last', async () => {
-    const { databases: { data, index } } = contextOf(store)
+    const { data, index } = databasesOf(store)
     for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
       const bytes = noise(len, 22)
       const slice = sliceOf(bytes, range)
@@ -285,7 +280,7 @@ describe('store: a blob that is received into a file', () => {
   it('counts under a quota from the moment on when its pages are written', async () => {
     await store.close()
     store = await place.open({ quota: 10 * MIB })
-    const { index } = contextOf(store).databases
+    const { index } = databasesOf(store)
     for (const len of [300 * 1024, 3 * MIB]) {
       const bytes = BYTES.subarray(7, 7 + len)
       const reason = new Error('not now')

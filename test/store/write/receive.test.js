@@ -4,7 +4,8 @@ import { ChunkRanges, hash } from '../../../lib/index.js'
 import { concat, flipped, header, same, withHeader } from '../../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { gated, idsIn, newStores, onDisk, recordsIn, sliceOf } from '../../support/store/stores.js'
+import { idsIn, recordsIn } from '../../support/store/inspect.js'
+import { gated, newStores, onDisk, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
 const GROUP_CHUNKS = 16

@@ -1,5 +1,5 @@
 // What goes wrong at one call to the disk, or from there on: tests have it happen at each.
-import { contextOf } from '../../../store/blob-store.js'
+import { databasesOf } from './inspect.js'
 
 const WRITES = ['put', 'batch', 'del', 'clear']
 
@@ -20,7 +20,7 @@ export const FAULTS = {
  * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it
  */
 function tapped (store, happens) {
-  const { index, data, files } = contextOf(store).databases
+  const { index, data, files } = databasesOf(store)
   const restores = []
   const tap = (on, method) => {
     const original = on[method]

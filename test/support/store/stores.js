@@ -5,11 +5,11 @@ import { MemoryLevel } from 'memory-level'
 import { LEVEL, filesIn, newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { allBlobs, allDoomed, hashOfKey, idOfKey, offsetOfExtent } from '../../../store/storage/format/keys.js'
-import { decodeRecord } from '../../../store/storage/format/records.js'
+import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
+import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+export { entriesOf, idsIn, idsWithout, recordsIn } from './inspect.js'
 
 /** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
 class Place {
@@ -82,29 +82,13 @@ function removedAfterwards (make) {
   }
 }
 
-/** The ids that have anything in the data database. */
-export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).map(idOfKey))]
-
-/** What the index says of every blob. */
-export const recordsIn = async index => (await index.iterator({ ...allBlobs, ...VIEWS }).all()).map(([key, value]) => decodeRecord(hashOfKey(key), value))
-
-/** The ids that the index notes as being deleted. */
-export const notesIn = async index => (await index.keys({ ...allDoomed, ...VIEWS }).all()).map(key => key[8])
-
-/** The ids that no record has. */
-export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
-
-/** Nothing is in the data database, and there is no file, that no record speaks of; and none that a record speaks of is missing. */
+/** Every id in the data database and every file has a record, and every file that a record names is there. */
 export const expectNoOrphans = place => place.look(async ({ index, data, files }) => {
   const records = await recordsIn(index)
   expect(idsWithout([...await idsIn(data), ...files], records), 'ids with data and no record').to.deep.equal([])
   const inFiles = records.filter(record => record.home === 'file').map(record => record.id)
   expect(files.sort(), 'files').to.deep.equal(inFiles.sort())
 })
-
-/** Everything in the data database: extents have an offset, pages have none. Values are copies: a level may lend what it keeps. */
-export const entriesOf = async data => (await data.iterator(VIEWS).all())
-  .map(([key, value]) => ({ key, value: new Uint8Array(value), offset: offsetOfExtent(key), put: bytes => data.put(key, bytes, VIEWS), del: () => data.del(key, VIEWS) }))
 
 /** A slice as somebody else would send it. */
 export const sliceOf = (bytes, ranges, options) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges, options)

@@ -1,19 +1,24 @@
-// Files of blobs that somebody meddles with while they are written.
+// Changes what happens to the files of blobs while a store writes them.
 import { BlobFolder } from '../../../store/storage/disk/blob-folder.js'
 
 /**
- * @param {{ write?: (go: () => Promise<void>, pieces: Uint8Array[], position: number) => Promise<void>, sync?: (go: () => Promise<void>) => Promise<void> }} calls
- *   what is done in place of each; `go` does what would be done
+ * Replaces calls that stores make to their blob files.
+ *
+ * @param {object} calls  what is done in place of each; `go` makes the real call
+ * @param {(go: () => Promise<void>, pieces: Uint8Array[], position: number) => Promise<void>} [calls.write]
+ * @param {(go: () => Promise<void>) => Promise<void>} [calls.sync]
+ * @param {(go: () => Promise<void>) => Promise<void>} [calls.syncFolder]
  * @returns {() => void} ends it
  */
-export function meddle ({ write = go => go(), sync = go => go() }) {
-  const { writer } = BlobFolder.prototype
+export function meddle ({ write = go => go(), sync = go => go(), syncFolder = go => go() }) {
+  const originals = { writer: BlobFolder.prototype.writer, sync: BlobFolder.prototype.sync }
   BlobFolder.prototype.writer = async function (id) {
-    const file = await writer.call(this, id)
+    const file = await originals.writer.call(this, id)
     const theirs = { write: file.write, sync: file.sync }
     file.write = (pieces, position) => write(() => theirs.write.call(file, pieces, position), pieces, position)
     file.sync = () => sync(() => theirs.sync.call(file))
     return file
   }
-  return () => { BlobFolder.prototype.writer = writer }
+  BlobFolder.prototype.sync = function () { return syncFolder(() => originals.sync.call(this)) }
+  return () => { Object.assign(BlobFolder.prototype, originals) }
 }

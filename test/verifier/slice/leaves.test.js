@@ -193,7 +193,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   })
 
   it('are not lent to a callback that hashes, or that is not done when it returns', () => {
-    expect(() => verifySlice(slice, { ...options, onLeaf: (_offset, bytes) => hash(bytes) })).to.throw('lent')
+    expect(() => verifySlice(slice, { ...options, onLeaf: (_offset, bytes) => hash(bytes) })).to.throw('borrowed')
     expect(() => verifySlice(slice, { ...options, onLeaf: async () => {} })).to.throw(TypeError, 'promise')
     expect(hash(content), 'the next call is as ever').to.deep.equal(outboard.root)
   })
@@ -210,7 +210,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
       ranges: chunks,
       groupLog: 0,
       onLeaf (offset, bytes) {
-        for (const tries of [() => hasher.update(other), () => createOutboardSync(other), () => encode(other)]) expect(tries).to.throw('lent')
+        for (const tries of [() => hasher.update(other), () => createOutboardSync(other), () => encode(other)]) expect(tries).to.throw('borrowed')
         expect(same(bytes, content.subarray(offset, offset + bytes.length))).to.equal(true)
         starts.push(offset / KIB)
       }

@@ -1,12 +1,12 @@
 // Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by others.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
-import { contextOf } from '../../../../store/blob-store.js'
 import { CELL_LEN } from '../../../../store/storage/content/extents.js'
 import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { entriesOf, newStores, sliceOf } from '../../../support/store/stores.js'
+import { entriesOf, recordOf, setExtentLen } from '../../../support/store/inspect.js'
+import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 const KIB = 1024
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
@@ -54,7 +54,7 @@ describe('store: extents', () => {
       it('are mended, and joined by what is received then', async () => {
         const bytes = BLOBS.at(-1)
         const root = hash(bytes)
-        const { id } = await contextOf(store).catalog.record(root)
+        const { id } = await recordOf(store, root)
         const extents = (await entriesOf(data)).filter(({ key, offset }) => offset !== undefined && new DataView(key.buffer, key.byteOffset).getUint32(4) === id)
         await extents[1].put(flipped(extents[1].value, 20 * KIB))
         const wrong = extents[1].offset + 16 * KIB
@@ -89,7 +89,6 @@ describe('store: extents', () => {
 })
 
 /** @param {object} store  is to make extents of so many bytes */
-const setExtentLen = (store, value) => Object.defineProperty(contextOf(store).databases, 'extentLen', { value })
 
 /** Random numbers below what is asked for: a few hundred, the same ones for the same seed. @param {number} seed */
 function numbers (seed) {

@@ -128,6 +128,7 @@ describe('store: a page', () => {
   it('is cut off behind its last pair', () => {
     const page = new Page()
     expect(page.bytes).to.have.length(8)
+    expect(page.pair(3)).to.equal(undefined)
     page.setPair(4, pairs, 0)
     expect(page.bytes).to.have.length(8 + 5 * 64)
     page.setPair(2, pairs, 0)

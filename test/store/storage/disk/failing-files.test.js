@@ -3,11 +3,11 @@
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
-import { contextOf } from '../../../../store/blob-store.js'
 import { same } from '../../../support/bytes.js'
 import { DONE, FAULTS, failAt, reason } from '../../../support/store/failing.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
+import { databasesOf } from '../../../support/store/inspect.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 import { meddle } from '../../../support/store/writers.js'
 
@@ -54,7 +54,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     const bytes = noise(3 * MIB, 14)
     const reason = new Error('the disk is slow')
     const store = await place.open()
-    const { data } = contextOf(store).databases
+    const { data } = databasesOf(store)
     const { getMany } = data
     data.getMany = () => {
       data.getMany = getMany
@@ -80,7 +80,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     const root = hash(bytes)
     const slice = sliceOf(bytes)
     const store = await place.open()
-    const { data } = contextOf(store).databases
+    const { data } = databasesOf(store)
     const gate = gated([slice.subarray(0, 5 * MIB)], [slice.subarray(5 * MIB)])
     const receiving = store.receive(root, gate.source)
     await gate.reached
@@ -99,7 +99,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     const bytes = noise(3 * MIB, 13)
     const reason = new Error('the disk is full')
     const store = await place.open()
-    const { data } = contextOf(store).databases
+    const { data } = databasesOf(store)
     const { batch } = data
     data.batch = () => {
       data.batch = batch
@@ -167,7 +167,7 @@ describe('store: many blobs while a write fails', () => {
     places.push(place)
     const store = await place.open(FAST)
     await listed(store.putMany(before))
-    const { data } = contextOf(store).databases
+    const { data } = databasesOf(store)
     const { batch } = data
     data.batch = async () => { throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }) }
     expect(await errorOf(listed(store.putMany(coming)))).to.include({ code: 'STORE_FULL' })

@@ -9,19 +9,17 @@ import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { BlobFile } from '../../../../store/storage/disk/blob-file.js'
-import { contextOf } from '../../../../store/blob-store.js'
-import { blobKey, doomedKey, pathKey, stateKey } from '../../../../store/storage/format/keys.js'
-import {
-  LAYOUT_VERSION, encodeDoomed, encodePath, encodeRecord, encodeState
-} from '../../../../store/storage/format/records.js'
+import { VIEWS } from '../../../support/constants.js'
 import { same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
 import { IS_WINDOWS, ODD_THINGS, Victims, kindOf } from '../../../support/store/odd-things.js'
-import { gated, onDisk, recordsIn, sliceOf } from '../../../support/store/stores.js'
+import {
+  changeState, databasesOf, nextIdOf, noteDeletion, recordEntry, recordOf, recordsIn, writePath, writeRecord
+} from '../../../support/store/inspect.js'
+import { gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const MIB = 1 << 20
 /** Milliseconds that no call may take. */
 const MAX_MS = 10_000
@@ -39,7 +37,7 @@ describe('store: files of others in its place', () => {
   const blobs = () => join(place.where, 'blobs')
   const reopen = async () => { store = await place.open({ durability: 'process' }) }
   const fileOf = async root => {
-    const { id } = await contextOf(store).catalog.record(root)
+    const { id } = await recordOf(store, root)
     return join(blobs(), String(id))
   }
 
@@ -55,10 +53,9 @@ describe('store: files of others in its place', () => {
 
   /** A store as a process leaves it that dies. */
   const crash = async () => {
-    const { next } = contextOf(store).databases.ids
+    const nextId = nextIdOf(store) + 100
     await store.close()
-    const state = encodeState({ version: LAYOUT_VERSION, isClean: false, swept: 0, nextId: next + 100 })
-    await place.look(({ index }) => index.put(stateKey, state, VIEWS))
+    await place.look(({ index }) => changeState(index, { isClean: false, swept: 0, nextId }))
   }
 
   /** What a call fails with, if it does. @param {() => Promise<unknown>} call @returns {Promise<any>} */
@@ -184,7 +181,7 @@ describe('store: files of others in its place', () => {
       const id = 777
       await store.close()
       const record = { id, size: WHOLE.length, sizeProven: false, complete: false, home: 'file', created: 1 }
-      await place.look(({ index }) => index.put(blobKey(WHOLE_ROOT), encodeRecord(WHOLE_ROOT, record), VIEWS))
+      await place.look(({ index }) => writeRecord(index, WHOLE_ROOT, record))
       await symlink(victims.file, join(blobs(), `${id}`))
       await reopen()
       expect(await expectHarmless('receive', () => store.receive(WHOLE_ROOT, sliceOf(WHOLE)))).to.equal('STORE_CORRUPT')
@@ -213,7 +210,7 @@ describe('store: files of others in its place', () => {
 
   describe('under an id that is given away next', () => {
     const theirs = noise(500, 702)
-    const next = () => join(blobs(), `${contextOf(store).databases.ids.next}`)
+    const next = () => join(blobs(), `${nextIdOf(store)}`)
 
     it('a file is not written over by a put, nor deleted when that fails', async () => {
       const path = next()
@@ -248,7 +245,7 @@ describe('store: files of others in its place', () => {
   it('what a crash leaves is swept away, and what is no file of the store stays', async () => {
     await store.put(WHOLE)
     await crash()
-    await place.look(({ index }) => index.put(doomedKey(50), encodeDoomed(50), VIEWS))
+    await place.look(({ index }) => noteDeletion(index, 50))
     await writeFile(join(blobs(), '40'), 'a leftover')
     await mkdir(join(blobs(), '41'))
     await writeFile(join(blobs(), '.DS_Store'), 'of the system')
@@ -405,7 +402,7 @@ describe('store: files of others in its place', () => {
     it('and that no record names: a repair leaves it', async () => {
       await store.put(WHOLE)
       const path = await fileOf(WHOLE_ROOT)
-      await contextOf(store).databases.index.del(blobKey(WHOLE_ROOT), VIEWS)
+      await recordEntry(databasesOf(store).index, WHOLE_ROOT).remove()
       const failing = async () => { throw Object.assign(new Error('the disk is busy'), { code: 'EIO' }) }
       Object.assign(BlobFile.prototype, { readInto: failing, read: failing })
       expect(await store.fsck({ repair: true })).to.include({ isSound: false, orphans: 1 })
@@ -417,7 +414,7 @@ describe('store: files of others in its place', () => {
 
     it('when pairs are worked out again: a repair drops nothing', async () => {
       await store.put(WHOLE)
-      const { data } = contextOf(store).databases
+      const { data } = databasesOf(store)
       for await (const key of data.keys(VIEWS)) await data.del(key, VIEWS)
       let reads = 0
       Object.assign(BlobFile.prototype, {
@@ -479,8 +476,8 @@ describe('store: files of others in its place', () => {
           await rm(path, { recursive: true, force: true })
           const elsewhere = await make(path, victims)
           if (typeof elsewhere === 'string') {
-            const [{ id }] = await recordsIn(contextOf(store).databases.index)
-            await contextOf(store).databases.index.put(pathKey(id), encodePath(id, elsewhere), VIEWS)
+            const [{ id }] = await recordsIn(databasesOf(store).index)
+            await writePath(databasesOf(store).index, id, elsewhere)
           }
           for (const [name, call] of change === 'put' ? Object.entries(calls) : []) {
             const code = await expectHarmless(name, call)
@@ -506,10 +503,10 @@ describe('store: files of others in its place', () => {
     }
 
     it('a path that no store has written is a damaged one', async () => {
-      const { index } = contextOf(store).databases
+      const { index } = databasesOf(store)
       const [{ id }] = await recordsIn(index)
       for (const wrong of ['', 'relative', './a', `${path}\0`, '\0']) {
-        await index.put(pathKey(id), encodePath(id, wrong), VIEWS)
+        await writePath(index, id, wrong)
         expect(await errorOf(store.bytes(WHOLE_ROOT)), JSON.stringify(wrong)).to.include({ code: 'STORE_MISSING' })
         const { isSound, strays, damaged } = await store.fsck()
         expect({ isSound, strays, count: damaged.length }).to.deep.equal({ isSound: false, strays: 1, count: 1 })

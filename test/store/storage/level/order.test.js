@@ -6,19 +6,14 @@ import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { isInOrder } from '../../../../store/storage/level/order.js'
-import { allBlobs, extentKey, hashOfKey, stateKey } from '../../../../store/storage/format/keys.js'
-import { encodeState, decodeRecord, decodeState } from '../../../../store/storage/format/records.js'
 import { concat, hex, same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
+import { changeState, extentEntry, readRecord } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const GROUP = 16384
 /** Three cells each, and pages. */
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
-
-const idsOf = async index => Object.fromEntries((await index.iterator({ ...allBlobs, ...VIEWS }).all())
-  .map(([key, value]) => [hashOfKey(key), decodeRecord(hashOfKey(key), value).id]))
 
 /** Flips bits of the last place in the tables of a database where these bytes stand. @returns {Promise<boolean>} were they anywhere? */
 async function spoil (folder, bytes, at, xor) {
@@ -50,10 +45,10 @@ describe('store: tables of LevelDB that are out of order', () => {
 
   /** In the index of the table of data: the first extent of the second blob is said to reach as far as the third, which hides the second. */
   async function spoilIndex () {
-    const id = await place.look(async ({ index }) => (await idsOf(index))[hash(BLOBS[1])])
-    const separator = extentKey(id, 1024).subarray(0, 16) // between chunks 0 and 64, as short as can be
+    const { id } = await place.look(({ index }) => readRecord(index, hash(BLOBS[1])))
+    const separator = extentEntry(undefined, id, 1024).key.subarray(0, 16) // between chunks 0 and 64, as short as can be
     expect(await spoil(join(place.where, 'data'), separator, 15, 0x80)).to.equal(true)
-    expect(await place.look(({ data }) => data.get(extentKey(id, 4 * GROUP)))).to.equal(undefined)
+    expect(await place.look(({ data }) => extentEntry(data, id, 4 * GROUP).read())).to.equal(undefined)
   }
 
   it('are told from those that are in order', async () => {
@@ -83,7 +78,7 @@ describe('store: tables of LevelDB that are out of order', () => {
     await store.compact()
     await store.close()
     // As if it had not been closed since all of them were put.
-    await place.look(async ({ index }) => index.put(stateKey, encodeState({ ...decodeState(await index.get(stateKey, VIEWS)), isClean: false, swept: 0 }), VIEWS))
+    await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
     const [first, ...others] = [...BLOBS, ...fresh].sort((a, b) => hex(hash(a)) < hex(hash(b)) ? -1 : 1)
     expect(await spoil(join(place.where, 'index'), concat([[1], hash(first)]), 0, 0x80)).to.equal(true)
 

@@ -9,12 +9,12 @@ import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { makeMissing } from '../../../../store/storage/opening/making.js'
-import { contextOf } from '../../../../store/blob-store.js'
 import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
-import { expectNoOrphans, idsIn, idsWithout, notesIn, onDisk, recordsIn } from '../../../support/store/stores.js'
+import { databasesOf, deletionsIn, idsIn, idsWithout, recordsIn } from '../../../support/store/inspect.js'
+import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
 import { GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf } from '../../../support/store/worker.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
@@ -90,7 +90,7 @@ describe('store: on a disk', () => {
   it('opens no file any more once it is closed', async () => {
     const store = await place.open()
     await store.put(noise(2 * MIB))
-    const { files } = contextOf(store).databases
+    const { files } = databasesOf(store)
     const [id] = await files.ids()
     await store.close()
     expect(() => files.reader(id)).to.throw('closed')
@@ -198,7 +198,7 @@ describe('store: on a disk', () => {
       }
       await killing
       leftovers += await place.look(async ({ index, data, files }) =>
-        (await notesIn(index)).length + idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
+        (await deletionsIn(index)).length + idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
       const store = await place.open()
       for (let i = first; i < next; i++) {
         if (isTagged(i)) expect(same(await store.bytes(hash(garbageOf(i))), garbageOf(i)), `blob ${i}`).to.equal(true)

@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../../lib/index.js'
 import { asBlockstore } from '../../../../store/index.js'
-import { allDoomed, stateKey } from '../../../../store/storage/format/keys.js'
-import { LAYOUT_VERSION, decodeDoomed, encodeState, decodeState } from '../../../../store/storage/format/records.js'
 import { hex, same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { expectNoOrphans, idsIn, idsWithout, onDisk, recordsIn, sliceOf } from '../../../support/store/stores.js'
+import {
+  LAYOUT_VERSION, changeState, deletionsIn, idsIn, idsWithout, readState, recordsIn, stateEntry
+} from '../../../support/store/inspect.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
 import {
   BLOCK, DELETED, FIRST_GROUP, LARGE, LONG, PART, SEQUENCE, SMALL, TOGETHER, blockCid
 } from '../../../support/store/fixture.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const FIXTURES = fileURLToPath(new URL('../../../support/store/fixtures/', import.meta.url))
 const NAME = `layout-${LAYOUT_VERSION}`
 
@@ -25,9 +25,6 @@ describe('store: layout', () => {
     await cp(FIXTURES + NAME, place.where, { recursive: true })
   })
   afterEach(() => place.remove())
-
-  const notesIn = async index =>
-    (await index.iterator({ ...allDoomed, ...VIEWS }).all()).map(([key, value]) => decodeDoomed(key, value))
 
   it('has a fixture', async () => {
     expect(await readdir(FIXTURES)).to.deep.equal([NAME])
@@ -75,14 +72,14 @@ describe('store: layout', () => {
 
   it('has its notes followed, and stays what it is', async () => {
     await place.look(async ({ index, data }) => {
-      const notes = await notesIn(index)
+      const notes = await deletionsIn(index)
       expect(notes).to.have.length(1)
       expect(idsWithout(await idsIn(data), await recordsIn(index))).to.deep.equal(notes)
     })
     await (await place.open()).close()
     await place.look(async ({ index }) => {
-      expect(await notesIn(index)).to.deep.equal([])
-      expect(decodeState(await index.get(stateKey, VIEWS)).version).to.equal(LAYOUT_VERSION)
+      expect(await deletionsIn(index)).to.deep.equal([])
+      expect((await readState(index)).version).to.equal(LAYOUT_VERSION)
     })
     await expectNoOrphans(place)
   })
@@ -91,13 +88,13 @@ describe('store: layout', () => {
     for (const version of [0, LAYOUT_VERSION + 1, 2 ** 40]) {
       const states = []
       await place.look(async ({ index }) => {
-        states.push(encodeState({ ...decodeState(await index.get(stateKey, VIEWS)), version }))
-        await index.put(stateKey, states[0], VIEWS)
+        await changeState(index, { version })
+        states.push(await stateEntry(index).read())
       })
       expect(await errorOf(place.open())).to.include({ code: 'STORE_VERSION', location: place.where })
       await place.look(async ({ index }) => {
-        expect(same(await index.get(stateKey, VIEWS), states[0])).to.equal(true)
-        expect(await notesIn(index)).to.have.length(1)
+        expect(same(await stateEntry(index).read(), states[0])).to.equal(true)
+        expect(await deletionsIn(index)).to.have.length(1)
       })
     }
   })

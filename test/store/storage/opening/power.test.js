@@ -2,9 +2,7 @@
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
-import { doomedKey, extentKey } from '../../../../store/storage/format/keys.js'
-import { encodeDoomed } from '../../../../store/storage/format/records.js'
-import { idsIn, recordsIn } from '../../../support/store/stores.js'
+import { deletionEntry, extentEntry, idsIn, noteDeletion, recordsIn } from '../../../support/store/inspect.js'
 import { noise } from '../../../support/inputs.js'
 import { same } from '../../../support/bytes.js'
 import { SyncedLevel } from '../../../support/store/synced-level.js'
@@ -70,10 +68,9 @@ describe('store: a power cut', () => {
       for (const bytes of blobs) if (await store.has(hash(bytes))) await store.tags.set(`${bytes.length}`, hash(bytes))
       const recorded = (await recordsIn(pair.index)).map(({ id }) => id)
       const deleted = Array.from({ length: 31 }, (_, id) => id).find(id => !recorded.includes(id))
-      const views = { keyEncoding: 'view', valueEncoding: 'view' }
-      await pair.data.put(extentKey(deleted, 0), noise(100, 3), views)
-      if (hasNote) await pair.index.put(doomedKey(deleted), encodeDoomed(deleted), views)
-      else await pair.index.del(doomedKey(deleted), views)
+      await extentEntry(pair.data, deleted, 0).write(noise(100, 3))
+      if (hasNote) await noteDeletion(pair.index, deleted)
+      else await deletionEntry(pair.index, deleted).remove()
       expect(await idsIn(pair.data)).to.include(deleted)
       await collect()
       await expectNoOrphans()

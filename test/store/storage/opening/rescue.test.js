@@ -18,7 +18,8 @@ import { same } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { interceptSteps } from '../../../support/store/folder-steps.js'
-import { idsIn, onDisk } from '../../../support/store/stores.js'
+import { idsIn } from '../../../support/store/inspect.js'
+import { onDisk } from '../../../support/store/stores.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
 /** The last one is in a file. */

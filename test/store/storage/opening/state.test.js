@@ -4,26 +4,24 @@ import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
-import { blobKey, doomedKey, extentKey, stateKey, usedKey } from '../../../../store/storage/format/keys.js'
-import { encodeDoomed } from '../../../../store/storage/format/records.js'
+import { VIEWS } from '../../../support/constants.js'
 import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { entriesOf, idsIn, sliceOf } from '../../../support/store/stores.js'
+import {
+  deletionEntry, entriesOf, extentEntry, idsIn, isRecordKey, malformedKeys, noteDeletion, recordEntry, stateEntry,
+  usedEntry
+} from '../../../support/store/inspect.js'
+import { sliceOf } from '../../../support/store/stores.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const first = noise(100_000, 1)
 const second = noise(100_000, 2)
 
 describe('store: its state', () => {
   for (const [what, spoil] of [
-    ['lost', (index) => index.del(stateKey, VIEWS)],
-    ['damaged', async (index) => {
-      const state = new Uint8Array(await index.get(stateKey, VIEWS))
-      state.fill(0, 9, 25)
-      await index.put(stateKey, state, VIEWS)
-    }],
-    ['cut short', (index) => index.put(stateKey, new Uint8Array(3), VIEWS)]
+    ['lost', (index) => stateEntry(index).remove()],
+    ['damaged', index => stateEntry(index).change(state => state.fill(0, 9, 25))],
+    ['cut short', (index) => stateEntry(index).write(new Uint8Array(3))]
   ]) {
     it(`may be ${what}: no id is given away twice`, async () => {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
@@ -44,7 +42,7 @@ describe('store: its state', () => {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       const store = await BlobStore.open(pair)
       await store.put(first)
-      await pair.data.put(extentKey(7, 0), second.subarray(0, 100), VIEWS)
+      await extentEntry(pair.data, 7, 0).write(second.subarray(0, 100))
       const controller = new AbortController()
       const reason = new Error('enough')
       const real = pair.index[method].bind(pair.index)
@@ -63,16 +61,16 @@ describe('store: its state', () => {
   })
 
   it('may be an old one, which LevelDB lost the later ones of: no id is given away twice', async () => {
-    for (const lose of [async () => {}, index => index.del(blobKey(hash(first)), VIEWS)]) {
+    for (const lose of [async () => {}, index => recordEntry(index, hash(first)).remove()]) {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       await (await BlobStore.open(pair)).close()
       await pair.index.open()
-      const clean = await pair.index.get(stateKey, VIEWS)
+      const clean = await stateEntry(pair.index).read()
       await pair.index.close()
       const store = await BlobStore.open(pair)
       await store.put(first)
       await lose(pair.index)
-      await pair.index.put(stateKey, clean, VIEWS)
+      await stateEntry(pair.index).write(clean)
       const again = await BlobStore.open(pair)
       await again.put(second)
       expect(await idsIn(pair.data), 'each has its own').to.have.length(2)
@@ -174,9 +172,9 @@ describe('store: its state', () => {
 
     it('of the index do no harm', async () => {
       const store = await opened(async ({ index }) => {
-        for (const len of [1, 5, 32, 34]) for (const kind of [1, 2, 3]) await index.put(new Uint8Array(len).fill(kind), new Uint8Array(33), VIEWS)
-        await index.put(usedKey(hash(first)), new Uint8Array(3), VIEWS)
-        await index.put(usedKey(hash(second)), new Uint8Array(8).fill(255), VIEWS)
+        for (const key of [1, 5, 32, 34].flatMap(malformedKeys)) await index.put(key, new Uint8Array(33), VIEWS)
+        await usedEntry(index, hash(first)).write(new Uint8Array(3))
+        await usedEntry(index, hash(second)).write(new Uint8Array(8).fill(255))
       })
       const { created, lastUsed } = await store.stat(hash(second))
       expect(lastUsed).to.deep.equal(created)
@@ -190,8 +188,9 @@ describe('store: its state', () => {
     it('of a note that data is to be deleted delete no other', async () => {
       const store = await opened(async ({ index, data }) => {
         const [id, other] = await idsIn(data)
-        await index.put(doomedKey(id), encodeDoomed(other), VIEWS)
-        await index.put(doomedKey(other), new Uint8Array(0), VIEWS)
+        await noteDeletion(index, other)
+        await deletionEntry(index, id).write(await deletionEntry(index, other).read())
+        await deletionEntry(index, other).write(new Uint8Array(0))
       })
       await expectBoth(store)
       await store.close()
@@ -212,8 +211,7 @@ describe('store: its state', () => {
     }
 
     it('a record, it is one that is damaged', async () => {
-      const key = blobKey(hash(first))
-      const { store, pair } = await spoilt('index', 'getSync', ([asked]) => same(asked, key))
+      const { store, pair } = await spoilt('index', 'getSync', ([key]) => isRecordKey(key, hash(first)))
       pair.index.get = pair.index.getSync
       expect(await errorOf(store.bytes(hash(first)))).to.include({ code: 'STORE_CORRUPT' })
       await store.put(first)

@@ -1,0 +1,17 @@
+// Keeps the hash tree of a log file up to date. Only what has been appended is hashed, however long the log is.
+//
+//   node append-log.js LOG        run it whenever the log has grown
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { writeOutboard } from 'baobox/encoder'
+
+const [log = import.meta.filename] = process.argv.slice(2)
+const outboard = `${log}.obao`
+const note = `${log}.json`     // what the bytes of an outboard do not say: root, size, order
+
+const append = await readFile(note, 'utf8').then(JSON.parse, () => undefined)
+const info = await writeOutboard(log, outboard, append === undefined ? { order: 'post' } : { append })
+const root = Buffer.from(info.root).toString('hex')
+await writeFile(note, JSON.stringify({ ...info, root, cid: undefined }))
+
+console.log(`${info.size} bytes, ${append === undefined ? 'all' : info.size - append.size} of them new: ${root}`)

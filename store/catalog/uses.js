@@ -1,0 +1,127 @@
+// When blobs were last used. A use is remembered in memory first, and written to the index with many others.
+
+import { SortedCursor } from './sorted-cursor.js'
+import { isEmptyRoot, nameOf } from './roots.js'
+import { SMALL_ENTRIES } from '../storage/level/walk.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { VIEWS, usedKey, usedWith } from '../storage/format/keys.js'
+import { decodeTime, encodeTime } from '../storage/format/records.js'
+import { readable } from '../storage/errors.js'
+
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Database } from '../storage/level/database.js' */
+
+/** Uses that are remembered before they are written. */
+const UNWRITTEN_USES = 1000
+
+export class Uses {
+  #index
+  /** Uses that are not written yet: by name, in milliseconds since 1970. */
+  #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
+  #isFlushing = false
+
+  /** @param {Database} index */
+  constructor (index) {
+    this.#index = index
+  }
+
+  /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
+  touch (root) {
+    if (isEmptyRoot(root)) return
+    this.#unwritten.set(nameOf(root), { root, time: Date.now() })
+    // A time that cannot be written is lost: the blob will be used again.
+    if (this.#unwritten.size >= UNWRITTEN_USES && !this.#isFlushing) this.flush().catch(() => {})
+  }
+
+  /** Forgets the use of a blob that is about to be deleted. @param {Uint8Array} root */
+  forget (root) { if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root)) }
+
+  /**
+   * When a blob was last used: not before it was created, since an earlier blob may have had the same root.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<number>} milliseconds since 1970
+   */
+  async lastUse (root, { created }) {
+    const time = timeIn(this.#unwritten, root)
+    if (time !== undefined) return Math.max(time, created)
+    const stored = await readable(this.#index.get(usedKey(root), VIEWS))
+    return Math.max((stored && decodeTime(stored)) ?? 0, created)
+  }
+
+  /** Writes the uses. They are remembered until they are written. */
+  async flush () {
+    const uses = [...this.#unwritten]
+    this.#isFlushing = true
+    try {
+      await this.#index.batch(uses.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: encodeTime(time) })))
+    } finally {
+      for (const [name, use] of uses) if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)
+      this.#isFlushing = false
+    }
+  }
+
+  /**
+   * The last uses of blobs that are asked for in the order of their hashes.
+   *
+   * @param {string} [prefix]  of these hashes, in hexadecimal digits
+   */
+  inOrder (prefix = '') {
+    const before = new Map(this.#unwritten) // the cursor does not see what is written later
+    return new UsesInOrder(this.#index, prefix, {
+      unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
+      lastUse: (root, record) => this.lastUse(root, record)
+    })
+  }
+}
+
+/** Reads the times beside a walk over all blobs, which needs no lookups. */
+class UsesInOrder {
+  #cursor
+  #uses
+  #isReadable = true
+
+  /**
+   * @param {Database} index
+   * @param {string} prefix  of the hashes of these blobs, in hexadecimal digits
+   * @param {object} uses
+   * @param {(root: Uint8Array) => number | undefined} uses.unwritten  a use that the index may not have yet
+   * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
+   */
+  constructor (index, prefix, uses) {
+    this.#cursor = new SortedCursor(index.iterator({ ...usedWith(prefix), ...SMALL_ENTRIES }))
+    this.#uses = uses
+  }
+
+  /**
+   * When a blob was last used: not before it was created. Blobs must be asked for in their order.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<number>} milliseconds since 1970
+   */
+  async of (root, record) {
+    const time = this.#uses.unwritten(root) ?? await this.#stored(root)
+    return time === undefined ? this.#uses.lastUse(root, record) : Math.max(time, record.created)
+  }
+
+  /**
+   * @param {Uint8Array} root
+   * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it has to be looked up
+   */
+  async #stored (root) {
+    if (!this.#isReadable) return undefined
+    try {
+      const entry = await this.#cursor.find(root)
+      return (entry && decodeTime(entry[1])) ?? 0
+    } catch (error) {
+      if (!(error instanceof BaoError)) throw error
+      this.#isReadable = false // LevelDB cannot read some of the times; others can still be looked up
+      return undefined
+    }
+  }
+
+  close () { return this.#cursor.close() }
+}
+
+/** @param {Map<string, { time: number }>} uses  by name @param {Uint8Array} root */
+const timeIn = (uses, root) => uses.size === 0 ? undefined : uses.get(nameOf(root))?.time

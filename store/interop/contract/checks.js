@@ -1,0 +1,117 @@
+// What the tests of the contract are made of: inputs, comparisons, and a look into the databases. Comparisons throw
+// errors of their own, because callers may use any test framework.
+
+import { createOutboardSync } from '../../../encoder/outboard.js'
+import { encodeSliceSync } from '../../../encoder/slice.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { VIEWS } from '../../storage/format/keys.js'
+import { levelsAt } from '../../storage/level/levels.js'
+
+/** @import { RangesLike } from '../../../lib/tree/ranges.js' */
+/** @import { DatabasePair } from '../../storage/level/levels.js' */
+/** @import { Where } from './index.js' */
+
+export const KIB = 1024
+export const MIB = 1024 * KIB
+/** Bytes of a chunk group. */
+export const GROUP_LEN = 16 * KIB
+
+/** Bytes without structure, the same ones at every call. @param {number} len @param {number} [seed] */
+export const noise = (len, seed = len) => hash(new TextEncoder().encode(`noise ${seed}`), len)
+
+/** A number, and those beside it. @param {number} size */
+export const around = size => [size - 1, size, size + 1]
+
+/** Places in a blob where something begins or ends, and those beside them. @param {number} size */
+export const bordersOf = size =>
+  [...new Set([0, 1, KIB, GROUP_LEN, 64 * KIB, 128 * KIB, MIB, size - GROUP_LEN, size].flatMap(around))]
+    .filter(border => border >= 0 && border <= size + 1)
+
+/** Ranges from every border, to some of the other borders and a little way. @param {number} size */
+export function * rangesOf (size) {
+  const borders = bordersOf(size)
+  for (const start of borders) {
+    const ends = borders.filter((_, i) => (i + start) % 7 === 0)
+    for (const end of [...ends, start + 1, start + 20_000]) yield { start, end }
+  }
+}
+
+/** The slice that any encoder cuts. @param {Uint8Array} bytes @param {RangesLike} [ranges] */
+export const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges)
+
+/** @param {AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>} pieces */
+export async function collect (pieces) {
+  const parts = []
+  for await (const piece of /** @type {AsyncIterable<Uint8Array>} */ (pieces)) parts.push(piece)
+  return concat(parts)
+}
+
+/** @param {Uint8Array} bytes @param {number} at */
+export function flipped (bytes, at) {
+  const copy = bytes.slice()
+  copy[at] ^= 1
+  return copy
+}
+
+/** @param {Uint8Array} bytes */
+export const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+
+/** @param {() => unknown} action @returns {Promise<any>} what it throws; undefined when it succeeds */
+export async function errorOf (action) {
+  try {
+    await action()
+  } catch (error) {
+    return error
+  }
+}
+
+/** @param {() => unknown} action @param {string} code */
+export async function fails (action, code) {
+  const error = await errorOf(action)
+  equal(error?.code, code, `the code of ${error?.stack ?? 'an error'}`)
+  return error
+}
+
+/** @param {unknown} actual @param {unknown} expected  values that JSON can hold @param {string} what */
+export function equal (actual, expected, what) {
+  if (actual === expected || JSON.stringify(actual) === JSON.stringify(expected)) return
+  const message = `${what}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`
+  throw Object.assign(new Error(message), { actual, expected })
+}
+
+/** @param {Uint8Array} actual @param {Uint8Array} expected @param {string} what */
+export function sameBytes (actual, expected, what) {
+  equal(actual.length, expected.length, `the length of ${what}`)
+  for (let at = 0; at < actual.length; at++) {
+    if (actual[at] !== expected[at]) {
+      throw new Error(`${what}: byte ${at}: expected ${expected[at]}, got ${actual[at]}`)
+    }
+  }
+}
+
+/**
+ * The entries of the data database of a store that is closed.
+ *
+ * @param {Where} where
+ */
+export const dataIn = where => withData(where, async data =>
+  (await data.iterator(VIEWS).all()).map(([key, value]) => ({ key, value: new Uint8Array(value) })))
+
+/**
+ * Writes to the data database of a store that is closed.
+ *
+ * @param {Where} where @param {Uint8Array} key @param {Uint8Array} value
+ */
+export const putData = (where, key, value) => withData(where, data => data.put(key, value, VIEWS))
+
+/** @template T @param {Where} where @param {(data: DatabasePair['data']) => Promise<T>} work */
+async function withData (where, work) {
+  const { index, data } = typeof where === 'string' ? levelsAt(where) : where
+  await Promise.all([index.open(), data.open()]) // levels open by themselves: both have to be closed
+  try {
+    return await work(data)
+  } finally {
+    await Promise.all([index.close(), data.close()])
+  }
+}

@@ -1,0 +1,83 @@
+// The suite that `baobox/store/test` exports: tests of what every store promises, over any databases.
+//
+// The tests need no framework but `describe` and `it`. So they run in mocha, node:test, vitest and others, and in
+// browsers.
+
+import { BlobStore } from '../../blob-store.js'
+import { LIFETIME } from './lifetime.js'
+import { PUTTING } from './putting.js'
+import { READING } from './reading.js'
+import { RECEIVING } from './receiving.js'
+
+/** @typedef {import('../../storage/level/levels.js').DatabasePair} DatabasePair */
+/** @typedef {import('../../blob-store.js').StoreOptions} StoreOptions */
+
+/** @typedef {string | DatabasePair} Where  as `BlobStore.open` takes it */
+/** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  closes the store that it opened before, if any */
+
+/**
+ * @typedef {object} Setting  what a test works with
+ * @property {Where} where  a place for a store
+ * @property {Open} open  opens the store at this place
+ * @property {() => Promise<Open>} another  makes another place, and gives what opens the store there
+ */
+
+/** @typedef {Record<string, (setting: Setting) => Promise<void>>} Tests  by their titles */
+
+/** @type {Record<string, Tests>} */
+const TESTS = {
+  'putting blobs': PUTTING,
+  'reading blobs': READING,
+  'receiving slices': RECEIVING,
+  'closing and opening': LIFETIME
+}
+
+/**
+ * Defines the tests.
+ *
+ * @param {object} options
+ * @param {(title: string, body: () => void) => unknown} options.describe
+ * @param {(title: string, body: () => Promise<void>) => unknown} options.it
+ * @param {() => Where | Promise<Where>} options.newPlace  gives a place that has no store yet. Two levels must keep what
+ *   they hold when they are closed and opened again
+ * @param {(where: Where) => unknown} [options.removePlace]  gets each of these places after its test
+ */
+export function testStore ({ describe, it, newPlace, removePlace = () => {} }) {
+  for (const [part, tests] of Object.entries(TESTS)) {
+    describe(part, () => {
+      for (const [title, test] of Object.entries(tests)) it(title, () => inPlaces(newPlace, removePlace, test))
+    })
+  }
+}
+
+/**
+ * Runs a test, then closes its stores and removes its places.
+ *
+ * @param {() => Where | Promise<Where>} newPlace @param {(where: Where) => unknown} removePlace
+ * @param {(setting: Setting) => Promise<void>} test
+ */
+async function inPlaces (newPlace, removePlace, test) {
+  /** @type {(() => Promise<unknown>)[]} */
+  const endings = []
+  const newSetting = async () => {
+    const where = await newPlace()
+    /** @type {BlobStore | undefined} */
+    let store
+    endings.push(async () => {
+      await store?.close()
+      await removePlace(where)
+    })
+    /** @type {Open} */
+    const open = async options => {
+      await store?.close()
+      store = await BlobStore.open(where, options)
+      return store
+    }
+    return { where, open }
+  }
+  try {
+    await test({ ...await newSetting(), another: async () => (await newSetting()).open })
+  } finally {
+    for (const end of endings) await end()
+  }
+}

@@ -1,0 +1,91 @@
+// The contract of `open` and `close`: what a store has when it is opened again, also after its data was damaged.
+
+import { hash } from '../../../lib/hash/hasher.js'
+import { BlobStore } from '../../blob-store.js'
+import {
+  GROUP_LEN, MIB, collect, dataIn, equal, errorOf, fails, flipped, noise, putData, sameBytes, sliceOf
+} from './checks.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { Tests } from './index.js' */
+
+/**
+ * Reads a damaged blob in three ways. Each gives right bytes up to the damage.
+ *
+ * @param {BlobStore} store @param {CID} cid @param {Uint8Array} bytes  as they were put
+ */
+async function expectDamageSeen (store, cid, bytes) {
+  /** @type {[() => AsyncIterable<Uint8Array>, Uint8Array][]} */
+  const readings = [
+    [() => store.get(cid), bytes],
+    [() => store.get(cid, { start: 20_000, end: 80_000 }), bytes.subarray(20_000, 80_000)],
+    [() => store.slice(cid), sliceOf(bytes)]
+  ]
+  let errors = 0
+  for (const [read, expected] of readings) {
+    let at = 0
+    const error = await errorOf(async () => {
+      for await (const piece of read()) {
+        sameBytes(piece, expected.subarray(at, at + piece.length), `bytes from ${at}`)
+        at += piece.length
+      }
+      equal(at, expected.length, 'bytes that were read')
+    })
+    if (error === undefined) continue
+    errors++
+    equal(error.code, 'STORE_CORRUPT', `the code of ${error.stack}`)
+  }
+  equal(errors > 0, true, 'the damage is seen')
+}
+
+/** @type {Tests} */
+export const LIFETIME = {
+  async 'open() finds what the store had when it was closed, and nothing else' ({ open }) {
+    let store = await open()
+    const [whole, part, deleted] = [noise(5 * MIB), noise(300_000), noise(300_001)]
+    const range = { start: 0, end: 8 * GROUP_LEN }
+    await store.put(whole)
+    await store.receive(hash(part), sliceOf(part, range), range)
+    await store.put(deleted)
+    await store.delete(hash(deleted))
+    for (let life = 0; life < 2; life++) {
+      store = await open()
+      sameBytes(await store.bytes(hash(whole)), whole, 'the whole blob')
+      sameBytes(await store.bytes(hash(part), range), part.subarray(0, range.end), 'the part')
+      equal((await store.missing(hash(part))).boundaries, [128, 293], 'the chunks that are missing')
+      equal(await store.has(hash(deleted)), false, 'it has the deleted blob')
+    }
+    const missing = await store.missing(hash(part))
+    const { complete } = await store.receive(hash(part), sliceOf(part, missing), missing)
+    equal(complete, true, 'the blob is complete with what was missing')
+    sameBytes(await store.bytes(hash(part)), part, 'the blob that became complete')
+  },
+
+  async 'get() and slice() never give a byte that was damaged while the store was closed' ({ open, where }) {
+    const bytes = noise(6 * GROUP_LEN + 500)
+    const store = await open()
+    const { cid } = await store.put(bytes)
+    await store.close()
+    for (const { key, value } of await dataIn(where)) {
+      const last = value.length - 1
+      for (const damaged of [flipped(value, 9), flipped(value, last), value.subarray(0, last)]) {
+        await putData(where, key, damaged)
+        const store = await open()
+        await expectDamageSeen(store, cid, bytes)
+        await store.close()
+      }
+      await putData(where, key, value)
+    }
+    sameBytes(await (await open()).bytes(cid), bytes, 'the blob without damage')
+  },
+
+  async 'close() ends a store: every call to it fails, and only then can it be opened again' ({ open, where }) {
+    const store = await open()
+    const { cid } = await store.put(noise(100))
+    if (typeof where === 'string') await fails(() => BlobStore.open(where), 'STORE_LOCKED')
+    await store.close()
+    const reads = [() => store.bytes(cid), () => store.has(cid), () => collect(store.slice(cid))]
+    for (const ask of [...reads, () => store.put(noise(5)), () => store.delete(cid)]) await fails(ask, 'STORE_CLOSED')
+    sameBytes(await (await open()).bytes(cid), noise(100), 'the blob in the store that is opened again')
+  }
+}

@@ -1,0 +1,103 @@
+// Reads many small blobs with few lookups: one of the records and one of the bytes for up to 64 blobs.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { hashesTo } from './subtrees.js'
+import { CELL_LEN } from '../storage/content/extents.js'
+import { VIEWS, extentKey } from '../storage/format/keys.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { assertMany, inOrder, untilSignal } from '../storage/concurrency/in-order.js'
+import { readable } from '../storage/errors.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Many } from '../storage/concurrency/in-order.js' */
+
+/** How long blobs may be that are looked up together: they stand in one extent in every database. */
+const LOOKUP_LEN = CELL_LEN / 4
+/** Blobs that are looked up together. */
+export const LOOKUP_COUNT = 64
+
+/**
+ * @typedef {{ cid: CID, bytes: Uint8Array<ArrayBuffer>, error?: undefined } |
+ *   { cid: CID, bytes?: undefined, error: BaoError }} GetResult
+ */
+
+/**
+ * See `BlobStore.getMany`. While the caller has the blobs of one lookup the next are being read.
+ *
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<GetResult>}
+ */
+export async function * getMany (store, cids, options) {
+  assertMany('cids', cids, 'CIDs')
+  assertKnownOptions(options, ['signal'])
+  const { signal } = options
+  /** @param {Uint8Array[]} roots */
+  const look = roots => store.life.run(() => lookSmall(store, roots))
+  for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) yield * results(store, found, signal)
+}
+
+/** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} roots of one lookup */
+async function * lookupsOf (cids, signal) {
+  let roots = []
+  try {
+    for await (const cid of untilSignal(cids, signal)) {
+      roots.push(parseRoot(cid, 'cid'))
+      if (roots.length < LOOKUP_COUNT) continue
+      yield roots
+      roots = []
+    }
+  } catch (failure) {
+    if (roots.length > 0) yield roots // what was asked for before the failure comes before it
+    throw failure
+  }
+  if (roots.length > 0) yield roots
+}
+
+/** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  bytes as they are stored: not verified */
+
+/**
+ * Looks up blobs, and the bytes of those that stand in one extent.
+ *
+ * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
+ * @returns {Promise<Found[]>} in the order of the roots
+ */
+export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
+  const looked = await catalog.lookMany(roots)
+  const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
+  const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
+  if (small.length === 0) return found
+  const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
+  const values = await readable(data.getMany(keys, VIEWS)) ?? []
+  for (const [i, blob] of small.entries()) blob.bytes = values[i]
+  return found
+}
+
+/** @param {BlobRecord} record */
+const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN
+
+/**
+ * Gives the bytes that verify, and lets the reader read, or explain, the others one by one.
+ *
+ * @param {StoreContext} store @param {Found[]} found @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<GetResult>}
+ */
+async function * results ({ databases, catalog, reader }, found, signal) {
+  for (const { root, bytes } of found) {
+    signal?.throwIfAborted()
+    const cid = toCid(root)
+    if (bytes !== undefined && hashesTo(bytes, 0, bytes.length, root)) {
+      catalog.uses.touch(root)
+      yield { cid, bytes: databases.owned(bytes) }
+      continue
+    }
+    try {
+      yield { cid, bytes: await reader.bytes(root, { signal }) }
+    } catch (error) {
+      if (!(error instanceof BaoError) || error.code === 'STORE_CLOSED') throw error
+      yield { cid, error }
+    }
+  }
+}

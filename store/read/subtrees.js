@@ -1,0 +1,41 @@
+// The subtrees of the BLAKE3 tree that a read consists of, and whether bytes are those of a subtree. Small reads, long
+// reads and checks of the whole store all compare here.
+
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { areEqual } from '../../lib/core/bytes.js'
+import { GROUP_LEN } from '../storage/content/tree-pages.js'
+import { hash } from '../../lib/hash/hasher.js'
+import { subtreeCv } from '../../lib/hash/subtree.js'
+
+/** Bytes of a subtree that is read as one piece, at most: a power of two. */
+const MAX_SUBTREE_LEN = 1 << 20
+
+/** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
+
+/**
+ * Subtrees that lie side by side and hold the wanted bytes, as large as they can be.
+ *
+ * @param {Span} wanted @param {number} size  of the blob
+ * @returns {Generator<Span>}
+ */
+export function * subtreesOf ({ start, end }, size) {
+  const last = Math.min(Math.ceil(end / GROUP_LEN) * GROUP_LEN, size)
+  for (let at = start - start % GROUP_LEN; at < last;) {
+    let len = MAX_SUBTREE_LEN
+    while (len > GROUP_LEN && (at % len !== 0 || at + len > last)) len /= 2
+    const stop = Math.min(at + len, last)
+    yield { start: at, end: stop }
+    at = stop
+  }
+}
+
+/**
+ * Are these the bytes that a subtree must have?
+ *
+ * @param {Uint8Array} bytes  of a whole subtree
+ * @param {number} start  where in the blob it begins, in bytes
+ * @param {number} size  of the blob
+ * @param {Uint8Array} expected  chaining value; the root, if the subtree is the whole blob
+ */
+export const hashesTo = (bytes, start, size, expected) =>
+  areEqual(bytes.length === size ? hash(bytes) : subtreeCv(bytes, start / CHUNK_LEN), 0, expected)

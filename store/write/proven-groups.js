@@ -1,0 +1,252 @@
+// What a slice has proven, until it is recorded: groups, and the pairs that lead to them.
+
+import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../storage/content/tree-pages.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
+import { ExtentCutter } from '../storage/content/extents.js'
+import { RunList } from '../storage/content/runs.js'
+import { levelOf } from '../../lib/tree/geometry.js'
+import { u8 } from '../../lib/engine/arena.js'
+
+/** @import { Databases } from '../storage/databases.js' */
+/** @import { FileWriter } from '../storage/disk/file-writer.js' */
+/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Reservation } from '../catalog/quota.js' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+
+/** Bytes that are gathered before they are written. */
+const BATCH_LEN = 1 << 22
+/** Bytes of the memory that groups are gathered in, once there are many. */
+const MEMORY_LEN = 1 << 20
+
+const NOTHING = new Uint8Array(0)
+
+/** The chunk behind everything below a parent. @param {number} node */
+const endChunkOf = node => node + 1 + 2 ** levelOf(node)
+
+/** @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and where their bytes are if these are still held */
+/** @typedef {{ node: number, bytes: Uint8Array }} Pair */
+
+/** @param {Run} run */
+const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
+
+/** What has been proven in one go. It is taken as a whole, brought to a file if the blob is in one, and recorded. */
+export class Batch {
+  runs = /** @type {Run[]} */ ([])
+  /** Pairs that lead to the groups. */
+  pairs = /** @type {Pair[]} */ ([])
+  /** Bytes of the groups. */
+  len = 0
+  /** The chunk behind the last leaf. */
+  position = 0
+  /** The id of the file that has the bytes: they are not held in memory any more then. */
+  file = /** @type {number | undefined} */ (undefined)
+  /** Of the quota. */
+  reservation = /** @type {Reservation | undefined} */ (undefined)
+
+  /** Is anything in memory alone? */
+  get isHeld () { return this.file === undefined && this.len > 0 }
+
+  /** Each group, in increasing order. */
+  * groups () {
+    for (const { start, len, memory, at } of this.runs) {
+      for (let done = 0; done < len; done += GROUP_LEN) {
+        yield { start: start + done, len: Math.min(GROUP_LEN, len - done), memory, at: at + done }
+      }
+    }
+  }
+
+  /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
+  lenBeyond (present) {
+    let sum = 0
+    for (const { start, len } of this.groups()) if (!present.has(start / CHUNK_LEN)) sum += len
+    return sum
+  }
+
+  /** Gives up groups, but for those of the first runs. @param {number} [runs] */
+  cut (runs = 0) {
+    this.runs = this.runs.slice(0, runs)
+    this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
+  }
+}
+
+/** Takes what a verifier believes, in the order of the walk. */
+export class ProvenGroups {
+  #batch = new Batch()
+  /** The memory that the next groups go to, and how much of it has some. */
+  #memory = /** @type {Uint8Array} */ (NOTHING)
+  #filled = 0
+  /** Memory whose groups are in a file. */
+  #free = /** @type {Uint8Array[]} */ ([])
+  /** Pairs that nobody has taken, and how many of them have a believed leaf below: the first ones. */
+  #pairs = /** @type {Pair[]} */ ([])
+  #provenPairs = 0
+  /** Pairs recorded already that stand above what comes next, and the id under which they are. */
+  #path = /** @type {Pair[]} */ ([])
+  #id = -1
+  /** Taken, and not recorded yet. */
+  batches = /** @type {Batch[]} */ ([])
+  /** Bytes that were taken, and that nobody has begun to record. */
+  waiting = 0
+  #since = 0
+
+  /** Bytes that have not been taken. */
+  get gathered () { return this.#batch.len }
+
+  /** Is there enough to be written, of groups or of pairs that lead to none? */
+  get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
+
+  /** Since when there have been bytes that nobody has begun to record: as `performance.now`, Infinity when there are none. */
+  get since () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
+
+  /** @param {number} node @param {number} at */
+  pair (node, at) {
+    if (levelOf(node) >= GROUP_LOG) this.#pairs.push({ node, bytes: u8.slice(at, at + PAIR_LEN) })
+  }
+
+  /**
+   * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it ends where the blob
+   * does, and a leaf that ends a blob of the claimed size has proven that size.
+   *
+   * @param {number} start @param {Uint8Array} memory  copied from @param {number} at @param {number} len @param {number} size  the claim
+   */
+  leaf (start, memory, at, len, size) {
+    // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that checked out too.
+    this.#provenPairs = this.#pairs.length
+    this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
+    if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
+    if (this.#filled + len > this.#memory.length) {
+      // At first as much as there is already: who receives little takes little.
+      this.#memory = this.#free.pop() ?? new Uint8Array(Math.max(GROUP_LEN, Math.min(this.gathered, MEMORY_LEN)))
+      this.#filled = 0
+    }
+    this.#memory.set(memory.subarray(at, at + len), this.#filled)
+    const last = this.#batch.runs.at(-1)
+    if (last?.memory === this.#memory && last.start + last.len === start) last.len += len
+    else this.#batch.runs.push({ start, len, memory: this.#memory, at: this.#filled })
+    this.#filled += len
+    if (this.since === Infinity) this.#since = performance.now()
+    this.#batch.len += len
+  }
+
+  /** Closes the batch: what comes next goes to another. */
+  take () {
+    this.#batch.pairs = this.#pairs.splice(0, this.#provenPairs)
+    this.#provenPairs = 0
+    this.waiting += this.#batch.len
+    if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.batches.push(this.#batch)
+    this.#batch = new Batch()
+    this.#memory = NOTHING // nobody writes to what may be on its way to a file
+    this.#filled = 0
+  }
+
+  /** What is to be recorded now: everything that was taken. */
+  due () {
+    this.waiting = 0
+    this.#since = performance.now()
+    return [...this.batches]
+  }
+
+  /**
+   * Writes the bytes of a batch to where they belong in a file. They count once it is recorded.
+   *
+   * @param {Batch} batch @param {FileWriter} file @param {number} id  of the file
+   * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   */
+  async spill (batch, file, id, { hasFailed = false }) {
+    const { runs } = batch
+    for (let i = 0; i < runs.length;) {
+      const first = i
+      const pieces = []
+      for (let end = runs[i].start; runs[i]?.start === end; end += runs[i++].len) pieces.push(bytesOf(runs[i]))
+      try {
+        await file.write(pieces, runs[first].start)
+      } catch (error) {
+        if (!hasFailed) throw error
+        batch.cut(first)
+        break
+      }
+    }
+    this.#recycle(runs)
+    batch.runs = batch.runs.map(({ start, len }) => ({ start, len, memory: NOTHING, at: 0 }))
+    batch.file = id
+  }
+
+  /** Gives up what is in files: nobody knows whether the disk has it. */
+  cutFiled () {
+    for (const batch of this.batches) if (batch.file !== undefined) batch.cut()
+  }
+
+  /**
+   * Forgets batches, recorded or not, and remembers the path from the root to what comes next.
+   *
+   * @param {Batch[]} [batches]
+   */
+  forget (batches = this.batches) {
+    for (const { pairs, position, reservation } of batches) {
+      this.#path = [...this.#path, ...pairs].filter(({ node }) => endChunkOf(node) > position)
+      reservation?.release()
+    }
+    this.batches = this.batches.filter(batch => !batches.includes(batch))
+  }
+
+  /**
+   * Batch operations that record what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
+   *
+   * @param {Batch[]} batches
+   * @param {Databases} databases
+   * @param {number} id
+   * @param {ChunkRanges} present  what is there
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<Batch, number> }>} `fresh`: chunks that were not there; `reach`: the chunk behind the
+   *   last group, there or not; `lens`: how many fresh bytes each batch has. There is an operation whenever anything is there: an empty batch would bring nothing to the disk
+   */
+  async operations (batches, { data, extentLen }, id, present) {
+    // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
+    const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
+    const there = batches.filter(({ file }) => file === undefined || file === id)
+
+    const pages = new PageEditor(id)
+    await pages.load(data, [
+      ...present.boundaries.slice(0, 1).map(chunk => pageOfGroup(chunk / GROUP_CHUNKS)),
+      ...there.flatMap(batch => [...batch.groups()].map(({ start }) => pageOfGroup(start / GROUP_LEN))),
+      ...pairs.map(({ node }) => placeInPages(node).page)
+    ])
+    const extents = []
+    let cutter = new ExtentCutter(id, extentLen)
+    const fresh = new RunList()
+    const lens = new Map()
+    let reach = 0
+    for (const batch of there) {
+      let batchLen = 0
+      for (const group of batch.groups()) {
+        const { start, len } = group
+        reach = Math.ceil((start + len) / CHUNK_LEN)
+        if (present.has(start / CHUNK_LEN)) continue
+        pages.addGroup(start / GROUP_LEN)
+        fresh.add(start / CHUNK_LEN, reach)
+        batchLen += len
+        if (!batch.isHeld) continue
+        if (start !== cutter.position) {
+          extents.push(...cutter.end())
+          cutter = new ExtentCutter(id, extentLen, start)
+        }
+        extents.push(...cutter.add(bytesOf(group)))
+      }
+      lens.set(batch, batchLen)
+    }
+    extents.push(...cutter.end())
+    for (const { node, bytes } of pairs) pages.setPair(node, bytes, 0)
+    return { puts: [...extents, ...pages.take()], fresh: fresh.ranges, reach, lens }
+  }
+
+  /** What the operations for these batches say is recorded. @param {Batch[]} batches @param {number} id  under which */
+  recorded (batches, id) {
+    for (const { file, runs } of batches) if (file === undefined) this.#recycle(runs)
+    this.forget(batches)
+    this.#id = id
+  }
+
+  /** Nobody needs the memory of these groups any more. @param {Run[]} runs */
+  #recycle (runs) {
+    for (const memory of new Set(runs.map(({ memory }) => memory))) if (memory.length === MEMORY_LEN) this.#free.push(memory)
+  }
+}

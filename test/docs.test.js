@@ -1,0 +1,135 @@
+// The reference pages say what the code says: docs/api.md what the entry points export, docs/errors.md which codes there are.
+
+import { expect } from 'chai'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { MemoryLevel } from 'memory-level'
+import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
+import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
+import { SliceSource, SliceVerifier, VerifiedReader } from '../verifier/index.js'
+import { BlobStore, asBlockstore } from '../store/index.js'
+
+const ROOT = new URL('../', import.meta.url)
+const read = path => readFileSync(new URL(path, ROOT), 'utf8')
+
+/** The part of a page under a heading, up to the next one of its level. */
+function sectionsOf (page, level) {
+  const parts = page.split(new RegExp(`^${'#'.repeat(level)} (?=\`)`, 'm')).slice(1)
+  return new Map(parts.map(part => [/^`([^`]*)`/.exec(part)[1], part]))
+}
+
+/** What the headings of a section call: `hash(bytes) → ...` is hash, `class Hasher` is Hasher. */
+const nameIn = signature => /^(?:class )?([\w$]+)/.exec(signature)[1]
+
+describe('docs/api.md', () => {
+  const entries = sectionsOf(read('docs/api.md'), 2)
+  const { exports } = JSON.parse(read('package.json'))
+
+  it('has a section for every entry point', () => {
+    const paths = Object.keys(exports).filter(path => path !== './package.json')
+    expect([...entries.keys()]).to.have.members(paths.map(path => path.replace('.', 'baobox')))
+  })
+
+  /** Of classes that are returned and not exported. */
+  const RETURNED = ['PagedOutboard', 'Tags', 'TempTag', 'Blockstore']
+  /** Names that another entry point explains. */
+  const sharedIn = section => [.../^Exports of `baobox[^`]*`:([^.]*)/m.exec(section)?.[1].matchAll(/`(\w+)`/g) ?? []].map(([, name]) => name)
+
+  for (const [entry, section] of entries) {
+    it(`lists what ${entry} exports, and nothing else`, async () => {
+      const { default: file } = exports[entry.replace('baobox', '.')]
+      const module = await import(new URL(file, ROOT))
+      const constants = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
+      const headings = [...sectionsOf(section, 3).keys()].map(nameIn).filter(name => !RETURNED.includes(name))
+      expect([...constants, ...headings, ...sharedIn(section)]).to.have.members(Object.keys(module))
+    })
+  }
+
+  describe('lists the members of', () => {
+    const bytes = new Uint8Array(5000)
+    const outboard = createOutboardSync(bytes, { groupLog: 0 })
+    let store
+    before(async () => { store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() }) })
+    after(() => store.close())
+
+    /** One of each class. */
+    const SAMPLES = {
+      Hasher: () => new Hasher(),
+      OutputReader: () => new Hasher().reader(),
+      Walk: () => new Walk(0, 0),
+      ChunkRanges: () => ChunkRanges.all,
+      BaoError: () => new BaoError('STORE_CLOSED', ''),
+      Outboard: () => outboard,
+      PagedOutboard: () => openOutboard(outboard.bytes, outboard),
+      Proof: () => createProofSync(bytes, outboard, { start: 0, end: 1 }),
+      SliceVerifier: () => new SliceVerifier({ root: outboard.root }),
+      SliceSource: () => new SliceSource(bytes),
+      VerifiedReader: () => new VerifiedReader({ root: outboard.root, source: bytes, outboard }),
+      BlobStore: () => store,
+      Tags: () => store.tags,
+      TempTag: () => store.tempTag(),
+      Blockstore: () => asBlockstore(store)
+    }
+    /** Fields that the page describes as one thing: those of a step. */
+    const TOGETHER = { Walk: Object.keys(new Walk(0, 0)) }
+    /** Of tests and of other parts of the library. */
+    const INTERNAL = { TempTag: ['assertOf'], Walk: ['setSubtrees', 'lookInside'] }
+    const classes = new Map([...entries.values()].flatMap(section => [...sectionsOf(section, 3)])
+      .filter(([signature]) => signature.startsWith('class ')).map(([signature, section]) => [nameIn(signature), section]))
+
+    it('every class', () => expect([...classes.keys()]).to.have.members(Object.keys(SAMPLES)))
+
+    for (const [name, section] of classes) {
+      it(name, async () => {
+        const sample = await SAMPLES[name]()
+        const instance = name[0].toLowerCase() + name.slice(1)
+        const own = Object.getOwnPropertyNames(sample).filter(key => key !== 'stack' && key !== 'message')
+        const methods = Reflect.ownKeys(Object.getPrototypeOf(sample)).filter(key => key !== 'constructor')
+        const statics = Object.getOwnPropertyNames(sample.constructor).filter(key => !['length', 'name', 'prototype'].includes(key))
+        const headings = [...sectionsOf(section, 4).keys()].filter(signature => !signature.startsWith(`new ${name}(`))
+        const ofInstance = headings.filter(signature => !signature.startsWith(`${name}.`))
+          .map(signature => signature.replace(instance, '').replace(/^\[(Symbol\.\w+)\].*/, '$1').replace(/^\.(\w+).*/, '$1'))
+        const ofClass = headings.filter(signature => signature.startsWith(`${name}.`)).map(signature => /\.(\w+)/.exec(signature)[1])
+        const leftOut = [...TOGETHER[name] ?? [], ...INTERNAL[name] ?? []]
+        const members = [...own, ...methods].filter(key => !leftOut.includes(key))
+          .map(key => typeof key === 'symbol' ? key.description.replace(/^nodejs\./, 'Symbol.') : key)
+        expect(ofInstance, 'of an instance').to.have.members(members)
+        expect(ofClass, 'of the class').to.have.members(RETURNED.includes(name) ? [] : statics)
+        sample.release?.()
+      })
+    }
+  })
+})
+
+it('docs/errors.md explains every code of an error', () => {
+  const [, union] = /@typedef \{([^}]*)\} BaoErrorCode/.exec(read('lib/core/errors.js'))
+  const explained = [...read('docs/errors.md').matchAll(/^\| `([A-Z]+_[A-Z_]+)` \|/gm)].map(([, code]) => code)
+  expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())
+})
+
+describe('the documents', () => {
+  const decisions = readdirSync(new URL('docs/decisions/', ROOT)).map(name => `docs/decisions/${name}`)
+  const pages = readdirSync(new URL('docs/', ROOT)).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)
+  const results = readdirSync(new URL('bench/results/', ROOT)).map(name => `bench/results/${name}`)
+  const all = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages, ...decisions, ...results]
+
+  /** The anchor that a forge makes of a heading. */
+  const anchorOf = heading => heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replace(/ /g, '-')
+  const anchorsOf = path => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading))
+
+  for (const path of all) {
+    it(`${path} has links that lead somewhere`, () => {
+      const text = read(path).replace(/^```[^]*?^```/gm, '')
+      for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue
+        const { pathname, hash } = new URL(target, new URL(path, 'file:///'))
+        expect(existsSync(new URL(`.${pathname}`, ROOT)), `${target} is there`).to.equal(true)
+        if (hash !== '') expect(anchorsOf(pathname.slice(1)), target).to.include(hash.slice(1))
+      }
+    })
+
+    it(`${path} has lines of at most 120 characters`, () => {
+      const long = read(path).split('\n').filter(line => line.length > 120 && !/^\||^<!--|https?:\/\/|^#/.test(line))
+      expect(long).to.deep.equal([])
+    })
+  }
+})

@@ -1,0 +1,124 @@
+// The programs in examples/ run as they stand. Helia's has a test of its own, test/helia/helia.js.
+
+import { expect } from 'chai'
+import { execFile, spawn } from 'node:child_process'
+import { appendFile, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { hash, toCid } from '../lib/index.js'
+import { newProject } from './support/project.js'
+
+const EXAMPLES = fileURLToPath(new URL('../examples/', import.meta.url))
+const MAX_LINES = 50
+
+describe('examples', () => {
+  const content = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251)
+  const cid = `${toCid(hash(content))}`
+  let project
+  before(async () => {
+    project = await newProject()
+    for (const name of await readdir(EXAMPLES)) await copyFile(join(EXAMPLES, name), join(project, name))
+    await writeFile(join(project, 'file'), content)
+  })
+  after(() => rm(project, { recursive: true }))
+
+  const run = (...args) => promisify(execFile)(process.execPath, args, { cwd: project, encoding: 'buffer' })
+  const linesOf = async (...args) => String((await run(...args)).stdout).trimEnd().split('\n')
+
+  /** A running outboard-server.js. @param {(server: { url: string, cid: string }) => Promise<void>} work */
+  async function withServer (work) {
+    const server = spawn(process.execPath, ['outboard-server.js', 'file'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+    try {
+      const [line] = await once(server.stdout, 'data')
+      const [url, cid] = String(line).trim().split(' ')
+      await work({ url, cid })
+    } finally {
+      server.kill()
+      await once(server, 'exit')
+    }
+  }
+
+  it('are short, begin with a comment, and are listed', async () => {
+    const list = await readFile(join(EXAMPLES, 'README.md'), 'utf8')
+    for (const name of (await readdir(EXAMPLES)).filter(name => name !== 'README.md')) {
+      const lines = (await readFile(join(EXAMPLES, name), 'utf8')).trimEnd().split('\n')
+      expect(lines.length, name).to.be.at.most(MAX_LINES)
+      if (name.endsWith('.js')) expect(lines[0], name).to.match(/^\/\/ \S.*/)
+      expect(list).to.include(`(${name})`)
+    }
+  })
+
+  it('cid.js prints hash and CID', async () => {
+    expect(await linesOf('cid.js', 'file')).to.deep.equal([`hash  ${Buffer.from(hash(content)).toString('hex')}`, `cid   ${cid}`])
+  })
+
+  it('store-and-get.js keeps what has a tag', async () => {
+    const lines = await linesOf('store-and-get.js', 'file')
+    expect(lines[0]).to.equal(`${cid}: 300000 bytes, new`)
+    expect(lines[2]).to.equal(`tag 'my file': ${cid}`)
+    expect(lines[3]).to.include('deleted 1 blob, 17 bytes')
+    expect(lines[4]).to.match(/ is gone$/)
+  })
+
+  it('verify-download.js gets what outboard-server.js serves', () => withServer(async ({ url, cid: served }) => {
+    expect(served).to.equal(cid)
+    expect(new Uint8Array((await run('verify-download.js', url, cid)).stdout)).to.deep.equal(content)
+    const { stdout } = await run('verify-download.js', url, cid, '100000', '100010')
+    expect(new Uint8Array(stdout)).to.deep.equal(content.subarray(100_000, 100_010))
+  }))
+
+  it('verify-download.js fails when the server has something else', () => withServer(async ({ url }) => {
+    const error = await run('verify-download.js', url, `${toCid(hash(new Uint8Array(1)))}`).catch(error => error)
+    expect(error.code).to.equal(1)
+    expect(String(error.stderr)).to.match(/^BAO_\w+_MISMATCH: /)
+    expect(error.stdout.length).to.equal(0)
+  }))
+
+  it('resume-download.js asks the next server, and asks for nothing twice', () => withServer(async ({ url }) => {
+    const args = ['resume-download.js', cid, 'downloads', 'http://localhost:1/', url]
+    const first = await linesOf(...args)
+    expect(first).to.deep.equal([`${url}: 300000 new bytes from 0 on`, `${cid} is complete`])
+    expect(await linesOf(...args)).to.deep.equal([`${cid} is complete`])
+  }))
+
+  it('append-log.js hashes what is new', async () => {
+    const log = join(project, 'log')
+    await writeFile(log, content)
+    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`300000 bytes, all of them new: ${Buffer.from(hash(content)).toString('hex')}`])
+    await appendFile(log, content)
+    const root = Buffer.from(hash(Buffer.concat([content, content]))).toString('hex')
+    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`600000 bytes, 300000 of them new: ${root}`])
+  })
+
+  it('quota-cache.js keeps what was used last', async () => {
+    const lines = await linesOf('quota-cache.js')
+    expect(lines.filter(line => line.endsWith('kept'))).to.deep.equal(['blob 0: kept', 'blob 8: kept', 'blob 9: kept'])
+  })
+
+  it('browser.js keeps the files that are chosen', async () => {
+    await mkdir(join(project, 'page'))
+    await build({
+      entryPoints: [join(project, 'browser.js')],
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      external: ['baobox'],
+      outfile: join(project, 'page', 'bundle.js'),
+      packages: 'external',
+      logLevel: 'error'
+    })
+    await writeFile(join(project, 'page', 'run.js'), `
+      const elements = { '#files': { files: [new File(['Hello'], 'a')], addEventListener (_, listener) { this.choose = listener } }, '#output': { textContent: '' } }
+      globalThis.document = { querySelector: name => elements[name] }
+      await import('./bundle.js')
+      await elements['#files'].choose()
+      console.log(elements['#output'].textContent)
+      process.exit()`)
+    const lines = await linesOf('page/run.js')
+    expect(lines[0]).to.equal(`a: ${toCid(hash(new TextEncoder().encode('Hello')))}`)
+    expect(lines[1]).to.equal('  begins with 48 65 6c 6c 6f')
+  })
+})

@@ -1,0 +1,216 @@
+// Shows and changes what a store keeps inside: its records, keys, pages and parts.
+//
+// Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
+// changes this file alone. The unit test of a file is the exception.
+import { equals } from 'uint8arrays/equals'
+import { contextOf } from '../../../store/blob-store.js'
+import { nameOf } from '../../../store/catalog/roots.js'
+import { PageEditor } from '../../../store/storage/content/tree-pages.js'
+import {
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allTagged, allUsed, blobKey,
+  doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
+  usedKey
+} from '../../../store/storage/format/keys.js'
+import {
+  decodeDoomed, decodeRecord, decodeState, encodeDoomed, encodePath, encodeRecord, encodeState
+} from '../../../store/storage/format/records.js'
+import { dataIds } from '../../../store/storage/level/data-ids.js'
+import { VIEWS } from '../constants.js'
+
+export { LAYOUT_VERSION } from '../../../store/storage/format/records.js'
+/** The string by which the store knows a hash in its maps and sets. */
+export { nameOf }
+
+// A store that is open
+
+/** Its databases, as the store itself uses them: `index`, `data`, and `files` where there are any. */
+export const databasesOf = store => contextOf(store).databases
+
+/** The record of a blob, as the store itself reads it. */
+export const recordOf = (store, root) => contextOf(store).catalog.record(root)
+
+/** The id that the next blob is given. */
+export const nextIdOf = store => contextOf(store).databases.ids.next
+
+/** Bytes that a store with a quota counts. @param {number} quota  the one that it was opened with */
+export const countedBytes = (store, quota) => contextOf(store).quota.excess(quota)
+
+/** Does a call that goes on protect this blob from garbage collection? */
+export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
+
+/** Runs an action once, after the store has looked several records up and before it uses them. */
+export function afterNextLookup (store, action) {
+  const { catalog } = contextOf(store)
+  const { lookMany } = catalog
+  catalog.lookMany = async roots => {
+    const found = await lookMany.call(catalog, roots)
+    delete catalog.lookMany
+    await action()
+    return found
+  }
+}
+
+/** Has a store cut what is put into extents of another length. @param {number} len  bytes */
+export const setExtentLen = (store, len) =>
+  Object.defineProperty(contextOf(store).databases, 'extentLen', { value: len })
+
+// Single entries of a database
+
+/** A place in a database, which may be empty. */
+class Entry {
+  #level
+
+  constructor (level, key) {
+    this.#level = level
+    this.key = key
+  }
+
+  /** @returns {Promise<Uint8Array | undefined>} a copy of the value; undefined when the place is empty */
+  async read () {
+    const value = await this.#level.get(this.key, VIEWS)
+    return value && new Uint8Array(value)
+  }
+
+  /** @param {Uint8Array} value */
+  write (value) { return this.#level.put(this.key, value, VIEWS) }
+
+  /** @param {(value: Uint8Array) => Uint8Array} by */
+  async change (by) { await this.write(by(await this.read())) }
+
+  remove () { return this.#level.del(this.key, VIEWS) }
+}
+
+export const stateEntry = index => new Entry(index, stateKey)
+export const recordEntry = (index, root) => new Entry(index, blobKey(root))
+/** When a blob was last used. */
+export const usedEntry = (index, root) => new Entry(index, usedKey(root))
+/** The note that the data of an id is being deleted. */
+export const deletionEntry = (index, id) => new Entry(index, doomedKey(id))
+/** The path of a file that is not the store's own. */
+export const pathEntry = (index, id) => new Entry(index, pathKey(id))
+/** A tag under its name, and the same tag beside the blob that it names. */
+export const tagEntry = (index, name) => new Entry(index, tagKey(name))
+export const tagBesideBlobEntry = (index, root, name) => new Entry(index, taggedKey(root, name))
+/** An alias by its multihash; and beside the blob that it leads to. */
+export const aliasEntry = (index, multihash) => new Entry(index, aliasKey(multihash))
+export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
+/** An extent. @param {number} offset  bytes, whole chunks */
+export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
+
+/** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
+export const malformedKeys = len => [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
+
+// What entries mean
+
+/** @returns {Promise<object | undefined>} undefined when the record is missing or damaged */
+export async function readRecord (index, root) {
+  const stored = await recordEntry(index, root).read()
+  return stored && decodeRecord(root, stored)
+}
+
+/** Writes a record with a right checksum, whatever it says. */
+export const writeRecord = (index, root, record) => recordEntry(index, root).write(encodeRecord(root, record))
+
+/** @param {object} changes  what becomes of some fields of the record */
+export const changeRecord = async (index, root, changes) =>
+  writeRecord(index, root, { ...await readRecord(index, root), ...changes })
+
+/** Puts zeros in the place of a record. They have its length, and a wrong checksum. */
+export const damageRecord = (index, root) => recordEntry(index, root).write(new Uint8Array(33))
+
+export const readState = async index => decodeState(await stateEntry(index).read())
+
+/** @param {object} changes  what becomes of some fields of the state; of all of them where the state is damaged */
+export const changeState = async (index, changes) =>
+  stateEntry(index).write(encodeState({ ...await readState(index), ...changes }))
+
+/** Notes that the data of an id is being deleted. */
+export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed(id))
+
+/** @param {string} path  of the file that the bytes of an id are in */
+export const writePath = (index, id, path) => pathEntry(index, id).write(encodePath(id, path))
+
+/** Gives a blob another name. @param {Uint8Array} multihash */
+export async function writeAlias (index, root, multihash) {
+  await aliasEntry(index, multihash).write(root)
+  await aliasBesideBlobEntry(index, root, multihash).write(new Uint8Array(0))
+}
+
+// Everything of a kind
+
+/** The records of all blobs. */
+export const recordsIn = async index =>
+  (await entriesBetween(index, allBlobs)).map(([key, value]) => decodeRecord(hashOfKey(key), value))
+
+/** The ids whose data the index notes as being deleted; undefined for a damaged note. */
+export const deletionsIn = async index =>
+  (await entriesBetween(index, allDoomed)).map(([key, value]) => decodeDoomed(key, value))
+
+/** The keys of all aliases in an index, under their own names and beside their blobs. */
+export const aliasKeysIn = async index =>
+  (await Promise.all([allAliases, allAliasesByBlob].map(range => entriesBetween(index, range)))).flat().map(([key]) => key)
+
+/** Removes all tags, also damaged ones, from both of their places. */
+export async function clearTags (index) {
+  for (const range of [tagsWith(''), allTagged]) await index.clear({ ...range, ...VIEWS })
+}
+
+/** The ids that have anything in the data database. */
+export const idsIn = async data => [...new Set((await data.keys(VIEWS).all()).map(idOfKey))]
+
+/** The same as the store finds them: `isAlone` when an id has one entry. */
+export async function scannedIdsIn (data) {
+  const ids = []
+  for await (const { id, isAlone } of dataIds(data, 0)) ids.push({ id, isAlone })
+  return ids
+}
+
+/** The ids that no record has. */
+export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
+
+/**
+ * Everything in the data database. Extents have an offset in bytes, pages have none. Values are copies, because a level
+ * may give the bytes that it keeps.
+ */
+export const entriesOf = async data => (await data.iterator(VIEWS).all()).map(([key, value]) => ({
+  id: idOfKey(key),
+  key,
+  value: new Uint8Array(value),
+  offset: offsetOfExtent(key),
+  put: bytes => data.put(key, bytes, VIEWS),
+  del: () => data.del(key, VIEWS)
+}))
+
+/** Is an entry of the data database a page of a tree, and no extent? */
+export const isPage = ({ key }) => isPageKey(key)
+
+const entriesBetween = (level, range) => level.iterator({ ...range, ...VIEWS }).all()
+
+// Calls that a store makes to its databases
+
+/** Does this operation of a batch write the record of a blob? */
+export const writesRecord = ({ type, key }) => type === 'put' && key[0] === allBlobs.gte[0]
+
+/** Does this operation of a batch delete the record of this blob? */
+export const deletesRecord = ({ type, key }, root) => type === 'del' && isRecordKey(key, root)
+
+export const isRecordKey = (key, root) => equals(key, blobKey(root))
+
+export const isDeletionKey = (key, id) => equals(key, doomedKey(id))
+
+/** Is this a key of a page, among those of the data database? */
+export const isPageKey = key => offsetOfExtent(key) === undefined
+
+/**
+ * The pages of a tree.
+ *
+ * @param {number} id
+ * @param {Uint8Array} pairs
+ * @param {{ node: number, at: number }[]} places  of the pairs: their nodes in the tree, and their offsets in `pairs`
+ * @returns {{ key: Uint8Array, value: Uint8Array }[]} entries of the data database
+ */
+export function pagesOf (id, pairs, places) {
+  const editor = new PageEditor(id)
+  for (const { node, at } of places) editor.setPair(node, pairs, at)
+  return editor.take()
+}
