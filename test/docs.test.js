@@ -127,6 +127,11 @@ describe('the documents', () => {
       }
     })
 
+    it(`${path} names files that are there`, () => {
+      const names = [...read(path).matchAll(/`((?:lib|encoder|verifier|store|bin|bench|test|docs|examples)\/[\w./-]*)`/g)].map(([, name]) => name)
+      expect(names.filter(name => !name.includes('node_modules') && !existsSync(new URL(name, ROOT)))).to.deep.equal([])
+    })
+
     it(`${path} has lines of at most 120 characters`, () => {
       const long = read(path).split('\n').filter(line => line.length > 120 && !/^\||^<!--|https?:\/\/|^#/.test(line))
       expect(long).to.deep.equal([])
