@@ -6,7 +6,7 @@ import {
   SliceSource, SliceVerifier, VerifiedReader, decode, fetchVerified, httpSource, validOutboardRanges, validRanges,
   verifyProof, verifySlice, verifyStream, verifyTransform
 } from '../../verifier/index.js'
-import { concat } from '../../lib/core/bytes.js'
+import { concat } from '../support/bytes.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 
