@@ -13,7 +13,7 @@ import { Catalog } from './catalog/catalog.js'
 import { nameOf } from './catalog/roots.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
-import { repairDatabases } from './storage/opening/repair.js'
+import { rescueDatabases } from './storage/opening/rescue.js'
 import { Databases } from './storage/databases.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
@@ -29,7 +29,7 @@ import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
-import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
+import { closed, notFound, tagged, asStoreFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
@@ -186,27 +186,30 @@ export class BlobStore {
   }
 
   /**
-   * For a store that does not open any more, or whose files cannot be read (`isReadable`): LevelDB saves what it can
-   * of its files, what is out of order in them is written anew, for which there must be room, and then everything is
-   * looked through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted
-   * may be back. The store must not be open, and is not opened meanwhile, nor after a repair that was interrupted:
-   * then it is to be called again.
+   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). Everything that can
+   * be read of them is copied to new databases, which need as much space, and take the old ones' place. Then every
+   * record and byte is verified, and the store repaired, as `fsck({ repair: true })` does. A whole blob without a
+   * record gets one, so deleted blobs may be back.
+   *
+   * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
+   * is lost, and the store cannot be opened before.
    *
    * @param {string} location
-   * @param {ProgressOptions} [options]
-   * @returns {Promise<FsckReport>} what was found then. What LevelDB had to give up is not in it, where nothing
-   *   speaks of it any more
-   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_FULL
+   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
+   * @returns {Promise<FsckReport>} what was found in the new databases. Of what LevelDB could not read there may be
+   *   no trace
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
-  static async repair (location, options) {
-    return repairDatabases(location, async databases => {
+  static async rescue (location, options) {
+    assertKnownOptions(options, ['signal', 'onProgress'])
+    return rescueDatabases(location, async databases => {
       const store = new BlobStore(databases)
       try {
         return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await store.close()
       }
-    })
+    }, options?.signal)
   }
 
   /**
@@ -559,7 +562,7 @@ export class BlobStore {
       await activity.end(closed())
       await catalog.uses.flush().finally(() => databases.close(activity.isClean))
     } catch (error) {
-      throw toldAsFull(error)
+      throw asStoreFull(error)
     }
   }
 

@@ -54,7 +54,7 @@ import { createYielder } from '../../lib/source/async-util.js'
  *   store and is a link, a folder or a device, stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in
- *   them: `BlobStore.repair` makes it. Until then data without a record is left alone, since its record may be among
+ *   them: `BlobStore.rescue` makes it. Until then data without a record is left alone, since its record may be among
  *   what cannot be read; and where something is not found, everything is
  */
 
@@ -117,7 +117,7 @@ export class Fsck {
   }
 
   /**
-   * What LevelDB has and does not find is not lost: `BlobStore.repair` brings it back, unless it was dropped before.
+   * What LevelDB has and does not find is not lost: `BlobStore.rescue` brings it back, unless it was dropped before.
    */
   async #checkOrder () {
     const { index, data } = this.#store.databases
