@@ -1,5 +1,5 @@
 // A disk that is really full: a small one in memory. Only who may mount can run this; what a full disk looks like to the store is also in
-// test/store/life.test.js, where writes are made to fail.
+// test/store/write/failed-puts.test.js, where writes are made to fail.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
