@@ -10,7 +10,10 @@ const NEED_NODE = [
   'support/runtime.js', 'support/program.js', 'support/store/worker.js', 'support/store/failed-writes-worker.js'
 ]
 /** Folders and files in which no line is longer than 120 columns. */
-const NARROW = ['bin/**', 'test/bin/**', 'test/runtimes/**', 'test/support/program.js', '*.js']
+const NARROW = [
+  'bin/**', '*.js', 'test/bin/**', 'test/browser/**', 'test/helia/**', 'test/interop/**', 'test/runtimes/**',
+  'test/support/program.js'
+]
 
 export default [
   ...neostandard({ ignores: ['**/node_modules/', 'types/', 'coverage/'] }),

@@ -1,5 +1,8 @@
-// Outboards of blobs that have grown. In post-order the pairs of what stands to the left come first, and stay as they are: only the right edge of the
-// tree changes, and what is new comes behind it. So neither the old bytes nor the old pairs are needed, but for that edge and the chunk group at its end.
+// Makes the outboard of a blob that has grown from the outboard it had before, without reading the old bytes again.
+//
+// Appending changes only the right edge of the tree. In post-order the pairs to the left of that edge
+// come first and stay where they are, and new pairs follow them. So only the edge and the last chunk
+// group are needed of what was there before.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
@@ -9,6 +12,7 @@ import { WINDOW_CHUNKS } from '../lib/engine/arena.js'
 import { readPieces, readUpTo } from '../lib/source/read-pieces.js'
 import { untilAborted, withYields } from '../lib/source/async-util.js'
 import { areEqual } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { groupCount, leftChunks } from '../lib/tree/geometry.js'
 import { parentStep } from '../lib/tree/walk.js'
 import { leafMismatch, parentMismatch, truncated } from '../lib/core/errors.js'
@@ -21,34 +25,41 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 
 /** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that stays as it is */
 /**
- * @typedef {object} Edge  the right edge of a tree, found right
+ * @typedef {object} Edge  the right edge of a tree, checked against the root
  * @property {Finished[]} subtrees  to its left, from the start of the blob on
  * @property {number} start  bytes: where they end, and the last chunk group begins
- * @property {Uint8Array} last  the chaining value of that group; of a blob that has no other, the root
+ * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
  */
-/** @typedef {ProgressOptions & { key?: Uint8Array }} AppendOptions  `onProgress` gets `baobox:outboard`, in bytes that are read */
+/**
+ * @typedef {ProgressOptions & { key?: Uint8Array }} AppendOptions  `onProgress` gets `baobox:outboard`,
+ *   in bytes read
+ */
 
 /**
- * The outboard of a blob that has grown since, from the one before. What was the last chunk group is read again, and what has come since.
+ * Makes the outboard of a blob that has grown from the outboard it had before. It reads the last chunk
+ * group again, and the new bytes.
  *
  *     let outboard = await createOutboard('log.txt', { order: 'post' })
  *     outboard = await appendOutboard('log.txt', outboard)    // later
  *
- * The outboard is not believed: the right edge of its tree, and with it its size, is checked against its root. That the rest of the source is
- * still what it was is not: nothing of it is read.
+ * The outboard is not believed: the right edge of its tree, and with that its size, is checked against
+ * its root. The old bytes before the last chunk group are not read, so nobody checks whether they are
+ * still the same.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  all of the blob, as it is now
  * @param {Outboard} outboard  of its beginning, in post-order; left as it is
  * @param {AppendOptions} [options]
  * @returns {Promise<Outboard>} with bytes of its own
- * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: the outboard lies, or the source no longer begins as it did; BAO_TRUNCATED: it is shorter
- *   than it was; BAO_SOURCE_CHANGED when a file changes meanwhile
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH when the outboard is wrong, or the source
+ *   no longer begins as it did; BAO_TRUNCATED when the source is shorter than it was;
+ *   BAO_SOURCE_CHANGED when a file changes meanwhile
  */
-export async function appendOutboard (source, outboard, { key, ...options } = {}) {
+export async function appendOutboard (source, outboard, options = {}) {
+  assertKnownOptions(options, ['key', 'signal', 'onProgress'])
   if (!(outboard instanceof Outboard)) throw new TypeError('"outboard" expected an Outboard')
   const { groupLog, order } = outboard
   assertPostOrder('outboard', order)
-  const mode = modeOf({ key })
+  const mode = modeOf({ key: options.key })
   const { root, size, sink } = await grownFrom(source, outboard, (size, kept) => {
     const table = new PairTable(size, groupLog, order)
     table.bytes.set(outboard.bytes.subarray(0, kept * PAIR_LEN))
@@ -58,12 +69,12 @@ export async function appendOutboard (source, outboard, { key, ...options } = {}
 }
 
 /**
- * Grows a tree from where it ended.
+ * Grows a tree from where it ended, and hands its pairs to a sink.
  *
  * @template {PairSink & { flush?: () => Promise<void> }} T
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
- * @param {SliceOutboard} outboard  of its beginning
- * @param {(size: number, kept: number) => T} sinkFor  bytes of the blob now, and how many pairs in front stay
+ * @param {SliceOutboard} outboard  of the blob's beginning
+ * @param {(size: number, kept: number) => T} sinkFor  gets the bytes of the blob now, and how many pairs in front stay
  * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<{ root: Uint8Array, size: number, sink: T }>}
  */
@@ -93,11 +104,12 @@ export async function grownFrom (source, outboard, sinkFor, { mode, signal, onPr
 
 /** @param {string} name @param {string} order */
 export function assertPostOrder (name, order) {
-  if (order !== 'post') throw new RangeError(`"${name}" expected an outboard in post-order: in pre-order everything would move`)
+  if (order === 'post') return
+  throw new RangeError(`"${name}" expected an outboard in post-order: in pre-order every pair would move`)
 }
 
 /**
- * Goes down the right edge of a tree, and believes each pair only when it is what the one above says.
+ * Goes down the right edge of a tree, and checks every pair against the one above it.
  *
  * @param {SliceOutboard} outboard @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<Edge>}
@@ -120,7 +132,11 @@ async function edgeOf (outboard, mode, signal) {
   return { subtrees, start: subtrees.reduce((sum, { groups }) => sum + groups, 0) * 2 ** groupLog * CHUNK_LEN, last }
 }
 
-/** The parents on the right edge, from the root down, and the groups below each. @param {number} size @param {number} groupLog */
+/**
+ * The parents on the right edge, from the root down, with the number of groups below each.
+ *
+ * @param {number} size @param {number} groupLog
+ */
 function edgeSteps (size, groupLog) {
   const steps = []
   const groupChunks = 2 ** groupLog
@@ -136,27 +152,33 @@ function edgeSteps (size, groupLog) {
 }
 
 /**
- * What was the last chunk group, read again. Its end proves the size that the outboard claims.
+ * Reads the old last chunk group again, and checks it. That proves the size that the outboard claims.
  *
- * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {Edge} edge @param {Mode} mode @param {AbortSignal} [signal]
+ * @param {RandomAccess} blob @param {SliceOutboard} outboard @param {Edge} edge
+ * @param {Mode} mode @param {AbortSignal} [signal]
  * @returns {Promise<Uint8Array>}
  */
 async function lastGroup (blob, { size }, { subtrees, start, last }, mode, signal) {
   const len = size - start
   const bytes = blob.size < size ? new Uint8Array(0) : new Uint8Array(await readUpTo(blob, start, size, signal))
-  if (bytes.length < len) throw truncated({ start, wanted: len, got: Math.max(bytes.length, Math.min(len, blob.size - start)) })
+  if (bytes.length < len) {
+    throw truncated({ start, wanted: len, got: Math.max(bytes.length, Math.min(len, blob.size - start)) })
+  }
   const tree = new TreeBuilder(mode, { startChunk: start / CHUNK_LEN })
   tree.update(bytes)
   if (!areEqual(last, 0, subtrees.length === 0 ? tree.hash() : tree.cv())) throw leafMismatch(start, len)
   return bytes
 }
 
-/** A tree that has finished subtrees in front. Behind them come perfect ones as large as their place allows, until whole windows fit. */
+/**
+ * A tree that begins with finished subtrees. Behind them it builds perfect subtrees as large as their
+ * place allows, until it has come to a place where whole windows fit.
+ */
 class Tail {
   #mode
   #sink
   #tree
-  /** Where what is still to come begins. */
+  /** The chunk where the next bytes go. */
   #chunk
   #part = /** @type {TreeBuilder | undefined} */ (undefined)
 

@@ -1,7 +1,9 @@
-// Combined encodings: the length, then pairs and bytes of a blob interleaved in pre-order. Source: Bao spec, "Combined Encoding Format".
+// Makes combined encodings: the size, then pairs and bytes of a blob interleaved in pre-order. Source:
+// Bao spec, "Combined Encoding Format".
 
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { HEADER_LEN, assertBytes, assertInteger, resultBuffer, u64ToBytes } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { copyPair, cvsOf } from '../lib/engine/window.js'
 import { STAGE, u8 } from '../lib/engine/arena.js'
@@ -14,16 +16,26 @@ import { modeOf } from '../lib/hash/mode-options.js'
 /** @import { PairSink, RandomAccess, SliceOutboard } from '../lib/core/types.js' */
 
 /**
+ * @typedef {object} EncodeOptions
+ * @property {number} [groupLog]  0 to 16; default: 0
+ * @property {boolean} [header]  begin with the size in 8 bytes? default: true
+ * @property {Uint8Array} [key]  of a keyed tree
+ * @property {Uint8Array<ArrayBuffer>} [into]  memory for the encoding, `sliceLen` bytes or more, that
+ *   does not overlap the blob; quickest when it is aligned to 4 bytes; default: fresh memory
+ */
+
+/**
  * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.
  *
  * @param {Uint8Array} bytes
- * @param {{ groupLog?: number, header?: boolean, key?: Uint8Array, into?: Uint8Array<ArrayBuffer> }} [options]  `header`: begin with the length, true
- *   unless told; `into`: memory for the encoding, of `sliceLen` bytes
- *   or more, apart from `bytes`; quickest where aligned to 4 bytes
- * @returns {{ root: Uint8Array, bytes: Uint8Array<ArrayBuffer> }} fresh, but for `bytes` in `into`
+ * @param {EncodeOptions} [options]
+ * @returns {{ root: Uint8Array, bytes: Uint8Array<ArrayBuffer> }} `root` is fresh; `bytes` are fresh,
+ *   or a view of `into`
  */
-export function encode (bytes, { groupLog = 0, header = true, key, into } = {}) {
+export function encode (bytes, options = {}) {
   assertBytes('bytes', bytes)
+  assertKnownOptions(options, ['groupLog', 'header', 'key', 'into'])
+  const { groupLog = 0, header = true, key, into } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   const encoding = new Encoding(bytes, groupLog, header ? HEADER_LEN : 0, into)
   const tree = new TreeBuilder(modeOf({ key }), { sink: encoding })
@@ -31,17 +43,25 @@ export function encode (bytes, { groupLog = 0, header = true, key, into } = {}) 
   return { root: tree.hash(), bytes: encoding.bytes }
 }
 
-/** Takes the pairs of a growing tree to their places, and with each subtree the bytes below it, which are at hand. @implements {PairSink} */
+/**
+ * Puts the pairs of a growing tree to their places, and with each subtree the bytes below it.
+ *
+ * @implements {PairSink}
+ */
 class Encoding {
   groupLog
   bytes
   #blob
-  /** Where it begins, behind the header. */
+  /** Bytes of the header. */
   #start
-  /** The same as words, where they are aligned. */
+  /** `bytes` as words, if they are aligned. */
   #words = /** @type {Uint32Array | undefined} */ (undefined)
 
-  /** @param {Uint8Array} blob @param {number} groupLog @param {number} headerLen  bytes @param {Uint8Array<ArrayBuffer>} [into] */
+  /**
+   * @param {Uint8Array} blob @param {number} groupLog
+   * @param {number} headerLen  bytes
+   * @param {Uint8Array<ArrayBuffer>} [into]
+   */
   constructor (blob, groupLog, headerLen, into) {
     this.groupLog = groupLog
     this.#start = headerLen
@@ -72,17 +92,26 @@ class Encoding {
     }
   }
 
-  /** Where a subtree begins in the encoding: its first leaf stands behind all parents over it. @param {number} startChunk @param {number} chunks */
+  /**
+   * Where a subtree begins in the encoding: its first leaf stands behind all its parents.
+   *
+   * @param {number} startChunk @param {number} chunks
+   */
   #placeOf (startChunk, chunks) {
     const groups = Math.ceil(chunks / 2 ** this.groupLog)
     const parents = groups === 1 ? 0 : levelOver(groups) + 1
-    return this.#start + (pairsBeforeLeaf(startChunk, this.#blob.length, this.groupLog) - parents) * PAIR_LEN + startChunk * CHUNK_LEN
+    const pairs = pairsBeforeLeaf(startChunk, this.#blob.length, this.groupLog) - parents
+    return this.#start + pairs * PAIR_LEN + startChunk * CHUNK_LEN
   }
 
   /**
-   * @param {number} level  of the last reduction @param {number} index  of a chaining value there @param {number} chunk  where it starts
-   * @param {number} at  in the encoding
-   * @returns {number} where it ends there
+   * Writes a subtree of any shape, pair by pair and group by group.
+   *
+   * @param {number} level  of the last reduction
+   * @param {number} index  of the subtree's chaining value in that level
+   * @param {number} chunk  where the subtree begins
+   * @param {number} at  where it begins in the encoding
+   * @returns {number} where it ends in the encoding
    */
   #put (level, index, chunk, at) {
     if (level <= this.groupLog) {
@@ -107,12 +136,12 @@ class Encoding {
 }
 
 /**
- * The same, piece by piece, from a source of any size and its outboard.
+ * The encoding of a source of any size, piece by piece, made with its outboard.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard  its group log is that of the encoding
  * @param {SliceOptions & StreamOptions} [options]  as for `encodeSlice`
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} as `encodeSlice`
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces as `encodeSlice` gives them
  * @throws {BaoError} as `encodeSlice`
  */
 export function encodeStream (source, outboard, options) {

@@ -1,22 +1,33 @@
-// Outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob. Source: Bao spec, "Outboard Encoding Format";
-// orders and group levels as in bao-tree.
+// Makes outboards: the pairs of a blob's tree, at and above the group level, kept beside the blob.
+// Source: Bao spec, "Outboard Encoding Format"; orders and group levels as in bao-tree.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { BaoError } from '../lib/core/errors.js'
 import { PairTable, assertOrder } from '../lib/outboard/pairs.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64FromBytes, u64ToBytes } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { outboardLen, placeOf } from '../lib/tree/geometry.js'
-import { parseRoot, toCid } from '../lib/hash/cid.js'
+import { rootOf, toCid } from '../lib/hash/cid.js'
 import { reorderPairs } from '../lib/outboard/reorder.js'
 
 /** @import { ProgressOptions, Source, Step, ThreadOptions } from '../lib/core/types.js' */
 /** @import { Order } from '../lib/outboard/pairs.js' */
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, NamedBlob } from '../lib/hash/cid.js' */
 
-/** @typedef {{ groupLog?: number, order?: Order, key?: Uint8Array }} OutboardOptions */
+/**
+ * @typedef {object} OutboardOptions
+ * @property {number} [groupLog]  0 to 16; default: 4
+ * @property {Order} [order]  default: 'pre'
+ * @property {Uint8Array} [key]  of a keyed tree
+ */
+/** @typedef {NamedBlob & { size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} OutboardParts */
+
+export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
+const PARTS = ['root', 'cid', 'size', 'groupLog', 'order', 'bytes']
 
 /** The pairs of one blob, and what names them. Immutable. */
 export class Outboard {
@@ -28,11 +39,11 @@ export class Outboard {
   groupLog
   /** @type {Order} */
   order
-  /** `outboardLen(size, groupLog)` bytes: 64 for each pair, left chaining value first. */
+  /** The pairs, `outboardLen(size, groupLog)` bytes: 64 for each, the left chaining value first. */
   bytes
 
   /**
-   * See `Outboard.from`, which checks.
+   * Use `Outboard.from`, which checks its arguments.
    *
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order, bytes: Uint8Array }} parts
    */
@@ -45,30 +56,38 @@ export class Outboard {
   }
 
   /**
-   * An outboard that was stored or sent. Nothing in it is believed: whatever it proves is checked against the root when it is used.
+   * An outboard that was stored or sent. Nothing in it is believed: pairs are checked against the root
+   * when they are used.
    *
-   * @param {{ root: Uint8Array | CID | string, size: number, groupLog?: number, order?: Order, bytes: Uint8Array }} parts  not copied
+   * @param {OutboardParts} parts  `bytes` is not copied
    */
-  static from ({ root, size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', bytes }) {
+  static from (parts) {
+    assertKnownOptions(parts, PARTS)
+    const { size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', bytes } = parts
     assertOrder(order)
     assertBytesOf('bytes', bytes, outboardLen(size, groupLog))
-    return new Outboard({ root: parseRoot(root), size, groupLog, order, bytes })
+    return new Outboard({ root: rootOf(parts), size, groupLog, order, bytes })
   }
 
   /**
-   * An outboard file of bao: the length, then all pairs in pre-order. Bytes behind it are not looked at.
+   * The outboard in a file of bao: the size, then all pairs in pre-order. Bytes behind it are ignored.
    *
    * @param {Uint8Array} bytes  not copied
-   * @param {Uint8Array | CID | string} root
+   * @param {BlobName} root  the hash of the blob
    * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, BAO_TRUNCATED
    */
   static fromBao (bytes, root) {
     assertBytes('bytes', bytes)
-    if (bytes.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `an outboard begins with 8 bytes of length, got ${bytes.length}`)
+    if (bytes.length < HEADER_LEN) {
+      throw new BaoError('BAO_BAD_HEADER', `bao's outboards begin with the size in 8 bytes, got ${bytes.length} bytes`)
+    }
     const size = u64FromBytes(bytes)
     const len = outboardLen(size, 0)
     const got = bytes.length - HEADER_LEN
-    if (got < len) throw new BaoError('BAO_TRUNCATED', `the outboard of ${size} bytes has ${len} bytes of pairs, got ${got}`, { wanted: len, got })
+    if (got < len) {
+      const message = `the outboard of ${size} bytes has ${len} bytes of pairs, got ${got}`
+      throw new BaoError('BAO_TRUNCATED', message, { wanted: len, got })
+    }
     return Outboard.from({ root, size, groupLog: 0, bytes: bytes.subarray(HEADER_LEN, HEADER_LEN + len) })
   }
 
@@ -88,14 +107,19 @@ export class Outboard {
     return this.bytes.subarray(place[this.order] * PAIR_LEN, (place[this.order] + 1) * PAIR_LEN)
   }
 
-  /** Copies the pair of a step. @param {Step} step @param {Uint8Array} out @param {number} at */
+  /** Copies the pair of a step to `out`. @param {Step} step @param {Uint8Array} out @param {number} at */
   copyPair (step, out, at) {
     const from = step[this.order] * PAIR_LEN
     out.set(this.bytes.subarray(from, from + PAIR_LEN), at)
     return true
   }
 
-  /** Copies all pairs of a subtree, which stand together. @param {Step} step @param {Uint8Array} out @param {number} at @returns {Order} theirs */
+  /**
+   * Copies all pairs of a subtree, which stand side by side.
+   *
+   * @param {Step} step @param {Uint8Array} out @param {number} at
+   * @returns {Order} the order in which they are copied
+   */
   copySubtree ({ pre, post, len }, out, at) {
     const pairs = len / (CHUNK_LEN * 2 ** this.groupLog) - 1
     const first = this.order === 'pre' ? pre : post + 1 - pairs
@@ -103,7 +127,10 @@ export class Outboard {
     return this.order
   }
 
-  /** The same outboard in the other order. Its `bytes` are fresh, and all the memory that is taken: they are turned in place. */
+  /**
+   * The same outboard in the other order, with fresh `bytes`: they are reordered in place, and take no
+   * further memory.
+   */
   flip () {
     const order = this.order === 'pre' ? 'post' : 'pre'
     const bytes = new Uint8Array(this.bytes)
@@ -111,13 +138,9 @@ export class Outboard {
     return new Outboard({ ...this, order, bytes })
   }
 
-  /**
-   * As bao's outboard file.
-   *
-   * @returns {Uint8Array<ArrayBuffer>} fresh
-   */
+  /** The outboard as a file of bao. @returns {Uint8Array<ArrayBuffer>} fresh */
   toBao () {
-    if (this.groupLog !== 0) throw new RangeError(`bao's outboards have group log 0, this one has ${this.groupLog}`)
+    if (this.groupLog !== 0) throw new RangeError(`bao's outboards have group log 0: this one has ${this.groupLog}`)
     const { bytes } = this.order === 'pre' ? this : this.flip()
     const file = new Uint8Array(HEADER_LEN + bytes.length)
     file.set(u64ToBytes(this.size))
@@ -127,7 +150,7 @@ export class Outboard {
 }
 
 /**
- * The outboard of bytes that are at hand.
+ * The outboard of bytes in memory.
  *
  * @param {Uint8Array} bytes
  * @param {OutboardOptions} [options]
@@ -135,6 +158,7 @@ export class Outboard {
  */
 export function createOutboardSync (bytes, options) {
   assertBytes('bytes', bytes)
+  assertKnownOptions(options, OUTBOARD_OPTIONS)
   const { mode, groupLog, order } = checked(options)
   const table = new PairTable(bytes.length, groupLog, order)
   const tree = new TreeBuilder(mode, { sink: table })
@@ -143,7 +167,7 @@ export function createOutboardSync (bytes, options) {
 }
 
 /**
- * The outboard of anything that gives bytes over time, in one pass. Memory holds the outboard, not the blob. Long files, Blobs and bytes in
+ * The outboard of any source, made in one pass. Memory holds the outboard, not the blob. Long files, Blobs and bytes in
  * shared memory are hashed on several threads.
  *
  * @param {Source} source
@@ -151,13 +175,17 @@ export function createOutboardSync (bytes, options) {
  * @returns {Promise<Outboard>}
  * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
  */
-export async function createOutboard (source, { signal, onProgress, threads, ...options } = {}) {
+export async function createOutboard (source, options = {}) {
+  assertKnownOptions(options, [...OUTBOARD_OPTIONS, 'signal', 'onProgress', 'threads'])
+  const { signal, onProgress, threads } = options
   const { mode, groupLog, order } = checked(options)
-  const grown = await hashSource(source, { mode, outboard: { groupLog, order }, threads, signal, onProgress, type: 'baobox:outboard' })
-  return new Outboard({ root: grown.root, size: grown.size, groupLog, order, bytes: /** @type {Uint8Array} */ (grown.pairs) })
+  const outboard = { groupLog, order }
+  const type = 'baobox:outboard'
+  const { root, size, pairs } = await hashSource(source, { mode, outboard, threads, signal, onProgress, type })
+  return new Outboard({ root, size, groupLog, order, bytes: /** @type {Uint8Array} */ (pairs) })
 }
 
-/** @param {OutboardOptions} [options] */
+/** Options with their defaults. @param {OutboardOptions} [options] */
 function checked ({ groupLog = DEFAULT_GROUP_LOG, order = 'pre', key } = {}) {
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)

@@ -1,10 +1,11 @@
-// Making inclusion proofs. They are taken out of slices: those have the same pairs, made and checked by the same code, and with every pair
-// both children where a proof needs one at most.
+// Makes inclusion proofs. A proof is taken out of a slice, which has the same pairs: of each the proof
+// keeps at most one half.
 
 import { HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { ENTER, LEAF, Walk } from '../lib/tree/walk.js'
 import { Proof } from '../lib/slice/proof.js'
 import { encodeSlice, encodeSliceSync } from './slice.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { concat } from '../lib/core/bytes.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
@@ -14,23 +15,28 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /** @typedef {{ validate?: boolean, key?: Uint8Array }} ProofOptions  as for `encodeSlice` */
 
+const OPTIONS = ['validate', 'key']
+
 /**
- * The smallest proof that the chunks of some ranges stand in a blob: 32 bytes for each level of the tree, about, instead of a slice's 64. The
- * bytes themselves are not in it. A chunk group that is wanted in part is read and hashed whole, as the outboard has no pairs inside it.
+ * The smallest proof that the chunks of some ranges stand in a blob: about 32 bytes for each level of
+ * the tree, where a slice has 64. The bytes themselves are not in it. A chunk group that is wanted in
+ * part is read and hashed whole, because the outboard has no pairs inside it.
  *
  *     const proof = await createProof('movie.mp4', outboard, { start: 5000, end: 6000 })
  *     send(proof.toBytes())    // and the bytes of proof.spans
  *
- * It proves the size of the blob only when it is about the last chunk: `ChunkRanges.last` makes it so.
+ * It proves the size of the blob only if the last chunk is among its chunks: `ChunkRanges.last` asks for that.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
- * @param {RangesLike} ranges  rounded to chunks; beyond the end means the last chunk
+ * @param {RangesLike} ranges  rounded to chunks; a range beyond the end means the last chunk
  * @param {ProofOptions & ProgressOptions} [options]  `onProgress` gets `baobox:slice`
  * @returns {Promise<Proof>}
- * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is not what the root names
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
+ *   not what the root names
  */
 export async function createProof (source, outboard, ranges, options) {
+  assertKnownOptions(options, [...OPTIONS, 'signal', 'onProgress'])
   const slice = encodeSlice(source, outboard, ranges, { ...options, header: false })
   const siblings = new Siblings(outboard, toRanges(ranges))
   for await (const piece of slice) siblings.write(piece)
@@ -38,7 +44,7 @@ export async function createProof (source, outboard, ranges, options) {
 }
 
 /**
- * The same from bytes that are at hand.
+ * The same from bytes in memory.
  *
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard
@@ -48,20 +54,21 @@ export async function createProof (source, outboard, ranges, options) {
  * @throws {BaoError} as `createProof`
  */
 export function createProofSync (bytes, outboard, ranges, options) {
+  assertKnownOptions(options, OPTIONS)
   const slice = encodeSliceSync(bytes, outboard, ranges, { ...options, header: false })
   const siblings = new Siblings(outboard, toRanges(ranges))
   siblings.write(slice)
   return siblings.proof()
 }
 
-/** Takes a slice, in any pieces, and keeps the halves of its pairs that no chunk of it gives. */
+/** Takes a slice in any pieces, and keeps the halves of its pairs that do not follow from the chunks of the slice. */
 class Siblings {
   #size
   #ranges
   #walk
   #found = /** @type {Uint8Array[]} */ ([])
   #pair = new Uint8Array(PAIR_LEN)
-  /** Bytes of the step in hand, and those of them that have come. */
+  /** Bytes of the current step, and how many of them have come. */
   #len = 0
   #got = 0
 

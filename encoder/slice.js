@@ -1,5 +1,5 @@
-// Slices: the part of an encoding that proves some ranges of a blob. Source: Bao spec, "Slice Format"; several ranges and groups
-// as in bao-tree.
+// Makes slices: the part of an encoding that proves some ranges of a blob. Source: Bao spec, "Slice
+// Format"; several ranges and chunk groups as in bao-tree.
 
 import { BaoError, leafMismatch } from '../lib/core/errors.js'
 import { CHUNK_LEN, HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
@@ -8,6 +8,7 @@ import { FIRST_CHUNKS } from '../lib/slice/batches.js'
 import { cut, cutSync, sliceLenOf } from '../lib/slice/slicer.js'
 import { pairsAtHand, pairsOf } from '../lib/outboard/paged-outboard.js'
 import { HEADER_LEN, assertBytes, assertBytesOf, assertInteger, u64ToBytes } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { closeSource, toRandomAccess } from '../lib/source/source.js'
 import { levelOf } from '../lib/tree/geometry.js'
 import { modeOf } from '../lib/hash/mode-options.js'
@@ -19,24 +20,30 @@ import { toRanges } from '../lib/tree/ranges.js'
 
 /**
  * @typedef {object} SliceOptions
- * @property {boolean} [header]  begin with the length, as bao and iroh do; true unless told
- * @property {boolean} [validate]  check pairs and bytes against the root before they leave; true unless told. Without, they are trusted
+ * @property {boolean} [header]  begin with the size in 8 bytes, as bao and iroh do? default: true
+ * @property {boolean} [validate]  check pairs and bytes against the root before they leave? default:
+ *   true. Without it they are trusted
  * @property {Uint8Array} [key]  of a keyed tree
  */
 
+const OPTIONS = ['header', 'validate', 'key']
+
 /**
- * A slice of bytes that are at hand.
+ * A slice of bytes in memory.
  *
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard
- * @param {RangesLike} [ranges]  everything unless told
- * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice, of `sliceLen` bytes or more, apart from
- *   `bytes`. After an error there may be anything in it
- * @returns {Uint8Array<ArrayBuffer>} fresh, unless in `into`
- * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is not what the root names
+ * @param {RangesLike} [ranges]  default: everything
+ * @param {SliceOptions & { into?: Uint8Array<ArrayBuffer> }} [options]  `into`: memory for the slice,
+ *   `sliceLen` bytes or more, that does not overlap `bytes`; after an error it may hold anything
+ * @returns {Uint8Array<ArrayBuffer>} fresh, or a view of `into`
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED: the blob or the outboard is
+ *   not what the root names
  */
-export function encodeSliceSync (bytes, outboard, ranges, { into, ...options } = {}) {
+export function encodeSliceSync (bytes, outboard, ranges, options = {}) {
   assertBytes('bytes', bytes)
+  assertKnownOptions(options, [...OPTIONS, 'into'])
+  const { into } = options
   const { what, header, check } = begin(outboard, ranges, options)
   const slice = cutSync(bytes, pairsAtHand(outboard), what, { headerLen: header.length, into, check })
   slice.set(header)
@@ -44,31 +51,39 @@ export function encodeSliceSync (bytes, outboard, ranges, { into, ...options } =
 }
 
 /**
- * Bytes of a slice, before it is made: for who announces the length, or has memory ready.
+ * The length of a slice before it is made: for callers that announce it, or allocate memory for the slice.
  *
- * @param {{ size: number, groupLog: number }} outboard  or whatever else says that
- * @param {RangesLike} [ranges]  everything unless told: then it is the length of a combined encoding
- * @param {{ header?: boolean }} [options]
+ * @param {{ size: number, groupLog: number }} outboard  or any other object with these two
+ * @param {RangesLike} [ranges]  default: everything, which gives the length of a combined encoding
+ * @param {SliceOptions} [options]  those of the slice; only `header` changes the length
+ * @returns {number} bytes
  */
-export function sliceLen ({ size, groupLog }, ranges, { header = true } = {}) {
+export function sliceLen ({ size, groupLog }, ranges, options = {}) {
+  assertKnownOptions(options, OPTIONS)
+  const { header = true } = options
   assertInteger('size', size)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   return (header ? HEADER_LEN : 0) + sliceLenOf({ size, groupLog, ranges: toRanges(ranges) })
 }
 
-/** @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: pieces are lent until the next one is asked for, then their memory is used again */
+/**
+ * @typedef {ProgressOptions & { reuse?: boolean }} StreamOptions  `reuse`: pieces are borrowed until
+ *   the next piece is asked for, which gets the same memory; default: false
+ */
 
 /**
- * A slice, window by window, from a source of any size.
+ * A slice of a source of any size, batch by batch.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the whole blob
  * @param {SliceOutboard} outboard
- * @param {RangesLike} [ranges]  everything unless told
+ * @param {RangesLike} [ranges]  default: everything
  * @param {SliceOptions & StreamOptions} [options]  `onProgress` gets `baobox:slice`
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless `reuse` is set
  * @throws {BaoError} as `encodeSliceSync`, after everything before the fault has been given
  */
-export function encodeSlice (source, outboard, ranges, { signal, onProgress, reuse, ...options } = {}) {
+export function encodeSlice (source, outboard, ranges, options = {}) {
+  assertKnownOptions(options, [...OPTIONS, 'reuse', 'signal', 'onProgress'])
+  const { signal, onProgress, reuse } = options
   return give(source, outboard, begin(outboard, ranges, options), { signal, onProgress, reuse })
 }
 
@@ -83,10 +98,10 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
   let done = 0
   try {
     if (header.length > 0) yield header
-    for await (const window of cut(blob, outboard, what, { check, signal, reuse })) {
+    for await (const piece of cut(blob, outboard, what, { check, signal, reuse })) {
       signal?.throwIfAborted()
-      yield window
-      done += window.length
+      yield piece
+      done += piece.length
       onProgress?.({ type: 'baobox:slice', detail: { done } })
     }
   } finally {
@@ -95,7 +110,7 @@ async function * give (source, outboard, { what, header, check }, { signal, onPr
 }
 
 /**
- * What both share.
+ * Checks the arguments of both functions above, and prepares what they share.
  *
  * @param {SliceOutboard} outboard @param {RangesLike} [like] @param {SliceOptions} [options]
  */
@@ -104,15 +119,16 @@ function begin (outboard, like, { header = true, validate = true, key } = {}) {
   const { root, size, groupLog } = outboard
   if (validate) assertBytesOf('outboard.root', root, HASH_LEN)
   const what = { root, size, groupLog, ranges: toRanges(like), mode: modeOf({ key }) }
-  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check: validate ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined }
+  const check = validate ? checkedBy(new Checker({ ...what, firstChunks: FIRST_CHUNKS }), outboard) : undefined
+  return { what, header: header ? u64ToBytes(size) : new Uint8Array(0), check }
 }
 
 /** @param {Checker} checker @param {SliceOutboard} outboard @returns {Check} */
-const checkedBy = (checker, outboard) => window => {
+const checkedBy = (checker, outboard) => batch => {
   const before = checker.verified
   let fault
   try {
-    checker.write(window)
+    checker.write(batch)
     checker.flush()
   } catch (error) {
     if (!(error instanceof BaoError)) throw error
@@ -122,7 +138,12 @@ const checkedBy = (checker, outboard) => window => {
   return { good: checker.verified - before, fault }
 }
 
-/** Pairs below the group level were made from the group's bytes: those are at fault. @param {BaoError} error @param {SliceOutboard} outboard */
+/**
+ * Names the right culprit: pairs below the group level were made from the bytes of their group, so the
+ * bytes are at fault.
+ *
+ * @param {BaoError} error @param {SliceOutboard} outboard
+ */
 function blame (error, { groupLog, size }) {
   if (error.node === undefined || levelOf(error.node) >= groupLog) return error
   const groupLen = CHUNK_LEN * 2 ** groupLog

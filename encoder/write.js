@@ -1,23 +1,38 @@
-// Outboards that go to a file, or to anything else that can be written at any place, while the blob is read: memory holds no more of them than a write.
+// Writes outboards to files, or to anything else that can be written at any place, while the blob is
+// read. Memory holds no more of an outboard than a few writes.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { PairWriter } from '../lib/outboard/pair-writer.js'
 import { assertPostOrder, grownFrom } from './append.js'
 import { HEADER_LEN, assertInteger, describe } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { assertOrder } from '../lib/outboard/pairs.js'
 import { changeFile, createFile } from '#files'
 import { hashSource } from '../lib/parallel/hash-source.js'
 import { modeOf } from '../lib/hash/mode-options.js'
-import { openOutboard } from '../lib/outboard/paged-outboard.js'
+import { OUTBOARD_INFO, openOutboard } from '../lib/outboard/paged-outboard.js'
 import { outboardLen } from '../lib/tree/geometry.js'
+import { OUTBOARD_OPTIONS } from './outboard.js'
+import { toCid } from '../lib/hash/cid.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { NamedBlob } from '../lib/hash/cid.js' */
 /** @import { Order } from '../lib/outboard/pairs.js' */
-/** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink, Source, ThreadOptions } from '../lib/core/types.js' */
+/** @import { Mode, ProgressOptions, RandomAccess, RandomAccessSink } from '../lib/core/types.js' */
+/** @import { Source, ThreadOptions } from '../lib/core/types.js' */
 /** @import { OutboardOptions } from './outboard.js' */
 
-/** @typedef {{ root: Uint8Array, size: number, groupLog: number, order: Order, header: boolean }} WrittenOutboard  what its bytes do not say */
-/** @typedef {Omit<WrittenOutboard, 'root'> & { root: Uint8Array | CID | string }} KeptOutboard  the same as it may have been kept: the root by any of its names */
+/**
+ * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} Layout
+ * @typedef {{ root: Uint8Array, cid: CID } & Layout} WrittenOutboard  what the bytes of an outboard do not say
+ * @typedef {NamedBlob & Layout} KeptOutboard  the same as a caller may have kept it: `root` or `cid` in any form
+ * @typedef {object} WriteOptions
+ * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0? default: false
+ * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
+ *   `groupLog`, `order` and `header`
+ */
+
+const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress', 'threads']
 
 /**
  * Writes the outboard of a source, in one pass. It may be longer than memory.
@@ -25,31 +40,35 @@ import { outboardLen } from '../lib/tree/geometry.js'
  *     const info = await writeOutboard('movie.mp4', 'movie.obao')
  *     const outboard = await openOutboard('movie.obao', info)
  *
- * A file appears under its name, or takes the place of the one before, only when all of it is on the disk. Anything else that is written to has a whole
- * outboard when the promise is kept, and until then no size in front. Writes come one at a time, and in any order of places; pairs of a source
- * whose size is not known are written in post-order, and for pre-order turned where they are.
+ * A file appears under its name, or replaces the file before it, only when all of it is on the disk.
+ * Any other target has the whole outboard when the promise resolves, and no size in front until then.
+ * Writes come one at a time, in any order of places. If the size of the source is not known, pairs are
+ * written in post-order, and for pre-order they are reordered in the target.
  *
- * Of a blob that has grown, the outboard from before can be brought up to date where it is, if it is in post-order:
+ * If a blob has grown, its outboard can be extended in place, provided that it is in post-order:
  *
  *     info = await writeOutboard('log.txt', 'log.obao', { append: info })
  *
- * This is `appendOutboard` for files. Until the last writes, which are of the pairs on the right edge that change and of the size in front, the old outboard
- * stands there with new pairs behind it: whoever is interrupted begins again from the old `info`. If that is refused, they had begun, and the
- * outboard is to be written anew.
+ * This is `appendOutboard` for files. The last writes change the pairs on the old right edge, and the
+ * size in front. Until then the target still holds the old outboard, with new pairs behind it: after an
+ * interruption, callers try again with the old `info`. If that is refused, the last writes had begun,
+ * and the outboard must be written again from the start.
  *
- * @param {Source} source  to append, one that can be read at any place
- * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or what is written from byte 0 on
- * @param {OutboardOptions & ProgressOptions & ThreadOptions & { header?: boolean, append?: KeptOutboard }} [options]  `header`: with the size in
- *   front, as bao has it at group log 0; `append`: what stands in the target, which says `groupLog`, `order` and `header` then; `onProgress` gets
- *   `baobox:outboard`
- * @returns {Promise<WrittenOutboard>} what `openOutboard` wants to know
- * @throws {BaoError} as `createOutboard` and `appendOutboard`; and what the target throws
+ * @param {Source} source  with `append`, one that can be read at any place
+ * @param {string | URL | RandomAccessSink} target  a path, a `file:` URL, or an object that is written from byte 0 on
+ * @param {OutboardOptions & ProgressOptions & ThreadOptions & WriteOptions} [options]  `onProgress`
+ *   gets `baobox:outboard`
+ * @returns {Promise<WrittenOutboard>} what `openOutboard` and `append` need to know
+ * @throws {BaoError} as `createOutboard` and `appendOutboard`; errors of the target pass through unchanged
  */
-export async function writeOutboard (source, target, { append, key, threads, signal, onProgress, ...options } = {}) {
+export async function writeOutboard (source, target, options = {}) {
   assertTarget(target)
+  assertKnownOptions(options, OPTIONS)
+  const { append, key, threads, signal, onProgress } = options
   const mode = modeOf({ key })
   if (append !== undefined) {
-    return withTarget(target, changeFile, sink => appendTo(/** @type {RandomAccess} */ (source), sink, append, { mode, signal, onProgress }))
+    const blob = /** @type {RandomAccess} */ (source)
+    return withTarget(target, changeFile, sink => appendTo(blob, sink, append, { mode, signal, onProgress }))
   }
   const { groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
@@ -57,22 +76,28 @@ export async function writeOutboard (source, target, { append, key, threads, sig
   signal?.throwIfAborted()
   return withTarget(target, createFile, async sink => {
     const writer = new PairWriter(sink, { groupLog, order, header, signal })
-    const { root, size } = await hashSource(source, { mode, outboard: { groupLog, order, writer }, threads, signal, onProgress, type: 'baobox:outboard' })
+    const outboard = { groupLog, order, writer }
+    const type = 'baobox:outboard'
+    const { root, size } = await hashSource(source, { mode, outboard, threads, signal, onProgress, type })
     await writer.finish(size)
-    return { root, size, groupLog, order, header }
+    return { root, cid: toCid(root), size, groupLog, order, header }
   })
 }
 
 /**
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {RandomAccessSink} sink @param {KeptOutboard} info
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source
+ * @param {RandomAccessSink} sink @param {KeptOutboard} info
  * @param {ProgressOptions & { mode: Mode }} options
  * @returns {Promise<WrittenOutboard>}
  */
 async function appendTo (source, sink, info, options) {
+  assertKnownOptions(info, OUTBOARD_INFO)
   const { size: oldSize, groupLog, order, header } = info
   assertPostOrder('append', order)
   assertInteger('append.groupLog', groupLog, 0, MAX_GROUP_LOG)
-  if (sink.read === undefined) throw new TypeError('"target" expected to have "read": it has the outboard that is appended to')
+  if (sink.read === undefined) {
+    throw new TypeError('"target" expected to have "read": it holds the outboard that is appended to')
+  }
   const oldLen = outboardLen(oldSize, groupLog)
   const old = await openOutboard({ size: oldLen + (header ? HEADER_LEN : 0), read: sink.read.bind(sink) }, info)
   const writer = new PairWriter(sink, { groupLog, order, header, lateTo: oldLen / PAIR_LEN, signal: options.signal })
@@ -81,11 +106,12 @@ async function appendTo (source, sink, info, options) {
     return writer
   }, options)
   if (grown.size > oldSize) await writer.finish(grown.size)
-  return { root: grown.size > oldSize ? grown.root : old.root, size: grown.size, groupLog, order, header }
+  const root = grown.size > oldSize ? grown.root : old.root
+  return { root, cid: toCid(root), size: grown.size, groupLog, order, header }
 }
 
 /**
- * Does work on a sink; a file is kept when it is done, and left when it fails.
+ * Opens the target, and works on it. A file is kept when the work is done, and left as it was when the work fails.
  *
  * @template T
  * @param {string | URL | RandomAccessSink} target

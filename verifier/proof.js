@@ -1,47 +1,61 @@
-// Checking inclusion proofs: chunks and siblings in, the root out, and believed only when that is the root that was asked for.
+// Verifies inclusion proofs: computes the root that follows from chunks and siblings, and compares it
+// with the expected root.
 
 import { CHUNK_LEN, HASH_LEN } from '../lib/core/constants.js'
 import { Proof, foldProof } from '../lib/slice/proof.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
-import { areEqual, assertBytes } from '../lib/core/bytes.js'
+import { areEqual, assertBytes, assertOptions } from '../lib/core/bytes.js'
 import { badProof, proofMismatch } from '../lib/core/errors.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { parentCv, rootHash } from '../lib/hash/subtree.js'
-import { parseRoot } from '../lib/hash/cid.js'
+import { rootOf } from '../lib/hash/cid.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
-/** @import { CID } from 'multiformats/cid' */
+/** @import { NamedBlob } from '../lib/hash/cid.js' */
 /** @import { BaoError } from '../lib/core/errors.js' */
 /** @import { RangesLike } from '../lib/tree/ranges.js' */
+
+/**
+ * @typedef {object} ProofTerms
+ * @property {RangesLike} [ranges]  what was asked for: a proof of other chunks is refused; default:
+ *   whatever the proof says
+ * @property {Uint8Array} [key]  of a keyed tree
+ */
 
 /**
  * Says which bytes of a blob these are, or throws.
  *
  *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { root, ranges: { start: 5000, end: 6000 } })
  *
- * What is proven is that the bytes stand at these offsets. The size of the blob, and with it that nothing follows, is proven only when
- * `provesSize` of the proof says so: when the last chunk is among them.
+ * A proof shows that the bytes stand at these offsets. It shows the size of the blob, and so that
+ * nothing follows, only if the last chunk is among its chunks: `provesSize` of the proof tells.
  *
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
  * @param {Uint8Array} bytes  those of the proof's `spans`, one after the other
- * @param {object} options
- * @param {Uint8Array | CID | string} options.root  the hash of the blob
- * @param {RangesLike} [options.ranges]  what was asked for: a proof of anything else is refused. Unless told, the proof says
- * @param {Uint8Array} [options.key]  of a keyed tree
- * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`. For the empty blob none
- * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other; BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they do,
- *   but are not what the root names
+ * @param {NamedBlob & ProofTerms} options
+ * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`.
+ *   None for the empty blob
+ * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other;
+ *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but are not what the root names
  */
-export function verifyProof (proof, bytes, { root, ranges, key }) {
+export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
   assertBytes('bytes', bytes)
-  const expected = parseRoot(root)
+  assertOptions('options', options, '{ root, ... }')
+  assertKnownOptions(options, ['root', 'cid', 'ranges', 'key'])
+  const { ranges, key } = options
+  const expected = rootOf(options)
   const wanted = toRanges(ranges)
   modeOf({ key })
   const { size, contentLen } = parsed
-  if (ranges !== undefined && !wanted.canonical(size).equals(parsed.ranges)) throw badProof('it is about other chunks', { ranges: parsed.ranges })
-  if (bytes.length !== contentLen) throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
-  if (!areEqual(expected, 0, rootOf(parsed, bytes, key))) throw proofMismatch()
+  if (ranges !== undefined && !wanted.canonical(size).equals(parsed.ranges)) {
+    throw badProof('it is about other chunks', { ranges: parsed.ranges })
+  }
+  if (bytes.length !== contentLen) {
+    throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
+  }
+  if (!areEqual(expected, 0, computeRoot(parsed, bytes, key))) throw proofMismatch()
   let at = 0
   return parsed.spans.map(([start, end]) => {
     const from = at
@@ -50,8 +64,12 @@ export function verifyProof (proof, bytes, { root, ranges, key }) {
   })
 }
 
-/** The root that follows from the bytes and the siblings. @param {Proof} proof @param {Uint8Array} bytes @param {Uint8Array} [key] */
-function rootOf ({ size, ranges, siblings }, bytes, key) {
+/**
+ * The root that follows from the bytes and the siblings.
+ *
+ * @param {Proof} proof @param {Uint8Array} bytes @param {Uint8Array} [key]
+ */
+function computeRoot ({ size, ranges, siblings }, bytes, key) {
   const mode = modeOf({ key })
   let at = 0
   let next = 0

@@ -1,4 +1,5 @@
-// Audits: what of a blob, or of its outboard, is still right. Nothing here throws because something is wrong: it is left out of the answer.
+// Audits a blob, or its outboard: says which chunks are still right. Wrong ones are no error: the
+// answer leaves them out.
 
 import { HASH_LEN, MAX_GROUP_LOG } from '../lib/core/constants.js'
 import { Audit } from '../lib/slice/audit.js'
@@ -10,38 +11,43 @@ import { pairsOf } from '../lib/outboard/paged-outboard.js'
 import { Prefetcher } from '../lib/source/prefetch.js'
 import { auditInSpans } from '../lib/parallel/audit.js'
 import { assertBytesOf, assertInteger } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { closeSource, sharedOf, toRandomAccess } from '../lib/source/source.js'
 
+/** @import { BaoError } from '../lib/core/errors.js' */
 /** @import { OpenFile } from '../lib/source/files.node.js' */
 /** @import { ProgressOptions, RandomAccess, SliceOutboard, ThreadOptions } from '../lib/core/types.js' */
 /** @import { SpanOptions } from '../lib/parallel/hash-spans.js' */
 /** @import { RangesLike } from '../lib/tree/ranges.js' */
 
 /**
- * The chunks that are right in the source and that the outboard's pairs prove, up to the root. What is looked at are whole chunk groups of
- * the outboard: a wrong byte loses its group, a wrong or missing pair everything below it, and a source that is too short what it lacks.
- * Memory holds a window. Long files, bytes in shared memory and, in browsers, Blobs are hashed on several threads. Of a source that changes meanwhile
- * the answer is about what was read.
+ * The chunks that are right in the source and that the outboard's pairs prove, up to the root. The
+ * audit works in whole chunk groups of the outboard: a wrong or missing byte makes its group invalid, a
+ * wrong or missing pair everything below it. Memory holds one batch. Long files, bytes in shared memory
+ * and, in browsers, Blobs are hashed on several threads. If a source changes meanwhile, the answer is
+ * about what was read.
  *
  *     const valid = await validRanges('movie.mp4', outboard)
  *     const lost = ChunkRanges.all.canonical(outboard.size).difference(valid)
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the blob, as far as it is there
- * @param {SliceOutboard} outboard  whose root is believed, and nothing else
- * @param {RangesLike} [ranges]  what to look at, rounded to groups; everything unless told
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  the blob; it may end early
+ * @param {SliceOutboard} outboard  only its root is believed
+ * @param {RangesLike} [ranges]  what to check, rounded to groups; default: everything
  * @param {ProgressOptions & ThreadOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid`
- * @returns {Promise<ChunkRanges>} bounded by the blob's chunks. Of the empty blob nothing: it has no byte that could be right
- * @throws what the source or the outboard throws while it is read; BAO_WORKER_FAILED
+ * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob, which has no bytes
+ * @throws {BaoError} BAO_WORKER_FAILED; errors of the source and the outboard pass through unchanged
  */
-export function validRanges (source, outboard, ranges, { key, signal, onProgress, threads } = {}) {
-  return findValid(source, outboard, ranges, { key, signal, onProgress, threads })
+export async function validRanges (source, outboard, ranges, options = {}) {
+  assertKnownOptions(options, ['key', 'signal', 'onProgress', 'threads'])
+  return findValid(source, outboard, ranges, options)
 }
 
 /**
- * The same, where tests can say more about threads.
+ * The same without a check of options: tests set more of them for threads.
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source
+ * @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
  * @param {ProgressOptions & ThreadOptions & SpanOptions & { key?: Uint8Array }} options
  * @returns {Promise<ChunkRanges>}
  */
@@ -57,7 +63,11 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
       shared: sharedOf(source, blob),
       pieces: (start = 0, end = blob.size) => readPieces(blob, start, end, signal),
       keepOpenUntil: promise => /** @type {Partial<OpenFile>} */ (blob).keepOpenUntil?.(promise)
-    }, all, all.pairs, { ...threads, signal, onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } }) })
+    }, all, all.pairs, {
+      ...threads,
+      signal,
+      onSpan: len => onProgress?.({ type, detail: { done: progress.skip(len), total: progress.total } })
+    })
     const what = { ...all, ranges: all.ranges.difference(right) }
     progress.go(what.ranges)
     const audit = new Audit(what, what.pairs)
@@ -84,20 +94,24 @@ export async function findValid (source, outboard, ranges, { key, signal, onProg
 }
 
 /**
- * The chunks whose pairs are right up to the root. The bytes of the blob are not looked at, so they may be wrong or missing. A blob of one
- * group has no pairs: nothing is wrong with them.
+ * The chunks whose pairs are right up to the root. The bytes of the blob are not read, so they may be
+ * wrong or missing. A blob of one group has no pairs, so none are wrong.
  *
- * @param {SliceOutboard} outboard  whose root is believed, and nothing else
- * @param {RangesLike} [ranges]  what to look at, rounded to groups; everything unless told
- * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid-outboard`, in bytes of the blob
- * @returns {Promise<ChunkRanges>} bounded by the blob's chunks; of the empty blob nothing
- * @throws what the outboard throws while it is read
+ * @param {SliceOutboard} outboard  only its root is believed
+ * @param {RangesLike} [ranges]  what to check, rounded to groups; default: everything
+ * @param {ProgressOptions & { key?: Uint8Array }} [options]  `onProgress` gets `baobox:valid-outboard`,
+ *   in bytes of the blob
+ * @returns {Promise<ChunkRanges>} chunks of the blob; none for the empty blob
+ * @throws errors of the outboard pass through unchanged
  */
-export async function validOutboardRanges (outboard, ranges, { key, signal, onProgress } = {}) {
+export async function validOutboardRanges (outboard, ranges, options = {}) {
+  assertKnownOptions(options, ['key', 'signal', 'onProgress'])
+  const { key, signal, onProgress } = options
   const what = begin(outboard, ranges, key)
   signal?.throwIfAborted()
   const audit = new PairAudit(what, what.pairs)
-  return run(audit, what, new Progress(what.ranges, what.size), { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
+  const progress = new Progress(what.ranges, what.size)
+  return run(audit, what, progress, { signal, onProgress, type: 'baobox:valid-outboard' }, async () => audit.check())
 }
 
 /** @param {SliceOutboard} outboard @param {RangesLike} [like] @param {Uint8Array} [key] */
@@ -108,15 +122,17 @@ function begin (outboard, like, key) {
   assertInteger('outboard.size', size)
   assertInteger('outboard.groupLog', groupLog, 0, MAX_GROUP_LOG)
   const wanted = toRanges(like).canonical(size).roundToGroups(groupLog).canonical(size)
-  return { pairs, root: new Uint8Array(root), size, groupLog, ranges: size === 0 ? ChunkRanges.none : wanted, mode: modeOf({ key }) }
+  const ranges = size === 0 ? ChunkRanges.none : wanted
+  return { pairs, root: new Uint8Array(root), size, groupLog, ranges, mode: modeOf({ key }) }
 }
 
 /**
- * Window by window.
+ * Runs an audit, batch by batch.
  *
  * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
- * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  at the planned window; long ones give way meanwhile
+ * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  at the planned
+ *   window; long ones give way meanwhile
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, what, progress, { signal, onProgress, type }, look) {
@@ -130,7 +146,7 @@ async function run (audit, what, progress, { signal, onProgress, type }, look) {
   return audit.valid
 }
 
-/** How much of what is looked at stands before a place. */
+/** Tells how many of the bytes that are audited have been passed. */
 class Progress {
   #spans
   #size
@@ -145,13 +161,13 @@ class Progress {
     this.total = this.#spans.reduce((sum, [start, end]) => sum + end - start, 0)
   }
 
-  /** So much of it has been looked at out of order. @param {number} len  bytes @returns {number} */
+  /** Counts bytes that were audited out of order. @param {number} len @returns {number} bytes passed so far */
   skip (len) { return (this.#passed += len) }
 
-  /** What is left is looked at in order. @param {ChunkRanges} ranges */
+  /** Sets the ranges that are left, which are audited in order. @param {ChunkRanges} ranges */
   go (ranges) { this.#spans = ranges.toBytes(this.#size) }
 
-  /** @param {number} place  at or behind the one before */
+  /** Bytes passed before a place. @param {number} place  at or behind the last one */
   upTo (place) {
     for (; this.#at < this.#spans.length && this.#spans[this.#at][1] <= place; this.#at++) {
       this.#passed += this.#spans[this.#at][1] - this.#spans[this.#at][0]

@@ -6,7 +6,7 @@ import * as Digest from 'multiformats/hashes/digest'
 import { base16 } from 'multiformats/bases/base16'
 import { HASH_LEN } from '../core/constants.js'
 import { BaoError } from '../core/errors.js'
-import { assertBytesOf, assertInteger, describe } from '../core/bytes.js'
+import { areEqual, assertBytesOf, assertInteger, describe } from '../core/bytes.js'
 import { hash } from './hasher.js'
 
 /** Multicodec of plain bytes. */
@@ -72,6 +72,27 @@ export function parseRoot (name, argument = 'root') {
     throw new TypeError(`"${argument}" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
   }
   return fromCid(name)
+}
+
+/** @typedef {Uint8Array | CID | string} BlobName  whatever `parseRoot` takes */
+/**
+ * @typedef {{ root: BlobName, cid?: BlobName } | { cid: BlobName, root?: BlobName }} NamedBlob  options that name a blob,
+ *   as `root` or as `cid`: both take any `BlobName`
+ */
+
+/**
+ * The hash of the blob that options name.
+ *
+ * @param {{ root?: BlobName, cid?: BlobName }} options
+ * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
+ * @throws {BaoError} CID_UNSUPPORTED
+ * @throws {TypeError} when neither is given, or both are and name different blobs
+ */
+export function rootOf ({ root, cid }) {
+  if (cid === undefined) return parseRoot(/** @type {BlobName} */ (root))
+  const hash = parseRoot(cid, 'cid')
+  if (root !== undefined && !areEqual(parseRoot(root), 0, hash)) throw new TypeError('"root" and "cid" name different blobs')
+  return hash
 }
 
 /** What a name says of the content: the codec of a CID; undefined for a mere hash. @param {CID | string | Uint8Array} name  that `parseRoot` takes */

@@ -1,49 +1,58 @@
-// Outboards that are kept elsewhere, and may be longer than memory: their pairs are read in pages, as they are needed.
+// Reads outboards that are kept in files or elsewhere, page by page as pairs are needed. They may be
+// longer than memory.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { HEADER_LEN, assertInteger, describe } from '../core/bytes.js'
+import { assertKnownOptions } from '../core/options.js'
 import { PAGE_LEN, PageCache } from '../source/page-cache.js'
 import { assertOrder } from './pairs.js'
 import { placeOf } from '../tree/geometry.js'
-import { parseRoot, toCid } from '../hash/cid.js'
+import { rootOf, toCid } from '../hash/cid.js'
 import { parentStep, startOf } from '../tree/walk.js'
 import { readHeader } from '../source/header.js'
 import { toRandomAccess } from '../source/source.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { NamedBlob } from '../hash/cid.js' */
 /** @import { Order } from './pairs.js' */
 /** @import { PairReader, RandomAccess, SliceOutboard } from '../core/types.js' */
 
 /**
- * @typedef {object} OutboardInfo  what the bytes of an outboard do not say
- * @property {Uint8Array | CID | string} root  the hash of the blob
- * @property {number} [size]  bytes of the blob; may be left out where it stands in front
- * @property {number} [groupLog]  0 to 16, 4 unless told
- * @property {Order} [order]  'pre' unless told
- * @property {boolean} [header]  do 8 bytes with the size stand in front, as in bao's outboards? Not unless told
+ * @typedef {object} OutboardLayout
+ * @property {number} [size]  bytes of the blob; needed unless the outboard has a header
+ * @property {number} [groupLog]  0 to 16; default: 4
+ * @property {Order} [order]  default: 'pre'
+ * @property {boolean} [header]  does the outboard begin with the size in 8 bytes, as bao's do? default: false
  */
+/** @typedef {NamedBlob & OutboardLayout} OutboardInfo  what the bytes of an outboard do not say */
+
+/** An `Outboard` may be given as the info: its bytes are ignored. */
+export const OUTBOARD_INFO = ['root', 'cid', 'size', 'groupLog', 'order', 'header', 'bytes']
 
 /**
- * Opens an outboard that is kept in a file, or anything else that can be read at any place. Nothing in it is believed: whatever it proves is
- * checked against the root when it is used. Pairs that are not there are missed only where they are needed.
+ * Opens an outboard that is kept in a file, or anything else that can be read at any place. Nothing in it is believed:
+ * pairs are checked against the root when they are used. A missing pair is an error only where it is needed.
  *
  *     const info = await writeOutboard('movie.mp4', 'movie.obao')
  *     const outboard = await openOutboard('movie.obao', info)
  *
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes behind the last pair are not looked at
- * @param {OutboardInfo} info  as `writeOutboard` gave it
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source  bytes behind the last pair are ignored
+ * @param {OutboardInfo} info  as `writeOutboard` returned it, or an `Outboard` with the same pairs
  * @returns {Promise<PagedOutboard>} to be closed by the caller
- * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, where the size stands in front and was not told
+ * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE, when the size is read from the header
  */
-export async function openOutboard (source, { root, size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false }) {
-  const hash = parseRoot(root)
+export async function openOutboard (source, info) {
+  assertKnownOptions(info, OUTBOARD_INFO)
+  const { size, groupLog = DEFAULT_GROUP_LOG, order = 'pre', header = false } = info
+  const hash = rootOf(info)
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   assertOrder(order)
   if (size !== undefined || !header) assertInteger('size', size)
   const file = await toRandomAccess(source)
   try {
     const what = { root: hash, size: size ?? await readHeader(file), groupLog, order }
-    return new PagedOutboard(new PageCache(file, header ? HEADER_LEN : 0), what, place => place[order] * PAIR_LEN, () => file.close())
+    const pages = new PageCache(file, header ? HEADER_LEN : 0)
+    return new PagedOutboard(pages, what, place => place[order] * PAIR_LEN, () => file.close())
   } catch (error) {
     await file.close()
     throw error
@@ -65,12 +74,13 @@ export class PagedOutboard {
   order
 
   /**
-   * See `openOutboard`, which checks.
+   * Use `openOutboard`, which checks its arguments.
    *
    * @param {PageCache} pages
    * @param {{ root: Uint8Array, size: number, groupLog: number, order: Order }} what
-   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  where in the pages a pair stands: by its places in outboards, and
-   *   the byte of the blob that its subtree starts at
+   * @param {(place: { pre: number, post: number }, start: number) => number} offsetOf  the byte in the
+   *   pages where a pair begins. It follows from the pair's places in outboards, and the byte of the
+   *   blob where its subtree begins
    * @param {() => Promise<void> | void} [close]
    */
   constructor (pages, { root, size, groupLog, order }, offsetOf, close = () => {}) {
@@ -101,9 +111,9 @@ export class PagedOutboard {
     return reader.copyPair(parentStep(node, this.size, this.groupLog, true, true), pair, 0) ? pair : undefined
   }
 
-  /** For one reader. @returns {PairReader} */
+  /** A reader of pairs with pages of its own, for one user at a time. @returns {PairReader} */
   reader () {
-    /** What the last `prepare` has brought. */
+    /** The pages that the last `prepare` has loaded. */
     let pages = /** @type {Map<number, Uint8Array>} */ (new Map())
     return {
       prepare: async nodes => { pages = await this.#pages.load(this.#pagesOf(nodes)) },
@@ -128,27 +138,31 @@ export class PagedOutboard {
     return [...pages].sort((a, b) => a - b)
   }
 
-  /** Lets go of the file. */
+  /** Closes the file. */
   async close () { await this.#close() }
 
   async [Symbol.asyncDispose] () { await this.close() }
 }
 
 /**
- * Who gives one reader the pairs of an outboard.
+ * A reader of the pairs of any outboard.
  *
  * @param {SliceOutboard} outboard
  * @returns {PairReader}
  */
 export function pairsOf (outboard) {
   if (typeof outboard?.reader === 'function') return outboard.reader()
-  if (typeof outboard?.copyPair !== 'function') throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  if (typeof outboard?.copyPair !== 'function') {
+    throw new TypeError(`"outboard" expected an outboard, got ${describe(outboard)}`)
+  }
   return /** @type {PairReader} */ (outboard)
 }
 
-/** The same where nothing can be awaited. @param {SliceOutboard} outboard @returns {PairReader} */
+/** The same for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
 export function pairsAtHand (outboard) {
   const pairs = pairsOf(outboard)
-  if (typeof pairs.prepare === 'function') throw new TypeError('"outboard" expected an outboard in memory, got one that is read as it is needed')
+  if (typeof pairs.prepare === 'function') {
+    throw new TypeError('"outboard" expected an outboard in memory, got one that is read page by page')
+  }
   return pairs
 }

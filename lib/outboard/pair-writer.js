@@ -1,7 +1,8 @@
-// Pairs on their way to a sink: they gather until there are enough for a write, whatever order they come in, and memory holds no more than that.
+// Writes the pairs of a growing tree to a sink. Pairs come in any order, and are gathered until there
+// are enough for a write.
 
 import { PAIR_LEN } from '../core/constants.js'
-import { HEADER_LEN, u64ToBytes } from '../core/bytes.js'
+import { HEADER_LEN, concat, u64ToBytes } from '../core/bytes.js'
 import { Places, pairsBelow } from './pairs.js'
 import { copyPair, copyPairs } from '../engine/window.js'
 import { outboardLen } from '../tree/geometry.js'
@@ -14,7 +15,10 @@ const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes that are written at a time, about. */
 const WRITE_LEN = 1 << 18
 
-/** @typedef {{ place: number, pairs: Uint8Array }} Run  pairs that follow one another in the outboard, and the place of the first */
+/**
+ * @typedef {{ place: number, pairs: Uint8Array }} Piece  pairs that follow one another in the outboard,
+ *   and the place of the first
+ */
 
 /** @implements {PairSink} */
 export class PairWriter {
@@ -22,15 +26,15 @@ export class PairWriter {
   #order
   #sink
   #start
-  /** Unknown as long as the size is: then pairs come in post-order, one behind the other. */
+  /** Undefined while the size is not known: then pairs come in post-order, one behind the other. */
   #places = /** @type {Places | undefined} */ (undefined)
   #size = /** @type {number | undefined} */ (undefined)
   #count = 0
-  /** Pairs before this place are written last of all. */
+  /** Pairs before this place are written last. */
   #lateTo
   #signal
-  #late = /** @type {Run[]} */ ([])
-  #runs = /** @type {Run[]} */ ([])
+  #late = /** @type {Piece[]} */ ([])
+  #pieces = /** @type {Piece[]} */ ([])
   #len = 0
   #writing = Promise.resolve()
 
@@ -39,9 +43,9 @@ export class PairWriter {
    * @param {object} options
    * @param {number} options.groupLog
    * @param {Order} options.order
-   * @param {boolean} options.header  with the size in front
-   * @param {number} [options.lateTo]
-   * @param {AbortSignal} [options.signal]  after it no write begins, but for the last ones
+   * @param {boolean} options.header  does the outboard begin with the size?
+   * @param {number} [options.lateTo]  pairs before this place are written last; default: 0
+   * @param {AbortSignal} [options.signal]  an abort ends the writing, unless the last writes have begun
    */
   constructor (sink, { groupLog, order, header, lateTo = 0, signal }) {
     this.#sink = sink
@@ -52,11 +56,11 @@ export class PairWriter {
     this.#signal = signal
   }
 
-  /** Says how long the blob will be, where that is known. @param {number} [size]  bytes */
+  /** Takes the size of the blob, if it is known. @param {number} [size]  bytes */
   begin (size) {
     if (size === undefined) {
-      if (this.#order === 'pre' && this.#sink.read === undefined) throw new TypeError('"target" expected to have "read": pairs of a source of unknown size are written in post-order, and then turned')
-      return
+      if (this.#order !== 'pre' || this.#sink.read !== undefined) return
+      throw new TypeError('"target" expected to have "read": pairs of a source of unknown size are reordered')
     }
     this.#size = size
     this.#places = new Places(size, this.groupLog, this.#order)
@@ -64,14 +68,14 @@ export class PairWriter {
 
   /** @type {PairSink['pair']} */
   pair (node, at) {
-    copyPair(at, this.#room(1, () => this.#places?.of(node)), 0)
+    copyPair(at, this.#reserve(1, () => this.#places?.of(node)), 0)
   }
 
   /** @type {PairSink['subtree']} */
   subtree (level, index, startChunk, chunks) {
     const count = pairsBelow(chunks, this.groupLog)
     if (count === 0) return
-    const words = this.#room(count, () => this.#places?.first(startChunk, chunks))
+    const words = this.#reserve(count, () => this.#places?.first(startChunk, chunks))
     copyPairs(level, index, this.groupLog, this.#places === undefined ? 'post' : this.#order, words, 0)
   }
 
@@ -81,7 +85,7 @@ export class PairWriter {
     if (pairs.length > 0) this.#add({ place: this.#places.first(startChunk, chunks), pairs })
   }
 
-  /** Writes what has gathered, when it is enough. Whoever brings pairs awaits it before bringing more. */
+  /** Writes the gathered pairs if there are enough. Callers await it before they bring more. */
   flush () {
     return this.#len < WRITE_LEN ? this.#writing : this.#write()
   }
@@ -89,66 +93,70 @@ export class PairWriter {
   /** Writes the rest. @param {number} size  bytes of the blob */
   async finish (size) {
     await this.#write()
-    if (this.#size === undefined && this.#order === 'pre') await reorderInSink(this.#sink, this.#start, size, this.groupLog)
+    const mustReorder = this.#size === undefined && this.#order === 'pre'
+    if (mustReorder) await reorderInSink(this.#sink, this.#start, size, this.groupLog)
     if (this.#lateTo > 0) await this.#sink.truncate?.(this.#start + outboardLen(size, this.groupLog))
     if (this.#late.length + this.#start > 0) await this.#sink.sync?.()
-    for (const run of this.#late) await this.#writeRun(run)
-    // Last, since it is what makes the whole look like one.
+    for (const piece of this.#late) await this.#writePiece(piece)
+    // The size comes last: without it the target does not look like an outboard.
     if (this.#start > 0) await this.#sink.write(0, u64ToBytes(size))
     await this.#sink.sync?.()
   }
 
-  /** @param {number} count @param {() => number | undefined} placeOf @returns {Uint32Array} for so many pairs */
-  #room (count, placeOf) {
+  /**
+   * Memory for the next pairs, which belong to a place in the outboard.
+   *
+   * @param {number} count @param {() => number | undefined} placeOf
+   */
+  #reserve (count, placeOf) {
     const words = new Uint32Array(count * PAIR_WORDS)
     this.#add({ place: placeOf() ?? this.#count, pairs: new Uint8Array(words.buffer) })
     this.#count += count
     return words
   }
 
-  /** @param {Run} run */
-  #add (run) {
-    this.#runs.push(run)
-    this.#len += run.pairs.length
+  /** @param {Piece} piece */
+  #add (piece) {
+    this.#pieces.push(piece)
+    this.#len += piece.pairs.length
   }
 
   #write () {
-    const runs = this.#runs
-    this.#runs = []
+    const pieces = this.#pieces
+    this.#pieces = []
     this.#len = 0
     this.#writing = this.#writing.then(async () => {
-      for (const run of joined(runs)) {
+      for (const piece of joined(pieces)) {
         this.#signal?.throwIfAborted()
-        await this.#writeRun(this.#withoutLate(run))
+        await this.#writePiece(this.#withoutLate(piece))
       }
     })
-    this.#writing.catch(() => {}) // whoever awaits it is told
+    this.#writing.catch(() => {}) // callers that await it get the error
     return this.#writing
   }
 
-  /** @param {Run} run @returns {Run} */
+  /** @param {Piece} piece @returns {Piece} */
   #withoutLate ({ place, pairs }) {
     const late = Math.min(pairs.length, Math.max(0, this.#lateTo - place) * PAIR_LEN)
     if (late > 0) this.#late.push({ place, pairs: pairs.slice(0, late) })
     return { place: place + late / PAIR_LEN, pairs: pairs.subarray(late) }
   }
 
-  /** @param {Run} run */
-  async #writeRun ({ place, pairs }) {
+  /** @param {Piece} piece */
+  async #writePiece ({ place, pairs }) {
     if (pairs.length > 0) await this.#sink.write(this.#start + place * PAIR_LEN, pairs)
   }
 }
 
-/** Runs in the order of their places, neighbours as one. @param {Run[]} runs */
-function * joined (runs) {
-  runs.sort((a, b) => a.place - b.place)
-  for (let i = 0; i < runs.length;) {
+/** Sorts pieces by their places, and joins neighbours. @param {Piece[]} pieces */
+function * joined (pieces) {
+  pieces.sort((a, b) => a.place - b.place)
+  for (let i = 0; i < pieces.length;) {
     const first = i
     let len = 0
-    do len += runs[i++].pairs.length
-    while (i < runs.length && runs[i].place === runs[first].place + len / PAIR_LEN)
-    const pairs = i - first === 1 ? runs[first].pairs : new Uint8Array(len)
-    if (i - first > 1) for (let at = 0, j = first; j < i; at += runs[j++].pairs.length) pairs.set(runs[j].pairs, at)
-    yield { place: runs[first].place, pairs }
+    do len += pieces[i++].pairs.length
+    while (i < pieces.length && pieces[i].place === pieces[first].place + len / PAIR_LEN)
+    const { place, pairs } = pieces[first]
+    yield { place, pairs: i - first === 1 ? pairs : concat(pieces.slice(first, i).map(piece => piece.pairs)) }
   }
 }

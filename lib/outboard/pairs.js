@@ -1,4 +1,5 @@
-// Where the pairs of a growing tree go: into a list, which is an outboard in post-order, or each to its place in either order.
+// Collects the pairs of a growing tree: in a list, which is an outboard in post-order, or in a table,
+// each at its place.
 
 import { PAIR_LEN } from '../core/constants.js'
 import { describe } from '../core/bytes.js'
@@ -7,7 +8,7 @@ import { leftChunks, outboardLen, placeOf } from '../tree/geometry.js'
 
 /** @import { PairSink } from '../core/types.js' */
 
-/** @typedef {'pre' | 'post'} Order  parents before what is below them, or after */
+/** @typedef {'pre' | 'post'} Order  parents before their children, or after them */
 
 const PAIR_WORDS = PAIR_LEN / 4
 
@@ -24,21 +25,21 @@ export class PairList {
 
   /** @type {PairSink['pair']} */
   pair (_node, at) {
-    const to = this.#room(1) // which may bring other words
+    const to = this.#reserve(1) // this may replace `#words`
     copyPair(at, this.#words, to)
   }
 
   /** @type {PairSink['subtree']} */
   subtree (level, index, _startChunk, chunks) {
-    const to = this.#room(pairsBelow(chunks, this.groupLog))
+    const to = this.#reserve(pairsBelow(chunks, this.groupLog))
     copyPairs(level, index, this.groupLog, 'post', this.#words, to)
   }
 
   /** All pairs so far. @returns {Uint8Array<ArrayBuffer>} fresh */
   get bytes () { return new Uint8Array(this.#words.buffer).slice(0, this.#count * PAIR_LEN) }
 
-  /** Where so many more go. @param {number} pairs */
-  #room (pairs) {
+  /** Makes place for more pairs. @param {number} pairs @returns {number} words, where the first goes */
+  #reserve (pairs) {
     const at = this.#count * PAIR_WORDS
     this.#count += pairs
     if (this.#count * PAIR_WORDS > this.#words.length) {
@@ -73,27 +74,35 @@ export class Places {
   /** @param {number} node */
   of (node) {
     const place = placeOf(node - this.#startChunk, this.#size, this.#groupLog)
-    if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.#groupLog}`)
-    return place[this.#order]
+    if (place !== undefined) return place[this.#order]
+    throw new Error(`parent ${node} is not in an outboard of ${this.#size} bytes at group log ${this.#groupLog}`)
   }
 
-  /** Of the first pair of a subtree. They stand side by side in both orders. @param {number} startChunk @param {number} chunks  more than a group */
+  /**
+   * Of the first pair of a subtree. They stand side by side in both orders.
+   *
+   * @param {number} startChunk
+   * @param {number} chunks  more than a group
+   */
   first (startChunk, chunks) {
     const root = this.of(startChunk + leftChunks(chunks) - 1)
     return this.#order === 'pre' ? root : root + 1 - pairsBelow(chunks, this.#groupLog)
   }
 }
 
-/** Pairs of a tree whose size is known: each goes to its place, in whatever order they come. @implements {PairSink} */
+/** Pairs of a tree whose size is known, in any order: each goes to its place. @implements {PairSink} */
 export class PairTable {
   groupLog
-  /** All pairs, when all have come. */
+  /** The outboard, once all pairs have come. */
   bytes
   #order
   #places
   #words
 
-  /** @param {number} size @param {number} groupLog @param {Order} order @param {number} [startChunk]  as for `Places` */
+  /**
+   * @param {number} size @param {number} groupLog @param {Order} order
+   * @param {number} [startChunk]  as for `Places`
+   */
   constructor (size, groupLog, order, startChunk) {
     this.groupLog = groupLog
     this.#order = order
@@ -110,10 +119,16 @@ export class PairTable {
   /** @type {PairSink['subtree']} */
   subtree (level, index, startChunk, chunks) {
     if (pairsBelow(chunks, this.groupLog) === 0) return
-    copyPairs(level, index, this.groupLog, this.#order, this.#words, this.#places.first(startChunk, chunks) * PAIR_WORDS)
+    const first = this.#places.first(startChunk, chunks)
+    copyPairs(level, index, this.groupLog, this.#order, this.#words, first * PAIR_WORDS)
   }
 
-  /** Takes a copy of all pairs of a subtree. @param {number} startChunk @param {number} chunks @param {Uint8Array} pairs  in the order of the table */
+  /**
+   * Takes a copy of all pairs of a subtree.
+   *
+   * @param {number} startChunk @param {number} chunks
+   * @param {Uint8Array} pairs  in the order of the table
+   */
   putSubtree (startChunk, chunks, pairs) {
     if (pairs.length > 0) this.bytes.set(pairs, this.#places.first(startChunk, chunks) * PAIR_LEN)
   }
@@ -132,10 +147,16 @@ export const eachPair = (groupLog, pair) => ({
   subtree: (level, index, startChunk) => emitPairs(level, index, startChunk - index * 2 ** level, groupLog, pair)
 })
 
-/** Pairs at and above the group level in a subtree of so many chunks. @param {number} chunks @param {number} groupLog */
+/**
+ * Pairs at and above the group level in a subtree of so many chunks.
+ *
+ * @param {number} chunks @param {number} groupLog
+ */
 export const pairsBelow = (chunks, groupLog) => Math.ceil(chunks / 2 ** groupLog) - 1
 
 /** @param {unknown} order @returns {asserts order is Order} */
 export function assertOrder (order) {
-  if (order !== 'pre' && order !== 'post') throw new TypeError(`"order" expected 'pre' or 'post', got ${typeof order === 'string' ? `'${order}'` : describe(order)}`)
+  if (order === 'pre' || order === 'post') return
+  const got = typeof order === 'string' ? `'${order}'` : describe(order)
+  throw new TypeError(`"order" expected 'pre' or 'post', got ${got}`)
 }

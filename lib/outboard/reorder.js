@@ -1,7 +1,9 @@
-// From one order of an outboard to the other, in place. Read from its end, an outboard in post-order begins with the root, then what is below it
-// on the right, then what is below it on the left; written from its end, one in pre-order ends with the root. So each pair waits only until
-// what is below it has been written, on a stack that is no deeper than the tree, and what is written never gets ahead of what has been read. From
-// pre-order to post-order the same is done from the start.
+// Brings the pairs of an outboard from one order to the other, in place.
+//
+// Read from its end, an outboard in post-order gives the root, then the right subtree, then the left one. Written
+// from its end, one in pre-order takes the right subtree, then the left one, then the root. So each pair waits on a
+// stack until the pairs below it have been written. The stack is no deeper than the tree, and writing never overtakes
+// reading. From pre-order to post-order, the same is done from the start.
 
 import { MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
 import { assertBytesOf } from '../core/bytes.js'
@@ -15,10 +17,10 @@ const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes that are read, and written, at a time. */
 const PIECE_LEN = 1 << 18
 
-/** Takes the pairs of one order, and gives those of the other. */
+/** Takes pairs in one order, and gives them in the other. */
 class Reordering {
   #isToPre
-  /** Groups of the subtree whose root is taken next. */
+  /** The number of groups in the subtree whose root is taken next. */
   #groups
   /** Pairs that wait, the last one on top, and the groups of that half of each that has not been begun. */
   #waiting = new Uint32Array(MAX_DEPTH * PAIR_WORDS)
@@ -31,7 +33,12 @@ class Reordering {
     this.#isToPre = to === 'pre'
   }
 
-  /** Takes the next pair, from the end of what becomes pre-order, from the start of what becomes post-order. @param {Uint32Array} words @param {number} at */
+  /**
+   * Takes the next pair, from the end of what becomes pre-order, from the start of what becomes
+   * post-order.
+   *
+   * @param {Uint32Array} words @param {number} at
+   */
   take (words, at) {
     const left = leftChunks(this.#groups)
     const right = this.#groups - left
@@ -41,7 +48,7 @@ class Reordering {
     this.#groups = this.#isToPre ? right : left
   }
 
-  /** Is there a pair to be given? When there is not, the next is to be taken. */
+  /** Can a pair be given? If not, the next must be taken. */
   get isDue () {
     if (this.#groups === 1 && this.#depth > 0) {
       this.#groups = this.#second[this.#depth - 1]
@@ -50,7 +57,7 @@ class Reordering {
     return this.#groups === 1 && this.#depth > 0
   }
 
-  /** Gives the pair that is due. @param {Uint32Array} words @param {number} at */
+  /** Writes the pair that is due. @param {Uint32Array} words @param {number} at */
   give (words, at) {
     const top = --this.#depth * PAIR_WORDS
     for (let i = 0; i < PAIR_WORDS; i++) words[at + i] = this.#waiting[top + i]

@@ -52,17 +52,17 @@ export class Checker {
    * @param {Mode} what.mode
    * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
    * @param {number} [what.firstChunks]  the same of the first window, where that is different
-   * @param {number} [what.inHand]  bytes of the first `write`
+   * @param {number} [what.available]  bytes of the first `write`
    * @param {VerifiedSink} [sink]  none: who only wants to know whether it is right
    */
-  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, inHand = 0 }, sink) {
+  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 }, sink) {
     this.#mode = mode
     this.#size = size
     this.#sink = sink
     this.#expected = new ExpectedCvs(root)
     this.#minChunks = minChunks
     this.#batch = new Batch(new Walk(size, groupLog, ranges), groupLog)
-    this.#batch.fill(firstChunks, inHand)
+    this.#batch.fill(firstChunks, available)
   }
 
   /** Has everything that was wanted been found right? */

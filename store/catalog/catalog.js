@@ -8,8 +8,8 @@ import { Aliases } from './aliases.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
-import { VIEWS, blobKey, blobsWith, doomedKey, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
-import { decodeRecord, encodeDoomed, encodePath, encodeRecord } from '../storage/format/records.js'
+import { VIEWS, blobKey, blobsWith, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { decodeRecord, encodePath, encodeRecord } from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { entryBatches } from '../storage/level/walk.js'
 
@@ -34,6 +34,7 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  * @property {Reservation[]} [reservations]  of the quota, in which the bytes were expected
  * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; or, of a blob that is forgotten, that
  *   led to it
+ * @property {number} [unusedAt]  of a blob that is forgotten: see `UsesInOrder.unusedAt`
  * @property {string} [path]  of the file of somebody else that has the bytes
  */
 
@@ -184,8 +185,8 @@ export class Catalog {
    * @param {Change[]} changes
    */
   async deleteData (changes) {
-    const doomed = changes.flatMap(change => givenUp(change) ?? [])
-    if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed.map(doomedData)).catch(() => {})
+    const doomed = givenUpBy(changes)
+    if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
   }
 
   /**
@@ -273,13 +274,14 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  unless the record is damaged
-   * @param {{ hasAliases?: boolean }} [options]  `hasAliases`: false when the blob is known to have none. Default: true
+   * @param {{ hasAliases?: boolean, unusedAt?: number }} [options]  what is known of the blob: `hasAliases` false when it has
+   *   none, default: true; `unusedAt`: see `UsesInOrder.unusedAt`
    * @returns {Promise<Change>}
    */
-  async removal (root, before, { hasAliases = true } = {}) {
+  async removal (root, before, { hasAliases = true, unusedAt } = {}) {
     const aliases = hasAliases ? await this.aliases.of(root) : []
     const len = before === undefined ? 0 : await this.#store.presence.len(before)
-    return { root, before, aliases, gained: 0 - len }
+    return { root, before, aliases, unusedAt, gained: 0 - len }
   }
 
   /** @param {Change[]} changes @returns {Operation[]} */
@@ -289,16 +291,17 @@ export class Catalog {
     for (const change of changes) {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
-        for (const key of [blobKey(root, allocate), usedKey(root, allocate)]) operations.push({ type: 'del', key })
+        operations.push({ type: 'del', key: blobKey(root, allocate) })
+        if (change.unusedAt !== this.uses.flushCount) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
       } else {
         if (after !== before) operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, after, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
         if (path !== undefined) operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
       }
-      const doomed = givenUp(change)
-      if (doomed !== undefined) operations.push({ type: 'put', key: doomedKey(doomed.id), value: encodeDoomed(doomed.id) })
     }
+    const doomed = givenUpBy(changes)
+    if (doomed.length > 0) operations.push(this.#store.databases.doom(doomed))
     return operations
   }
 
@@ -309,11 +312,12 @@ export class Catalog {
   }
 }
 
-/** The record whose data a change gives up, so that no record names it any more. @param {Change} change */
-const givenUp = ({ before, after }) => before?.id === after?.id ? undefined : before
+/** The data that changes give up, so that no record names it any more. @param {Change[]} changes */
+const givenUpBy = changes =>
+  changes.flatMap(({ before, after }) => before === undefined || before.id === after?.id ? [] : dataOf(before))
 
 /** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
-const doomedData = ({ id, size, complete, home }) =>
+const dataOf = ({ id, size, complete, home }) =>
   ({ id, mayHaveFile: home !== 'extents', isGroup: home === 'extents' && complete && size <= GROUP_LEN })
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */

@@ -19,6 +19,8 @@ export class Uses {
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
+  /** How many times uses were written, or began to be. */
+  flushCount = 0
 
   /** @param {Database} index */
   constructor (index) {
@@ -53,6 +55,7 @@ export class Uses {
   async flush () {
     const uses = [...this.#unwritten]
     this.#isFlushing = true
+    this.flushCount++
     try {
       await this.#index.batch(uses.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: encodeTime(time) })))
     } finally {
@@ -70,7 +73,8 @@ export class Uses {
     const before = new Map(this.#unwritten) // the cursor does not see what is written later
     return new UsesInOrder(this.#index, prefix, {
       unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
-      lastUse: (root, record) => this.lastUse(root, record)
+      lastUse: (root, record) => this.lastUse(root, record),
+      flushCount: this.#isFlushing ? undefined : this.flushCount
     })
   }
 }
@@ -87,6 +91,7 @@ class UsesInOrder {
    * @param {object} uses
    * @param {(root: Uint8Array) => number | undefined} uses.unwritten  a use that the index may not have yet
    * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
+   * @param {number} [uses.flushCount]  of the uses that the index has; undefined while some are being written
    */
   constructor (index, prefix, uses) {
     this.#cursor = new SortedCursor(index.iterator({ ...usedWith(prefix), ...SMALL_ENTRIES }))
@@ -105,6 +110,14 @@ class UsesInOrder {
   }
 
   /**
+   * Tells of a blob that its use was never written, which saves a deletion. Blobs must be asked for in their order.
+   *
+   * @param {Uint8Array} root
+   * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this, the index has no use of the blob
+   */
+  async unusedAt (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
+
+  /**
    * @param {Uint8Array} root
    * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it has to be looked up
    */
@@ -112,7 +125,7 @@ class UsesInOrder {
     if (!this.#isReadable) return undefined
     try {
       const entry = await this.#cursor.find(root)
-      return (entry && decodeTime(entry[1])) ?? 0
+      return entry === undefined ? 0 : decodeTime(entry[1])
     } catch (error) {
       if (!(error instanceof BaoError)) throw error
       this.#isReadable = false // LevelDB cannot read some of the times; others can still be looked up

@@ -25,7 +25,7 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the number of blobs that were looked at
  */
 
-/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean }} Unprotected */
+/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, unusedAt?: number }} Unprotected */
 
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
@@ -122,6 +122,7 @@ export class Collector {
     const { catalog, protection, tags } = this.#store
     const tagged = tags.inOrder()
     const aliased = catalog.aliases.inOrder()
+    const uses = catalog.uses.inOrder()
     try {
       let found = []
       for await (const batch of catalog.entryBatches()) {
@@ -130,7 +131,8 @@ export class Collector {
           const name = nameOf(root)
           if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
           // A caller that gives it an alias later protects it by that.
-          found.push({ root, record, hasAliases: await aliased.find(root) !== undefined })
+          const hasAliases = await aliased.find(root) !== undefined
+          found.push({ root, record, hasAliases, unusedAt: await uses.unusedAt(root) })
         }
         // Each batch costs its reader a write that waits for the disk.
         if (found.length < BATCH_ENTRIES) continue
@@ -139,7 +141,7 @@ export class Collector {
       }
       if (found.length > 0) yield found
     } finally {
-      await Promise.all([tagged.close(), aliased.close()])
+      await Promise.all([tagged.close(), aliased.close(), uses.close()])
     }
   }
 
@@ -161,7 +163,7 @@ export class Sweep {
   /**
    * Forgets those of these blobs that nothing protects by now, in one write.
    *
-   * @template {{ root: Uint8Array, hasAliases?: boolean }} Blob
+   * @template {{ root: Uint8Array, hasAliases?: boolean, unusedAt?: number }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
@@ -174,9 +176,9 @@ export class Sweep {
     const forgotten = await locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
       const removals = []
       for (const [i, { record }] of (await catalog.lookMany(blobs.map(({ root }) => root))).entries()) {
-        const { root, hasAliases } = blobs[i]
+        const { root, hasAliases, unusedAt } = blobs[i]
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
-        removals.push(await catalog.removal(root, record, { hasAliases }))
+        removals.push(await catalog.removal(root, record, { hasAliases, unusedAt }))
       }
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.

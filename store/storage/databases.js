@@ -13,9 +13,10 @@ import { dataIds } from './level/data-ids.js'
 import { keysOfGroup } from './content/tree-pages.js'
 import { BatchMemory, allocateFresh, freshBatchMemory, slabAllocator } from './format/buffers.js'
 import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
-import { decodeDoomed } from './format/records.js'
+import { encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
+/** @import { Operation } from './level/database.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Home } from './format/records.js' */
 
@@ -44,8 +45,11 @@ export class Databases {
   #kind
   #letGo
   #slabs = slabAllocator()
-  /** Ids whose data is deleted and whose notes are not. */
-  #noted = /** @type {DoomedData[]} */ ([])
+  /** Ids whose data is deleted and whose notes are not, note by note. */
+  #noted = /** @type {DoomedData[][]} */ ([])
+  #notedCount = 0
+  /** Ids whose data is being deleted. */
+  #going = /** @type {Set<number>} */ (new Set())
   /** How many deletions were made, and how many of them the disk has. */
   #deletions = 0
   #syncedDeletions = 0
@@ -124,9 +128,22 @@ export class Databases {
   }
 
   /**
-   * Deletes what is kept under ids whose records are gone. The notes that say so follow later: see `dropNotes`.
+   * Notes that data will be deleted. The note is written with the change that gives the data up; then `deleteDoomed` takes
+   * the same list.
    *
-   * @param {DoomedData[]} doomed
+   * @param {DoomedData[]} doomed  at least one
+   * @returns {Operation} for the index
+   */
+  doom (doomed) {
+    const ids = doomed.map(({ id }) => id)
+    for (const id of ids) this.#going.add(id)
+    return { type: 'put', key: doomedKey(ids[0], this.allocate), value: encodeDoomed(ids) }
+  }
+
+  /**
+   * Deletes what is kept under ids whose records are gone. The note that says so follows later: see `dropNotes`.
+   *
+   * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
   async deleteDoomed (doomed) {
     try {
@@ -134,8 +151,10 @@ export class Databases {
     } finally {
       this.#deletions++
     }
-    for (const one of doomed) this.#noted.push(one)
-    if (this.#noted.length >= NOTED_COUNT) await this.dropNotes()
+    for (const { id } of doomed) this.#going.delete(id)
+    this.#noted.push(doomed)
+    this.#notedCount += doomed.length
+    if (this.#notedCount >= NOTED_COUNT) await this.dropNotes()
   }
 
   /** @param {DoomedData[]} doomed */
@@ -156,10 +175,11 @@ export class Databases {
    */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
+    this.#notedCount = 0
     if (deleted.length === 0) return
     await this.syncDeletions()
-    const notes = deleted.map(({ id }) => doomedKey(id, this.allocate))
-    const paths = deleted.flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
+    const notes = deleted.map(([{ id }]) => doomedKey(id, this.allocate))
+    const paths = deleted.flat().flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
     await this.index.batch([...notes, ...paths].map(deletion))
   }
 
@@ -181,14 +201,9 @@ export class Databases {
     return keys.flatMap(({ extent, page }, i) => isAbsent(i) ? [extent] : [extent, page])
   }
 
-  /**
-   * Is what is under an id, which no record names, on its way out or gone by now? Who deletes notes it, takes the data away, and then the note.
-   *
-   * @param {number} id
-   */
+  /** Is the data of an id, which no record names, being deleted, or gone by now? @param {number} id */
   async isGoing (id) {
-    const note = await readable(this.index.get(doomedKey(id), VIEWS))
-    if (note !== undefined && decodeDoomed(doomedKey(id), note) !== undefined) return true
+    if (this.#going.has(id)) return true
     const keys = await readable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }

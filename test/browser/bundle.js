@@ -1,4 +1,4 @@
-// Makes one script of all suites that run in browsers.
+// Bundles all suites that run in browsers into one script.
 import { existsSync, readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,18 +9,22 @@ const TESTS = fileURLToPath(new URL('..', import.meta.url))
 const VISITOR = fileURLToPath(new URL('visitor.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('../../lib/parallel/threads/worker.js', import.meta.url))
 
-/** Paths from `test`. */
+/** @returns {string[]} paths from the folder `test` */
 export function suites () {
   const left = Object.keys(LEFT_OUT)
-  for (const path of left) if (!existsSync(TESTS + path)) throw new Error(`left out, but not there: test/${path}`)
+  for (const path of left) {
+    if (!existsSync(TESTS + path)) throw new Error(`left-out.js names test/${path}, which does not exist`)
+  }
+  const isLeftOut = path => left.some(one => one.endsWith('/') ? path.startsWith(one) : path === one)
   return readdirSync(TESTS, { recursive: true })
     .map(path => path.replaceAll('\\', '/'))
-    .filter(path => path.endsWith('.test.js') && !left.some(one => one.endsWith('/') ? path.startsWith(one) : path === one))
+    .filter(path => path.endsWith('.test.js') && !isLeftOut(path))
     .sort()
 }
 
 /**
- * The bundle, the script of the page beside it, and the worker that hashing on several threads starts: `new URL('./worker.js', import.meta.url)` finds it beside.
+ * The bundle, the script of the second page, and the worker that hashes on another thread. The bundle finds the worker
+ * beside itself: `new URL('./worker.js', import.meta.url)`.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */

@@ -1,4 +1,4 @@
-// Finds a Chromium that is there already, and starts it. None comes with the packages.
+// Finds an installed Chromium and starts it. The packages of the tests bring none.
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-background-networking', '--disable-component-update', '--disable-sync'
 ]
 
-/** @returns {string | undefined} the path of a Chromium: the one that CHROMIUM names, or the first there is */
+/** @returns {string | undefined} the path of a Chromium: the one that CHROMIUM names, or the first that is found */
 export const findChromium = () => process.env.CHROMIUM ||
   FOLDERS.flatMap(folder => NAMES.map(name => join(folder, name))).find(isExecutable)
 
@@ -27,12 +27,12 @@ function isExecutable (path) {
   }
 }
 
-/** Has Debian's package installed, where this process may. @returns {boolean} whether it was */
+/** Installs Debian's package, if this process runs as root. @returns {boolean} whether it was installed */
 export function installChromium () {
   if (process.getuid?.() !== 0) return false
+  const install = ['install', '-y', '-qq', '--no-install-recommends', 'chromium']
   try {
-    execFileSync('apt-get', ['update', '-qq'], { stdio: ['ignore', 'ignore', 'ignore'] })
-    execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { stdio: ['ignore', 'ignore', 'ignore'] })
+    for (const args of [['update', '-qq'], install]) execFileSync('apt-get', args, { stdio: 'ignore' })
     return true
   } catch {
     return false
@@ -40,7 +40,7 @@ export function installChromium () {
 }
 
 /**
- * Starts it with an empty profile on the disk, so that IndexedDB is where it usually is, and removes that afterwards.
+ * Starts Chromium with an empty profile on the disk, so that IndexedDB works as usual. Removes the profile afterwards.
  *
  * @template T
  * @param {string} executablePath

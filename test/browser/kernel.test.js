@@ -1,4 +1,4 @@
-// Which kernel a page gets. The suites run over all kernels that can be had: here it shows when one is missing.
+// Tests which kernel a page uses. The other suites skip a kernel that is not available; this one fails.
 import { expect } from 'chai'
 import { useKernel } from '../../lib/engine/kernel/index.js'
 import { hash, hashStream, kernelName } from '../../lib/index.js'
@@ -7,32 +7,33 @@ import { hex } from '../support/bytes.js'
 
 const expected = new URLSearchParams(globalThis.location.search).get('kernel')
 
-/** The shortest module there is. */
+/** The shortest WebAssembly module. */
 const MODULE = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00)
 
 describe('a page', () => {
-  it('gets the kernel that it may have', () => {
+  it('uses the kernel that its policy allows', () => {
     expect(expected).to.be.oneOf(['simd', 'js'])
     expect(kernelName()).to.equal(expected)
   })
 
-  it('hashes with it', () => {
+  it('hashes with this kernel', () => {
     expect(hex(hash(new Uint8Array(0)))).to.equal('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262')
   })
 
   if (expected === 'js') {
-    it('that refuses WebAssembly does so, and says it when the other kernel is asked for', () => {
+    it('that refuses WebAssembly throws when the SIMD kernel is forced', () => {
       expect(() => new WebAssembly.Module(MODULE)).to.throw(WebAssembly.CompileError)
       expect(() => useKernel('simd')).to.throw(WebAssembly.CompileError)
       expect(kernelName()).to.equal('js')
     })
   }
 
-  it('has no files', async () => {
-    expect(await errorOf(hashStream('a path'))).to.be.instanceOf(TypeError).with.property('message').that.includes('no files here')
+  it('refuses a path, since it has no files', async () => {
+    const error = await errorOf(hashStream('a path'))
+    expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('no files here')
   })
 
-  it('hashes what it fetches while it comes', async () => {
+  it('hashes a response while it arrives', async () => {
     const url = '/checkout/test/vectors/vectors.json'
     const whole = new Uint8Array(await (await fetch(url)).arrayBuffer())
     expect(whole.length).to.be.greaterThan(700_000)

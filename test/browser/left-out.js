@@ -1,5 +1,5 @@
-// The suites that do not run in a browser, and why. All others do: one that imports a module of Node.js cannot even be bundled, and the linter
-// does not let it use what Node.js has as globals.
+// The suites that do not run in a browser, and why. All others do: a suite that imports a module of Node.js cannot be
+// bundled, and ESLint refuses the globals of Node.js.
 
 /** By path from `test`: a file, or a folder with a slash at its end. */
 export const LEFT_OUT = {
@@ -7,10 +7,10 @@ export const LEFT_OUT = {
   'readme.test.js': 'starts the examples as processes',
   'examples.test.js': 'starts the examples as processes',
   'docs.test.js': 'reads the documents',
-  'bench/': 'the benches, which are run by Node.js',
+  'bench/': 'the benches run in Node.js only',
   'bin/': 'the command line',
-  'fuzz/': 'work and memory are counted as Node.js does',
-  'slow/': 'minutes long, and measures memory as Node.js counts it',
+  'fuzz/': 'work and memory are counted with Node.js',
+  'slow/': 'takes minutes, and measures memory with Node.js',
   'lib/engine/read-buffers.test.js': 'Buffer belongs to Node.js',
   'lib/source/files.test.js': 'files',
   'lib/parallel/workers.test.js': 'threads of Node.js',

@@ -1,9 +1,12 @@
-// Bundled before the suites, so that they find mocha. start.js, behind them, runs them.
+// Sets up mocha. It is the first file of the bundle; start.js is the last one and runs the suites.
 import 'mocha/mocha.js'
 
 const { mocha } = globalThis
 
-/** The console is all that the other side sees of a page: test by test, then the failures, then one line that run.js waits for. */
+/**
+ * Prints to the console, which is all that run.js sees of a page: each test, then the failures, then the line `outcome`
+ * that run.js waits for.
+ */
 class ConsoleReporter {
   constructor (runner) {
     const failures = []

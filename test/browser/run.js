@@ -1,15 +1,16 @@
-// The suites in a headless Chromium: `npm run test:browser`. With `--install`, one is fetched where there is none and apt-get may; with
-// `--grep=PATTERN` only some run, as in mocha. Where no browser can be had, one line says what was not run.
+// Runs the suites in a headless Chromium: `npm run test:browser`. `--install` fetches one by apt-get where none is
+// found; `--grep=PATTERN` chooses tests, as in mocha. Where no browser can be had, a line says NOT RUN.
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
 import { findChromium, installChromium, withPage } from './chromium.js'
 import { serve } from './server.js'
 
 const LONGEST = 15 * 60_000
+const POLICY = "default-src 'self'; img-src data:"
 
 /**
- * The same suites under different answers of the server. `kernel` is what must be chosen there, and `workers` whether they must be started: the
- * suites beside this file ask. `grep` chooses suites, as mocha does.
+ * The same suites under different headers of the server. `kernel` is the kernel that the page must choose, and
+ * `workers` says whether it must start workers; the suites beside this file test both. `grep` chooses tests.
  */
 const PAGES = [
   { name: 'a plain page', kernel: 'simd', workers: true, headers: {} },
@@ -24,21 +25,22 @@ const PAGES = [
     name: 'a page whose Content-Security-Policy refuses workers',
     kernel: 'simd',
     workers: false,
-    headers: { 'content-security-policy': "default-src 'self'; img-src data:; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'" },
+    headers: { 'content-security-policy': `${POLICY}; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'` },
     grep: '^a page '
   },
   {
     name: 'a page whose Content-Security-Policy refuses WebAssembly',
     kernel: 'js',
     workers: true,
-    headers: { 'content-security-policy': "default-src 'self'; img-src data:" }
+    headers: { 'content-security-policy': POLICY }
   }
 ]
 
 /**
- * Opens a page and says what it says, until it says how it went.
+ * Opens a page, and prints its console until the line with the outcome.
  *
- * @returns {Promise<{ passes: number, pending: number, failures: number, errors: number }>} errors: those outside of tests
+ * @returns {Promise<{ passes: number, pending: number, failures: number, errors: number }>} `errors`: those outside of
+ *   tests
  */
 async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) {
   const { url, close } = await serve(scripts, headers)
@@ -46,7 +48,7 @@ async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) 
   let errors = 0
   let timer
   try {
-    await lendQuota(page, new URL(url).origin)
+    await addSetQuota(page, new URL(url).origin)
     return await new Promise((resolve, reject) => {
       timer = setTimeout(() => reject(new Error('the page took too long')), LONGEST)
       let hasBegun = false
@@ -71,16 +73,18 @@ async function runPage (page, { kernel, workers, headers, grep = '' }, scripts) 
   }
 }
 
-/** Lets tests say how many bytes the browser gives to their site: `setQuota(bytes)`, or as many as it likes. */
-async function lendQuota (page, origin) {
+/** Gives the page a function `setQuota(bytes)` for the quota of its site; without bytes, the quota is the browser's. */
+async function addSetQuota (page, origin) {
   const session = await page.context().newCDPSession(page)
-  await page.exposeFunction('setQuota', quotaSize => session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize }))
+  await page.exposeFunction('setQuota', quotaSize =>
+    session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize }))
 }
 
-const { values: { install: isInstalling, grep } } = parseArgs({ options: { install: { type: 'boolean' }, grep: { type: 'string' } } })
-const executable = findChromium() ?? (isInstalling && installChromium() ? findChromium() : undefined)
+const { values: { install, grep } } = parseArgs({ options: { install: { type: 'boolean' }, grep: { type: 'string' } } })
+const executable = findChromium() ?? (install && installChromium() ? findChromium() : undefined)
 if (executable === undefined) {
-  console.log(`NOT RUN: the suites in a browser. There is no Chromium here${isInstalling ? ', and none could be installed' : ''}; CHROMIUM=/path/to/it names one.`)
+  const reason = `No Chromium was found${install ? ', and none could be installed' : '; --install installs one'}.`
+  console.log(`NOT RUN: the suites in a browser. ${reason} CHROMIUM=/path/to/it names one.`)
 } else {
   const scripts = await bundle()
   const outcomes = []
@@ -90,7 +94,8 @@ if (executable === undefined) {
     outcomes.push([kind.name, await withPage(executable, page => runPage(page, wanted, scripts))])
   }
   for (const [name, { passes, pending, failures, errors }] of outcomes) {
-    console.log(`${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests: in ${name}`)
+    const counts = `${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests`
+    console.log(`${counts}: in ${name}, EFFORT=${process.env.EFFORT ?? 1}`)
     if (failures > 0 || errors > 0 || passes === 0) process.exitCode = 1
   }
 }

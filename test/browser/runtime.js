@@ -1,9 +1,9 @@
-// What the suites need of a browser: test/support/runtime.js is the same for Node.js.
+// What the suites need from a browser. test/support/runtime.js has the same for Node.js, Bun and Deno.
 import { Level } from 'level'
 
 const { indexedDB, location } = globalThis
 
-/** What `level` is here. */
+/** The package that `level` loads in browsers. */
 export const LEVEL = 'browser-level'
 
 /** A factor for the number of random cases, from the address of the page; `effort.js` applies it. */
@@ -18,27 +18,31 @@ export async function readJson (path) {
 
 let locations = 0
 
-/** A new name for levels to live under. */
+/** A new name under which a test opens its databases. */
 export const newLocation = async () => `location-${locations++}`
 
-/** Removes everything under it; the levels are closed. @param {string} location */
+/** Deletes all databases under a name. They must be closed. @param {string} location */
 export async function removeLocation (location) {
   for (const { name } of await indexedDB.databases()) {
     if (name.startsWith(`${PREFIX}${location}/`)) await Level.destroy(name.slice(PREFIX.length))
   }
 }
 
-/** There are no files here. */
+/** Browsers keep no blobs in files. */
 export const filesIn = async () => []
 
-/** What browser-level puts before the location of a level to name its database. */
+/** browser-level names an IndexedDB database by this prefix and the location. */
 const PREFIX = 'level-js-'
 
-/** The reasons of rejections that nobody handled while `run` ran, and a moment longer. @param {() => Promise<void>} run */
+/**
+ * The reasons of unhandled rejections while `run` runs, and for a moment after.
+ *
+ * @param {() => Promise<void>} run
+ */
 export async function unheardOf (run) {
   const reasons = []
   const listener = event => {
-    event.preventDefault() // they are the caller's to judge, not the page's
+    event.preventDefault() // the caller judges them; the page must not report them as errors
     reasons.push(event.reason)
   }
   globalThis.addEventListener('unhandledrejection', listener)

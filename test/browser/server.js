@@ -1,12 +1,17 @@
-// Serves two pages, their scripts, and the vectors that the suites read, to this machine only.
+// Serves two pages, their scripts and the test vectors, to this machine only.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 
-const page = script => `<!doctype html><meta charset="utf-8"><title>baobox</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`
+const page = script => `<!doctype html>
+<meta charset="utf-8">
+<title>baobox</title>
+<link rel="icon" href="data:,">
+<script type="module" src="${script}"></script>
+`
 
-/** Where the vectors are: the page asks by their paths from `test`, in a checkout named so. */
+/** Where the vectors are. The page asks for them under `/checkout/test/`, or relative to that. */
 const FOLDERS = {
   '/checkout/test/': new URL('../', import.meta.url),
   '/shared/conformance/': new URL('../../../shared/conformance/', import.meta.url)

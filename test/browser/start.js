@@ -1,2 +1,2 @@
-// Bundled behind the suites: by now all of them are defined.
+// Runs the suites. It is the last file of the bundle, so all suites are defined by now.
 globalThis.mocha.run()

@@ -1,4 +1,4 @@
-// What only happens to stores of a browser: pages are reloaded in the middle of things, and the browser gives no more room.
+// Tests what only happens to stores in a browser: a page is reloaded while it writes, and the quota is reached.
 import { expect } from 'chai'
 import { BaoError, hash, toCid } from '../../lib/index.js'
 import { createOutboard, encodeSlice } from '../../encoder/index.js'
@@ -23,7 +23,7 @@ describe('store: in a page', () => {
     let visitor
     afterEach(() => visitor?.leave())
 
-    it('in the middle of a receive keeps what was received, and goes on from there', async function () {
+    it('during a receive keeps what was received, and the receive can be continued', async function () {
       this.timeout(120_000)
       let kept = 0
       for (const given of [10, 18]) {
@@ -39,17 +39,21 @@ describe('store: in a page', () => {
         const len = ranges.reduce((sum, [start, end]) => sum + end - start, 0)
         expect(len, 'more than before').to.be.greaterThan(kept)
         kept = len
-        for (const [start, end] of ranges) expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+        for (const [start, end] of ranges) {
+          const got = await store.bytes(hash(bytes), { start, end })
+          expect(same(got, bytes.subarray(start, end))).to.equal(true)
+        }
         await store.close()
         visitor.leave()
       }
       const store = await place.open()
       const missing = await store.missing(hash(bytes))
-      expect(await store.receive(hash(bytes), sliceOf(bytes, missing), missing)).to.deep.equal({ received: bytes.length - kept, complete: true })
+      const result = await store.receive(hash(bytes), sliceOf(bytes, missing), missing)
+      expect(result).to.deep.equal({ received: bytes.length - kept, complete: true })
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
-    it('in the middle of a put leaves nothing of it', async function () {
+    it('during a put leaves nothing of the blob', async function () {
       this.timeout(120_000)
       const before = await place.open()
       await before.put(noise(MIB))
@@ -67,11 +71,15 @@ describe('store: in a page', () => {
 
   describe('that has no more room', () => {
     const first = noise(MIB, 52)
-    /** More than what the tests before have made and deleted, which may still count, and then all of a sudden not any more. */
+    /** More than the earlier tests wrote and deleted: the browser may still count that, and stop counting it later. */
     const large = { size: 512 * MIB, read: patternOf }
     afterEach(() => setQuota())
 
-    /** Browsers count only now and then what is taken: behind the first bytes they are given time. @param {AsyncIterable<Uint8Array>} pieces */
+    /**
+     * Slows down after the first bytes: browsers count the bytes in use only now and then.
+     *
+     * @param {AsyncIterable<Uint8Array>} pieces
+     */
     async function * paced (pieces) {
       let given = 0
       for await (const piece of pieces) {
@@ -87,12 +95,13 @@ describe('store: in a page', () => {
 
     const leave = async room => setQuota((await navigator.storage.estimate()).usage + room)
 
-    it('keeps what it could receive, and the rest later', async function () {
+    it('keeps what it received before the quota was reached, and the rest when there is more', async function () {
       this.timeout(120_000)
       const store = await place.open()
       const outboard = await createOutboard(large)
       await leave(32 * MIB)
-      expect(await errorOf(store.receive(outboard.root, paced(encodeSlice(large, outboard))))).to.include({ code: 'STORE_FULL' })
+      const error = await errorOf(store.receive(outboard.root, paced(encodeSlice(large, outboard))))
+      expect(error).to.include({ code: 'STORE_FULL' })
       const [[start, end], ...others] = (await store.stat(outboard.root)).present.toBytes(large.size)
       expect({ start, others }).to.deep.equal({ start: 0, others: [] })
       expect(end).to.be.within(MIB, large.size - 6 * MIB)
@@ -102,11 +111,12 @@ describe('store: in a page', () => {
       }
       await setQuota()
       const next = { start: end, end: end + 5 * MIB }
-      expect(await store.receive(outboard.root, encodeSlice(large, outboard, next), next)).to.deep.equal({ received: 5 * MIB, complete: false })
+      const result = await store.receive(outboard.root, encodeSlice(large, outboard, next), next)
+      expect(result).to.deep.equal({ received: 5 * MIB, complete: false })
       expect(same(await store.bytes(outboard.root, next), patternOf(next.start, next.end))).to.equal(true)
     })
 
-    it('says so, and loses nothing', async function () {
+    it('rejects a put with STORE_FULL, and loses nothing', async function () {
       this.timeout(120_000)
       let store = await place.open()
       await store.put(first)
@@ -127,9 +137,9 @@ describe('store: in a page', () => {
     })
   })
 
-  // Last: what it leaves behind counts for a while as taken, and then all of a sudden not any more.
+  // This test is last: the browser counts what it wrote for a while after it was deleted.
   describe('that has room', () => {
-    it('keeps and gives a blob of 96 MiB', async function () {
+    it('stores and reads a blob of 96 MiB', async function () {
       this.timeout(300_000)
       const store = await place.open()
       const piece = noise(8 * MIB, 55)
@@ -142,8 +152,8 @@ describe('store: in a page', () => {
       expect(size).to.equal(96 * MIB)
       let at = 0
       for await (const part of store.get(cid)) {
-        const wanted = pieces[Math.floor(at / piece.length)].subarray(at % piece.length, at % piece.length + part.length)
-        if (!same(part, wanted)) expect.fail(`bytes at ${at} are wrong`)
+        const expected = pieces[Math.floor(at / piece.length)].subarray(at % piece.length)
+        if (!same(part, expected.subarray(0, part.length))) expect.fail(`bytes at ${at} are wrong`)
         at += part.length
       }
       expect(at).to.equal(size)
@@ -152,7 +162,8 @@ describe('store: in a page', () => {
 })
 
 /**
- * Any part of a blob that needs no memory. The browser must not be able to compress it, and the period is no power of two, so no two extents are alike.
+ * Any part of a large blob, without holding it in memory. Its bytes repeat, but the browser must not be able to
+ * compress them: the period is not a power of two, so no two extents are alike.
  *
  * @param {number} start @param {number} end
  */
@@ -174,7 +185,7 @@ async function namesIn (store) {
   return names
 }
 
-/** The lock of a page that goes is let go a moment later. */
+/** Opens the store of a page that has gone: the browser releases its lock a moment later. */
 async function openSoon (place) {
   for (let attempt = 0; ; attempt++) {
     const error = await errorOf(async () => { await (await BlobStore.open(place.where)).close() })
@@ -184,11 +195,11 @@ async function openSoon (place) {
   }
 }
 
-/** Another page of this site, which has a store of its own open: visitor.js runs there. @param {string} location */
+/** Opens another page of this site, which opens a store: visitor.js runs there. @param {string} location */
 async function visit (location) {
   const frame = document.createElement('iframe')
   document.body.append(frame)
-  const said = word => new Promise((resolve, reject) => {
+  const heard = word => new Promise((resolve, reject) => {
     const listener = ({ source, data }) => {
       if (source !== frame.contentWindow) return
       if (data !== word) reject(new Error(`the page said: ${data}`))
@@ -199,11 +210,11 @@ async function visit (location) {
   })
   const load = async query => {
     frame.src = `/visitor?${new URLSearchParams(query)}`
-    await said('ready')
+    await heard('ready')
   }
   await load({ location })
   const work = async message => {
-    const done = said('waiting')
+    const done = heard('waiting')
     frame.contentWindow.postMessage(message, '*')
     await done
   }

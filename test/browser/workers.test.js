@@ -1,4 +1,4 @@
-// Web Workers: a page that has them uses them, and one that may not have them hashes by itself.
+// Tests that a page hashes in Web Workers, or on its own thread where its policy refuses workers.
 import { expect } from 'chai'
 import { closeWorkers, hash, hashStream } from '../../lib/index.js'
 import { createOutboard, createOutboardSync } from '../../encoder/index.js'
@@ -8,7 +8,8 @@ import { noise } from '../support/inputs.js'
 const hasWorkers = new URLSearchParams(globalThis.location.search).get('workers') === 'true'
 
 /** Has the page loaded the script of a worker? */
-const hasStarted = () => performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname === '/worker.js')
+const hasStarted = () => performance.getEntriesByType('resource')
+  .some(({ name }) => new URL(name).pathname === '/worker.js')
 
 describe('a page', () => {
   const bytes = noise(40_000_001, 3)

@@ -1,6 +1,8 @@
-// Helia over a store, without a network: `npm run test:helia`. Its 280 packages are installed here and nowhere else; multiformats is the one of
-// this checkout, since Helia takes no CIDs of another copy. Of undici (package.json) an older release: the newest does not load in Node.js 20. Peer
-// dependencies (.npmrc) are left out: they are 500 packages more.
+// Tests Helia over a store, without a network: `npm run test:helia`. The 280 packages of Helia are installed in this
+// folder only. Three settings make that work:
+// - multiformats is linked to the copy of this checkout: Helia refuses CIDs that another copy made.
+// - undici is an older release (package.json): the newest does not load in Node.js 20.
+// - peer dependencies are left out (.npmrc): they would be 500 more packages.
 import { execFile } from 'node:child_process'
 import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -52,22 +54,24 @@ describe('Helia over a store', () => {
     return helia.blockstore.put(CID.createV1(dagCbor.code, await blake3.digest(block)), block)
   }
 
-  it('keeps files, which are there in the next life', async () => {
+  it('keeps files after it is closed and opened again', async () => {
     const cid = await fs.addBytes(bytes)
     const directory = await fs.cp(cid, await fs.addDirectory(), 'file')
     expect(cid.multihash.code, 'SHA2-256, as Helia has it').to.equal(0x12)
     expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
     await stop()
     await start()
-    expect(same(await collect(fs.cat(directory, { path: 'file', offset: 1_000_000, length: 1_200_000 })), bytes.subarray(1_000_000, 2_200_000))).to.equal(true)
+    const part = await collect(fs.cat(directory, { path: 'file', offset: 1_000_000, length: 1_200_000 }))
+    expect(same(part, bytes.subarray(1_000_000, 2_200_000))).to.equal(true)
     expect((await fs.stat(cid)).size).to.equal(BigInt(bytes.length))
     expect(await store.has(hash(bytes.subarray(0, 1 << 20))), 'a leaf is a blob like any other').to.equal(true)
   })
 
-  it('reads what was put into the store itself', async () => {
+  it('reads blobs that were put into the store directly', async () => {
     const { cid } = await store.put(bytes)
     expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
-    expect(same(await collect(fs.cat(cid, { offset: 70_000, length: 10 })), bytes.subarray(70_000, 70_010))).to.equal(true)
+    const part = await collect(fs.cat(cid, { offset: 70_000, length: 10 }))
+    expect(same(part, bytes.subarray(70_000, 70_010))).to.equal(true)
   })
 
   it('reads UnixFS trees of BLAKE3 CIDs', async () => {
@@ -83,10 +87,11 @@ describe('Helia over a store', () => {
     const node = dagPb.encode({ Data: file.marshal(), Links: links })
     const cid = await helia.blockstore.put(CID.createV1(dagPb.code, await blake3.digest(node)), node)
     expect(same(await collect(fs.cat(cid)), bytes)).to.equal(true)
-    expect(same(await collect(fs.cat(cid, { offset: 262_000, length: 300_000 })), bytes.subarray(262_000, 562_000))).to.equal(true)
+    const part = await collect(fs.cat(cid, { offset: 262_000, length: 300_000 }))
+    expect(same(part, bytes.subarray(262_000, 562_000))).to.equal(true)
   })
 
-  it('collects what is not pinned, and nothing else', async () => {
+  it('gc() deletes what is not pinned, and nothing else', async () => {
     const leaves = [1, 2, 3].map(seed => noise(20_000, seed))
     const cids = leaves.map(leaf => toCid(hash(leaf)))
     for (const [i, leaf] of leaves.entries()) await helia.blockstore.put(cids[i], leaf)
@@ -96,16 +101,21 @@ describe('Helia over a store', () => {
     const pinned = await fs.addBytes(noise(3000, 5))
     for (const root of [kept, pinned]) for await (const cid of helia.pins.add(root)) expect(cid).to.be.instanceOf(CID)
     await helia.gc()
-    for (const cid of [kept, cids[0], cids[1], pinned]) expect(await helia.blockstore.has(cid), `kept: ${cid}`).to.equal(true)
+    for (const cid of [kept, cids[0], cids[1], pinned]) {
+      expect(await helia.blockstore.has(cid), `kept: ${cid}`).to.equal(true)
+    }
     for (const cid of [lost, cids[2], file]) expect(await helia.blockstore.has(cid), `lost: ${cid}`).to.equal(false)
-    expect(dagCbor.decode(await collect(helia.blockstore.get(kept))).leaves.map(String)).to.deep.equal([cids[0], cids[1]].map(String))
+    const node = dagCbor.decode(await collect(helia.blockstore.get(kept)))
+    expect(node.leaves.map(String)).to.deep.equal([cids[0], cids[1]].map(String))
     expect(await store.has(cids[2])).to.equal(false)
   })
 
-  it('says what it does not have, and what is not what it should be', async () => {
+  it('rejects a missing block, and bytes that do not match their CID', async () => {
     const cid = toCid(hash(noise(100, 7)))
-    expect(await errorOf(collect(helia.blockstore.get(cid, { offline: true })))).to.include({ name: 'BlockNotFoundWhileOfflineError' })
-    expect(await errorOf(helia.blockstore.put(cid, noise(100, 8)))).to.include({ code: 'CID_MISMATCH' })
+    const missing = await errorOf(collect(helia.blockstore.get(cid, { offline: true })))
+    expect(missing).to.include({ name: 'BlockNotFoundWhileOfflineError' })
+    const wrong = await errorOf(helia.blockstore.put(cid, noise(100, 8)))
+    expect(wrong).to.include({ code: 'CID_MISMATCH' })
   })
 })
 
@@ -114,7 +124,9 @@ describe('examples/helia.js', () => {
     const project = await newProject()
     try {
       const modules = fileURLToPath(new URL('node_modules', import.meta.url))
-      for (const name of ['helia', '@helia']) await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
+      for (const name of ['helia', '@helia']) {
+        await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
+      }
       await copyFile(new URL('../../examples/helia.js', import.meta.url), join(project, 'helia.js'))
       const args = ['--import', String(new URL('node20.js', import.meta.url)), 'helia.js']
       const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })

@@ -1,4 +1,4 @@
-// What Helia takes for granted and Node.js 20 does not have. Loaded before anything else.
+// Adds to Node.js 20 what Helia needs and it lacks. It must be loaded first.
 
 Promise.withResolvers ??= function () {
   let settle

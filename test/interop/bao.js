@@ -1,12 +1,14 @@
-// Beside the command `bao`: what either side writes, the other reads, and what one refuses, so does the other. Started by run.js; its name
-// keeps it out of the suites that run everywhere.
+// Compares baobox with the command `bao`: each reads what the other writes, and refuses what the other refuses. run.js
+// starts this file; it is not called bao.test.js so that `npm test` does not.
 import { createWriteStream, readFileSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { hash, hashStream } from '../../lib/index.js'
-import { Outboard, createOutboard, createOutboardSync, encode, encodeSliceSync, encodeStream } from '../../encoder/index.js'
+import {
+  Outboard, createOutboard, createOutboardSync, encode, encodeSliceSync, encodeStream
+} from '../../encoder/index.js'
 import { SliceVerifier, VerifiedReader, decode, verifySlice, verifyStream } from '../../verifier/index.js'
 import { concat, flipped, hex, same } from '../support/bytes.js'
 import { errorOf, feed, ragged, within } from '../support/feeding.js'
@@ -25,21 +27,29 @@ const bao = new Bao()
 const whole = size => ({ start: 0, count: size })
 let comparisons = 0
 
-/** One thing that both sides must see alike. @param {Uint8Array} actual @param {Uint8Array} expected @param {string} what */
+/**
+ * Compares bytes of one side with those of the other, and counts the comparison.
+ *
+ * @param {Uint8Array} actual @param {Uint8Array} expected @param {string} what
+ */
 function expectSame (actual, expected, what) {
   expect(actual.length, `length of ${what}`).to.equal(expected.length)
   expect(same(actual, expected), what).to.equal(true)
   comparisons++
 }
 
-/** What bao reads. @param {{ ok: boolean, bytes: Uint8Array, err: string }} said @param {Uint8Array} expected @param {string} what */
+/**
+ * Checks that bao could read something, and what it read.
+ *
+ * @param {import('./program.js').Result} result @param {Uint8Array} expected @param {string} what
+ */
 function expectRead ({ ok, bytes, err }, expected, what) {
   expect(ok, `${what}: ${err}`).to.equal(true)
   expectSame(bytes, expected, what)
 }
 
-/** A blob as both sides have it. @param {Uint8Array} blob */
-function made (blob) {
+/** A blob with the encodings that bao makes of it. @param {Uint8Array} blob */
+function encodedByBao (blob) {
   const root = hash(blob)
   const path = bao.keep('blob', blob)
   return { blob, root, name: hex(root), path, combined: bao.encode(path), outboard: bao.outboard(path) }
@@ -55,7 +65,7 @@ describe(`bao ${bao.version}`, () => {
     describe(`${size} bytes`, () => {
       const blob = noise(size, size + 1)
       let theirs
-      before(() => { theirs = made(blob) })
+      before(() => { theirs = encodedByBao(blob) })
 
       it('hash', () => {
         expect(hex(hash(blob))).to.equal(bao.hash(theirs.path))
@@ -72,7 +82,8 @@ describe(`bao ${bao.version}`, () => {
       it('outboards', async () => {
         const ours = ['pre', 'post'].map(order => createOutboardSync(blob, { groupLog: 0, order }).toBao())
         for (const outboard of ours) expectSame(outboard, theirs.outboard, 'the outboard')
-        const reader = new VerifiedReader({ root: theirs.root, source: blob, outboard: Outboard.fromBao(theirs.outboard, theirs.root) })
+        const outboard = Outboard.fromBao(theirs.outboard, theirs.root)
+        const reader = new VerifiedReader({ root: theirs.root, source: blob, outboard })
         expectSame(await reader.read(), blob, 'what we read')
         expectRead(bao.decodeOutboard(theirs.name, theirs.path, bao.keep('ours', ours[0])), blob, 'what bao reads')
       })
@@ -86,12 +97,15 @@ describe(`bao ${bao.version}`, () => {
           const what = `from ${span.start}, ${span.count} bytes`
           const slice = bao.slice(span, encoded)
           expectSame(bao.slice(span, theirs.path, outboard), slice, `bao's slice by outboard ${what}`)
-          for (const outboard of outboards) expectSame(encodeSliceSync(blob, outboard, rangesOf(span)), slice, `our slice ${what}`)
+          for (const outboard of outboards) {
+            expectSame(encodeSliceSync(blob, outboard, rangesOf(span)), slice, `our slice ${what}`)
+          }
 
           const wanted = wantedOf(blob, span)
           const leaves = verifySlice(slice, { root: theirs.root, ranges: rangesOf(span), groupLog: 0 })
           expectSame(within(leaves, span.start, span.start + span.count), wanted, `what we verify ${what}`)
-          expectRead(bao.decodeSlice(theirs.name, span, encodeSliceSync(blob, ours, rangesOf(span))), wanted, `what bao verifies ${what}`)
+          const ourSlice = encodeSliceSync(blob, ours, rangesOf(span))
+          expectRead(bao.decodeSlice(theirs.name, span, ourSlice), wanted, `what bao verifies ${what}`)
         }
       })
 
@@ -100,7 +114,8 @@ describe(`bao ${bao.version}`, () => {
         const reader = new VerifiedReader({ root: theirs.root, encoded: theirs.combined })
         for (const span of spansOf(size).filter(({ count }) => count > 0)) {
           const what = `from ${span.start}, ${span.count} bytes`
-          expectSame(await reader.read(span.start, span.start + span.count), wantedOf(blob, span), `what we read ${what}`)
+          const read = await reader.read(span.start, span.start + span.count)
+          expectSame(read, wantedOf(blob, span), `what we read ${what}`)
           expectRead(bao.seek(theirs.name, encoded, span), wantedOf(blob, span), `what bao reads ${what}`)
         }
       })
@@ -109,13 +124,15 @@ describe(`bao ${bao.version}`, () => {
 })
 
 describe('files, by bao and by us', () => {
-  const sources = ['lib', 'encoder', 'verifier', 'docs'].flatMap(folder =>
-    readdirSync(`${ROOT}/${folder}`, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile()).map(entry => `${entry.parentPath}/${entry.name}`))
+  const filesIn = folder => readdirSync(`${ROOT}/${folder}`, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => `${entry.parentPath}/${entry.name}`)
+  const sources = ['lib', 'encoder', 'verifier', 'docs'].flatMap(filesIn)
 
   it('of this project', () => {
     expect(sources.length).to.be.above(20)
     for (const path of sources) {
-      const theirs = made(new Uint8Array(readFileSync(path)))
+      const theirs = encodedByBao(new Uint8Array(readFileSync(path)))
       const ours = encode(theirs.blob)
       expect(hex(ours.root), path).to.equal(bao.hash(path))
       expectSame(ours.bytes, theirs.combined, path)
@@ -163,9 +180,9 @@ describe('damage, before bao and before us', () => {
   const DAMAGED_SIZES = [0, 1, 1024, 1025, 3072, 16385, 1048593]
 
   /**
-   * Both sides on what may be damaged: they agree, and what they give before they refuse is right, and all there is.
+   * Gives what may be damaged to both sides. They must agree, and must give out all bytes before the damage, unharmed.
    *
-   * @param {ReturnType<typeof made>} theirs @param {Span} span @param {import('./cases.js').Damaged} damaged
+   * @param {ReturnType<typeof encodedByBao>} theirs @param {Span} span @param {import('./cases.js').Damaged} damaged
    */
   function expectAgreement ({ blob, root, name }, span, { what, bytes, chunksBefore }) {
     const isWhole = span.start === 0 && span.count === blob.length
@@ -175,42 +192,49 @@ describe('damage, before bao and before us', () => {
     const ours = within(leaves, span.start, span.start + span.count)
     const wanted = wantedOf(blob, span)
 
-    expect(error === undefined, `${what}: both agree (bao ${ok ? 'takes' : 'refuses'} it, we say ${error?.code})`).to.equal(ok)
+    const answers = `bao ${ok ? 'accepts' : 'refuses'} it, baobox reports ${error?.code ?? 'no error'}`
+    expect(error === undefined, `${what}: both agree (${answers})`).to.equal(ok)
     if (error !== undefined) expect(error.code, what).to.be.oneOf(REFUSED)
     expect(leaves.length, `${what}: one run of leaves`).to.be.at.most(1)
-    for (const { offset, bytes } of leaves) expectSame(bytes, blob.subarray(offset, offset + bytes.length), `${what}: what is given is right`)
-    expectSame(given, wanted.subarray(0, given.length), `${what}: what bao gives is right`)
-    expectSame(ours, given, `${what}: both give as much`)
+    for (const { offset, bytes } of leaves) {
+      expectSame(bytes, blob.subarray(offset, offset + bytes.length), `${what}: the bytes of baobox are right`)
+    }
+    expectSame(given, wanted.subarray(0, given.length), `${what}: the bytes of bao are right`)
+    expectSame(ours, given, `${what}: both give the same bytes`)
     if (chunksBefore === undefined) return
     expect(error, what).to.not.equal(undefined)
     const verified = leaves.reduce((len, { bytes }) => len + bytes.length, 0)
-    expect(verified, `${what}: all chunks before it, and none behind`).to.equal(chunksBefore * 1024)
+    expect(verified, `${what}: all chunks before it, and none after it`).to.equal(chunksBefore * 1024)
   }
 
   for (const size of DAMAGED_SIZES) {
     it(`an encoding of ${size} bytes`, () => {
-      const theirs = made(noise(size, size + 2))
+      const theirs = encodedByBao(noise(size, size + 2))
       const span = whole(size)
       for (const damaged of damagedOf(theirs.combined, size, span, MOST_DAMAGES)) expectAgreement(theirs, span, damaged)
       expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([theirs.combined, noise(100)]) })
     })
 
     it(`slices of ${size} bytes`, () => {
-      const theirs = made(noise(size, size + 3))
+      const theirs = encodedByBao(noise(size, size + 3))
       const outboard = createOutboardSync(theirs.blob, { groupLog: 0 })
-      const spans = [{ start: 0, count: 0 }, { start: size >>> 1, count: 1025 }, { start: size - 1, count: 5 }, { start: size + 9, count: 1 }]
-      for (const span of spans.filter(({ start }) => start >= 0)) {
+      const spans = [[0, 0], [size >>> 1, 1025], [size - 1, 5], [size + 9, 1]]
+        .map(([start, count]) => ({ start, count }))
+        .filter(({ start }) => start >= 0)
+      for (const span of spans) {
         const slice = encodeSliceSync(theirs.blob, outboard, rangesOf(span))
         for (const damaged of damagedOf(slice, size, span, MOST_DAMAGES / 4)) expectAgreement(theirs, span, damaged)
         expectAgreement(theirs, span, { what: 'more behind it', bytes: concat([slice, noise(100)]) })
-        for (const other of [{ start: span.start + 1024, count: span.count }, { start: span.start, count: span.count + 3000 }, whole(size)]) {
+        const later = { start: span.start + 1024, count: span.count }
+        const longer = { start: span.start, count: span.count + 3000 }
+        for (const other of [later, longer, whole(size)]) {
           expectAgreement(theirs, other, { what: `read as from ${other.start}, ${other.count} bytes`, bytes: slice })
         }
       }
     })
 
     it(`${size} bytes under another root`, () => {
-      const theirs = made(noise(size, size + 4))
+      const theirs = encodedByBao(noise(size, size + 4))
       const root = flipped(theirs.root, 31, 0x80)
       expect(bao.decode(hex(root), theirs.combined).ok).to.equal(false)
       expect(() => decode(theirs.combined, root)).to.throw().with.property('code').that.is.oneOf(MISMATCH)
@@ -218,15 +242,19 @@ describe('damage, before bao and before us', () => {
     })
 
     it(`an outboard of ${size} bytes, or the bytes beside it`, async () => {
-      const theirs = made(noise(size, size + 5))
+      const theirs = encodedByBao(noise(size, size + 5))
       const { blob, root, name, outboard } = theirs
-      const inOutboard = [0, 7, 8, 40, outboard.length - 1].filter(at => at < outboard.length).map(at => ({ at, blob, outboard: flipped(outboard, at) }))
-      const inBlob = [0, size >>> 1, size - 1].filter(at => at >= 0 && at < size).map(at => ({ at, blob: flipped(blob, at), outboard }))
-      for (const spoilt of [...inOutboard, ...inBlob]) {
-        const what = `byte ${spoilt.at}`
-        expect(bao.decodeOutboard(name, bao.keep('spoilt blob', spoilt.blob), bao.keep('spoilt outboard', spoilt.outboard)).ok, what).to.equal(false)
+      const inOutboard = [0, 7, 8, 40, outboard.length - 1].filter(at => at < outboard.length)
+      const inBlob = [0, size >>> 1, size - 1].filter(at => at >= 0 && at < size)
+      for (const damaged of [
+        ...inOutboard.map(at => ({ at, blob, outboard: flipped(outboard, at) })),
+        ...inBlob.map(at => ({ at, blob: flipped(blob, at), outboard }))
+      ]) {
+        const what = `byte ${damaged.at}`
+        const paths = [bao.keep('damaged blob', damaged.blob), bao.keep('damaged outboard', damaged.outboard)]
+        expect(bao.decodeOutboard(name, ...paths).ok, what).to.equal(false)
         const error = await errorOf(async () =>
-          new VerifiedReader({ root, source: spoilt.blob, outboard: Outboard.fromBao(spoilt.outboard, root) }).read())
+          new VerifiedReader({ root, source: damaged.blob, outboard: Outboard.fromBao(damaged.outboard, root) }).read())
         expect(error?.code, what).to.be.oneOf(REFUSED)
         comparisons++
       }

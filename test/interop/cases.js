@@ -1,4 +1,4 @@
-// What is tried beside bao: sizes and spans around every border, and what can be damaged.
+// The cases for the comparison with bao: sizes and spans around every border, and damaged slices.
 import { leftLen } from '../support/twin/blake3.js'
 import { flipped } from '../support/bytes.js'
 import { selected } from '../support/twin/tree.js'
@@ -13,9 +13,14 @@ export const SIZES = [
   16 * KIB - 1, 16 * KIB, 16 * KIB + 1, MIB + 17
 ]
 
-/** Borders of chunks, of groups and of the blob, and what lies beyond them. @param {number} size @returns {Span[]} */
+/**
+ * Spans at the borders of chunks, of groups and of the blob, and after its end.
+ *
+ * @param {number} size @returns {Span[]}
+ */
 export function spansOf (size) {
-  const starts = new Set([0, 1, KIB - 1, KIB, KIB + 1, 2 * KIB, size >>> 1, size - 1, size, size + 1, size + 5000].filter(start => start >= 0))
+  const fromEnd = [size >>> 1, size - 1, size, size + 1, size + 5000].filter(start => start >= 0)
+  const starts = new Set([0, 1, KIB - 1, KIB, KIB + 1, 2 * KIB, ...fromEnd])
   const counts = new Set([0, 1, KIB, KIB + 1, 16 * KIB, size])
   return [
     ...[...starts].flatMap(start => [...counts].map(count => ({ start, count }))),
@@ -23,25 +28,26 @@ export function spansOf (size) {
   ]
 }
 
-/** The same in our terms. @param {Span} span */
+/** A span as baobox takes it. @param {Span} span */
 export const rangesOf = ({ start, count }) => ({ start, end: start + count })
 
-/** The bytes that are asked for. @param {Uint8Array} blob @param {Span} span */
+/** The bytes of a span. @param {Uint8Array} blob @param {Span} span */
 export const wantedOf = (blob, { start, count }) => blob.subarray(start, start + count)
 
 /**
- * A damaged slice, and how many chunks stood before the damage: those must come out, and no more.
+ * A damaged slice. A verifier must give out the `chunksBefore` chunks before the damage, and no more.
  *
- * @typedef {{ what: string, bytes: Uint8Array, chunksBefore?: number }} Damaged  no number where the header is damaged
+ * @typedef {{ what: string, bytes: Uint8Array, chunksBefore?: number }} Damaged  `chunksBefore` is undefined when the
+ *   header is damaged
  */
 
 /**
- * A bit flipped in each byte of the header, and at both ends of every pair and chunk; the end cut off there.
+ * Flips a bit in each byte of the header, and at both ends of every pair and chunk; also cuts the slice off there.
  *
  * @param {Uint8Array} slice  or an encoding
  * @param {number} size  of the blob
  * @param {Span} span
- * @param {number} most  of the flips and of the cuts: evenly spread if there were more
+ * @param {number} most  flips, and cuts; if there could be more, they are spread evenly
  * @returns {Generator<Damaged>}
  */
 export function * damagedOf (slice, size, span, most) {
@@ -50,10 +56,14 @@ export function * damagedOf (slice, size, span, most) {
 
   const parts = partsOf(size, span)
   for (const { at, len, chunksBefore } of spread(parts, most)) {
-    for (const offset of new Set([at, at + len - 1])) yield { what: `byte ${offset}`, bytes: flipped(slice, offset, 0x40), chunksBefore }
+    for (const offset of new Set([at, at + len - 1])) {
+      yield { what: `byte ${offset}`, bytes: flipped(slice, offset, 0x40), chunksBefore }
+    }
   }
   for (const { at, len, chunksBefore } of spread(parts, most)) {
-    for (const to of new Set([at, at + len - 1])) yield { what: `cut to ${to}`, bytes: slice.slice(0, to), chunksBefore }
+    for (const to of new Set([at, at + len - 1])) {
+      yield { what: `cut to ${to}`, bytes: slice.slice(0, to), chunksBefore }
+    }
   }
 }
 
@@ -92,6 +102,9 @@ function isAnyIn (chosen, first, end) {
   return false
 }
 
-/** @template T @param {T[]} items @param {number} most */
-const spread = (items, most) =>
-  items.length <= most ? items : Array.from({ length: most }, (_, i) => items[Math.floor(i * (items.length - 1) / (most - 1))])
+/** At most so many of the items, evenly spread. @template T @param {T[]} items @param {number} most */
+function spread (items, most) {
+  if (items.length <= most) return items
+  const step = (items.length - 1) / (most - 1)
+  return Array.from({ length: most }, (_, i) => items[Math.floor(i * step)])
+}

@@ -1,4 +1,5 @@
-// Where the command `bao` is, and how it is had where it is not: `BAO`, then what was installed here before, then PATH.
+// Finds the command `bao`: the one that BAO names; else the one compiled here before; else the one in PATH. Compiles it
+// when asked.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,26 +17,26 @@ export function findBao () {
   }
 }
 
-/** Other programs are called bao, too: this one knows slices. @param {string} program */
+/** Checks that a program is this bao, and not another of that name. @param {string} program */
 function versionOf (program) {
-  const help = said(program, '--help')
-  return help?.includes('decode-slice') ? said(program, '--version') : undefined
+  const help = outputOf(program, '--help')
+  return help?.includes('decode-slice') ? outputOf(program, '--version') : undefined
 }
 
-/** @param {string} program @param {string} option @returns {string | undefined} */
-function said (program, option) {
+/** @param {string} program @param {string} option @returns {string | undefined} what it prints; undefined on failure */
+function outputOf (program, option) {
   const { status, stdout } = spawnSync(program, [option], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
 }
 
 /**
- * Compiles `bao` and keeps it under node_modules.
+ * Compiles `bao`, into node_modules/.cache.
  *
  * @returns {ReturnType<typeof findBao>}
- * @throws {Error} why it cannot be had
+ * @throws {Error} with the reason why it cannot be had
  */
 export function installBao () {
-  if (said('cargo', '--version') === undefined) throw new Error('there is no cargo')
+  if (outputOf('cargo', '--version') === undefined) throw new Error('cargo is not installed')
   const { status, error, stderr } = spawnSync('cargo', ['install', 'bao_bin', '--version', VERSION, '--root', CACHE], {
     encoding: 'utf8',
     timeout: LONGEST,
@@ -43,9 +44,12 @@ export function installBao () {
   })
   if (status !== 0) throw new Error(`cargo install failed: ${error?.message ?? lastError(stderr)}`)
   const found = findBao()
-  if (found === undefined) throw new Error('it is installed, but does not start')
+  if (found === undefined) throw new Error('cargo installed it, but it does not start')
   return found
 }
 
 /** @param {string} stderr */
-const lastError = stderr => stderr.split('\n').filter(line => /^error/.test(line)).at(-1) ?? stderr.trim().split('\n').at(-1)
+function lastError (stderr) {
+  const lines = stderr.trim().split('\n')
+  return lines.filter(line => line.startsWith('error')).at(-1) ?? lines.at(-1)
+}

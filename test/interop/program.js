@@ -1,4 +1,4 @@
-// Runs the command `bao`, with files in a folder of its own.
+// Runs the command `bao`, with files in a temporary folder.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,25 +7,25 @@ import { findBao } from './find.js'
 
 const LONGEST_OUTPUT = 2 ** 30
 
-/** @typedef {{ ok: boolean, bytes: Uint8Array, err: string }} Said  what came out: of a refusal, what came before */
-/** @typedef {{ start: number, count: number }} Span  as on bao's command line: 0 bytes are one */
+/** @typedef {{ ok: boolean, bytes: Uint8Array, err: string }} Result  `bytes`: its output, on an error up to it */
+/** @typedef {{ start: number, count: number }} Span  as on bao's command line, where a count of 0 means 1 */
 
 export class Bao {
   #program
   #folder = mkdtempSync(join(tmpdir(), 'baobox-interop-'))
-  /** How often it was started. */
+  /** How often bao was started. */
   runs = 0
 
   constructor () {
     const found = findBao()
-    if (found === undefined) throw new Error('there is no bao: npm run test:interop')
+    if (found === undefined) throw new Error('bao was not found: run npm run test:interop')
     this.#program = found.program
     this.version = found.version
   }
 
   remove () { rmSync(this.#folder, { recursive: true }) }
 
-  /** A file that bao can seek in. @param {string} name @param {Uint8Array} bytes @returns {string} its path */
+  /** Writes a file that bao can seek in. @param {string} name @param {Uint8Array} bytes @returns {string} its path */
   keep (name, bytes) {
     const path = this.path(name)
     writeFileSync(path, bytes)
@@ -35,29 +35,30 @@ export class Bao {
   /** @param {string} name */
   path (name) { return join(this.#folder, name) }
 
-  /** @param {(string | number)[]} args @param {Uint8Array} [input] @returns {Said} */
+  /** @param {(string | number)[]} args @param {Uint8Array} [input] @returns {Result} */
   run (args, input = new Uint8Array()) {
     this.runs++
-    const { status, error, stdout, stderr } = spawnSync(this.#program, args.map(String), { input, maxBuffer: LONGEST_OUTPUT })
-    // It may end before it has read everything.
+    const options = { input, maxBuffer: LONGEST_OUTPUT }
+    const { status, error, stdout, stderr } = spawnSync(this.#program, args.map(String), options)
+    // bao may end before it has read all of its input.
     if (error !== undefined && error.code !== 'EPIPE') throw error
     if (status !== 0 && status !== 1) throw new Error(`bao ${args.join(' ')} ended with ${status}: ${stderr}`)
     return { ok: status === 0, bytes: new Uint8Array(stdout), err: stderr.toString() }
   }
 
   /** @param {string} path */
-  hash (path) { return text(good(this.run(['hash', path]))).trim() }
+  hash (path) { return text(outputOf(this.run(['hash', path]))).trim() }
 
   /** The combined encoding. @param {string} path @returns {Uint8Array} */
-  encode (path) { return this.#made(out => ['encode', path, out]) }
+  encode (path) { return this.#outputFile(out => ['encode', path, out]) }
 
   /** The outboard. @param {string} path @returns {Uint8Array} */
-  outboard (path) { return this.#made(out => ['encode', path, `--outboard=${out}`]) }
+  outboard (path) { return this.#outputFile(out => ['encode', path, `--outboard=${out}`]) }
 
   /** @param {(out: string) => string[]} argsOf */
-  #made (argsOf) {
+  #outputFile (argsOf) {
     const out = this.path('out')
-    good(this.run(argsOf(out)))
+    outputOf(this.run(argsOf(out)))
     const bytes = new Uint8Array(readFileSync(out))
     rmSync(out)
     return bytes
@@ -74,17 +75,22 @@ export class Bao {
     return this.run(['decode', root, combined, `--start=${start}`, `--count=${count}`])
   }
 
-  /** @param {Span} span @param {string} path  of a combined encoding, or of the blob if there is @param {string} [outboard]  the path of one */
+  /**
+   * @param {Span} span
+   * @param {string} path  of a combined encoding, or with `outboard` of the blob
+   * @param {string} [outboard]  its path
+   */
   slice ({ start, count }, path, outboard) {
-    return good(this.run(['slice', start, count, path, ...outboard === undefined ? [] : [`--outboard=${outboard}`]]))
+    const args = outboard === undefined ? [] : [`--outboard=${outboard}`]
+    return outputOf(this.run(['slice', start, count, path, ...args]))
   }
 
   /** @param {string} root @param {Span} span @param {Uint8Array} slice */
   decodeSlice (root, { start, count }, slice) { return this.run(['decode-slice', root, start, count], slice) }
 }
 
-/** @param {Said} said @returns {Uint8Array} */
-function good ({ ok, bytes, err }) {
+/** @param {Result} said @returns {Uint8Array} */
+function outputOf ({ ok, bytes, err }) {
   if (!ok) throw new Error(err)
   return bytes
 }

@@ -1,5 +1,5 @@
-// Beside the command `bao`: `npm run test:interop`. With `--install`, it is compiled by cargo where there is none. Where it cannot be had, one
-// line says what was not run.
+// Tests baobox beside the command `bao`: `npm run test:interop`. `--install` compiles it by cargo where none is found.
+// Where it cannot be had, a line says NOT RUN.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +15,8 @@ const { values: { install } } = parseArgs({ options: { install: { type: 'boolean
 function haveBao () {
   const bao = findBao()
   if (bao !== undefined) return { bao }
-  if (process.env.BAO) return { reason: `${process.env.BAO}, which BAO names, is not it` }
-  if (!install) return { reason: 'neither in PATH nor named by BAO; --install compiles it' }
+  if (process.env.BAO) return { reason: `BAO names ${process.env.BAO}, which is not bao` }
+  if (!install) return { reason: 'it is neither in PATH nor named by BAO; --install compiles it' }
   console.log('compiling bao')
   try {
     return { bao: installBao() }

@@ -1,5 +1,5 @@
-// Slices out of a combined encoding that can be read at any place. Pairs that were found right are kept, so neighbouring reads touch little more
-// than their leaves.
+// Reads slices of a combined encoding that can be read at any place. It keeps verified pairs, so that reads
+// of neighbouring ranges touch little more than their leaves.
 
 import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
@@ -13,9 +13,9 @@ import { u8 } from '../../lib/engine/arena.js'
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { RandomAccess } from '../../lib/core/types.js' */
 
-/** Pairs that are kept: 256 KiB of them. */
+/** The number of pairs that are kept: 256 KiB. */
 const KEPT_PAIRS = 4096
-/** So many bytes between two places are read along: a read of their own costs more. */
+/** Bytes between two parts that are read along with them: two reads would cost more. */
 const MAX_GAP = 4096
 
 const NOTHING = new Uint8Array(0)
@@ -24,7 +24,11 @@ const NOTHING = new Uint8Array(0)
 
 export class Combined {
   #file
-  /** Those used last stand last. They were right, and are hashed again whenever they are used. @type {Map<number, Uint8Array>} */
+  /**
+   * Those used last stand last. They were right, and are hashed again whenever they are used.
+   *
+   * @type {Map<number, Uint8Array>}
+   */
   #pairs = new Map()
   /** Bytes of the blob: a claim. */
   size
@@ -37,7 +41,11 @@ export class Combined {
     this.groupLog = groupLog
   }
 
-  /** @param {OpenRandomAccess} file  closed with this, or when this fails @param {number} groupLog @returns {Promise<Combined>} */
+  /**
+   * @param {OpenRandomAccess} file  closed with this, or when this fails
+   * @param {number} groupLog
+   * @returns {Promise<Combined>}
+   */
   static async open (file, groupLog) {
     try {
       const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
@@ -51,7 +59,7 @@ export class Combined {
 
   close () { return this.#file.close() }
 
-  /** Keeps a pair that was found right. @param {number} node @param {number} at  in the arena */
+  /** Keeps a verified pair. @param {number} node @param {number} at  in the arena */
   keep (node, at) {
     if (this.#pairs.has(node)) return
     this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
@@ -59,28 +67,28 @@ export class Combined {
   }
 
   /**
-   * The bytes of a slice of whole groups, as far as they are there.
+   * The bytes of a slice of whole groups, until the encoding ends.
    *
    * @param {ChunkRanges} ranges  whole groups
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array>}
    */
-  async * windows (ranges, signal) {
+  async * batches (ranges, signal) {
     const batch = new Batch(new Walk(this.size, this.groupLog, ranges), this.groupLog)
     for (const yieldWhenDue = createYielder(signal); ; await yieldWhenDue()) {
-      const parts = this.#plan(batch)
+      const reads = joinParts(this.#plan(batch))
       if (batch.count === 0) return
-      const stretches = stretchesOf(parts)
-      const read = (/** @type {Stretch} */ { start, end }) => this.#read(start, end, signal)
-      const reading = this.#file.overlaps ? await Promise.all(stretches.map(read)) : undefined
-      for (const [i, stretch] of stretches.entries()) {
-        const bytes = reading?.[i] ?? await read(stretch)
-        for (const part of stretch.parts) {
+      const ahead = this.#file.overlaps
+        ? await Promise.all(reads.map(({ start, end }) => this.#read(start, end, signal)))
+        : undefined
+      for (const [i, { start, end, parts }] of reads.entries()) {
+        const bytes = ahead?.[i] ?? await this.#read(start, end, signal)
+        for (const part of parts) {
           if (part.pair !== undefined) {
             yield part.pair
             continue
           }
-          const piece = bytes.subarray(part.start - stretch.start, part.end - stretch.start)
+          const piece = bytes.subarray(part.start - start, part.end - start)
           yield piece
           if (piece.length < part.end - part.start) return
         }
@@ -95,7 +103,7 @@ export class Combined {
   }
 
   /**
-   * Where the next window is. In front of any node stand the pairs and the bytes that come before it in pre-order.
+   * Where the next batch is in the encoding: a node stands behind the pairs and bytes that come before it in pre-order.
    *
    * @param {Batch} batch
    * @returns {Part[]} in their order
@@ -127,26 +135,29 @@ export class Combined {
   }
 }
 
-/** @typedef {{ start: number, end: number, pair?: Uint8Array }} Part  of the encoding; its bytes, if they are kept */
-/** @typedef {{ start: number, end: number, parts: Part[] }} Stretch  what is read at once, and which parts it gives */
+/**
+ * @typedef {{ start: number, end: number, pair?: Uint8Array }} Part  of the encoding; a pair that is
+ *   kept need not be read
+ */
+/** @typedef {{ start: number, end: number, parts: Part[] }} Read  what is read at once, and the parts that it gives */
 
-/** @param {Part[]} parts @returns {Stretch[]} */
-function stretchesOf (parts) {
-  /** @type {Stretch[]} */
-  const stretches = []
+/** Joins parts that are close to each other. @param {Part[]} parts @returns {Read[]} */
+function joinParts (parts) {
+  /** @type {Read[]} */
+  const reads = []
   for (const part of parts) {
-    const last = stretches.at(-1)
+    const last = reads.at(-1)
     if (part.pair !== undefined && last !== undefined) {
       last.parts.push(part)
     } else if (part.pair !== undefined) {
-      stretches.push({ start: part.start, end: part.start, parts: [part] })
+      reads.push({ start: part.start, end: part.start, parts: [part] })
     } else if (last !== undefined && (part.start - last.end <= MAX_GAP || last.start === last.end)) {
       if (last.start === last.end) last.start = part.start
       last.end = part.end
       last.parts.push(part)
     } else {
-      stretches.push({ start: part.start, end: part.end, parts: [part] })
+      reads.push({ start: part.start, end: part.end, parts: [part] })
     }
   }
-  return stretches
+  return reads
 }

@@ -1,24 +1,31 @@
-// Where verified bytes go. The checker lends them for the moment in which they are believed: they are copied then, or used up.
+// Keeps verified bytes for callers. They stand in memory that is reused at once, so they are copied, or
+// handed to a callback.
 
 import { assertBytes, describe } from '../../lib/core/bytes.js'
 
-/** @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes and where they stand in the blob */
-
 /**
- * @typedef {object} KeepOptions  at most one of them; unless told, every leaf has fresh memory that is the caller's to keep
- * @property {Uint8Array} [into]  takes the verified bytes, one after the other from its start; leaves are views of it. Of no use when an
- *   error is thrown: what stands there by then is verified, but how much it is nobody tells
- * @property {boolean} [reuse]  leaves are lent until the next call: then their memory is used again
- * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, lent until it returns and not copied at all; it must not
- *   hash meanwhile. No leaves are returned
+ * @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes, and where they
+ *   begin in the blob
  */
 
-/** Takes leaves from a checker as its sink, and keeps them in the way that was asked for. */
+/**
+ * @typedef {object} KeepOptions  at most one of them; default: every leaf has fresh memory that belongs to the caller
+ * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from
+ *   its start; leaves are views of it. After an error it holds verified bytes, but there is no telling
+ *   how many
+ * @property {boolean} [reuse]  leaves are borrowed until the next call, which uses the same memory
+ * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, which is borrowed
+ *   until the callback returns and is not copied; the callback must not hash. No leaves are returned
+ */
+
+export const KEEP_OPTIONS = ['into', 'reuse', 'onLeaf']
+
+/** A sink for a checker that keeps leaves in the way that options say. */
 export class Leaves {
   #leaves = /** @type {Leaf[]} */ ([])
   #onLeaf
   #reuses
-  /** What leaves are copied to, unless each has memory of its own. @type {Uint8Array | undefined} */
+  /** Memory that leaves are copied to; undefined if each has memory of its own. @type {Uint8Array | undefined} */
   #memory
   #used = 0
   /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
@@ -27,17 +34,20 @@ export class Leaves {
   /** @param {KeepOptions} options */
   constructor ({ into, reuse = false, onLeaf }) {
     if (into !== undefined) assertBytes('into', into)
-    if (onLeaf !== undefined && typeof onLeaf !== 'function') throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
-    if ((into === undefined ? 0 : 1) + (onLeaf === undefined ? 0 : 1) + (reuse ? 1 : 0) > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other')
+    if (onLeaf !== undefined && typeof onLeaf !== 'function') {
+      throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
+    }
+    const ways = [into !== undefined, onLeaf !== undefined, reuse].filter(isGiven => isGiven)
+    if (ways.length > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other: expected at most one')
     this.#onLeaf = onLeaf
     this.#reuses = reuse
     this.#memory = into
   }
 
-  /** How many wait to be taken. */
+  /** The number of leaves that wait to be taken. */
   get count () { return this.#leaves.length }
 
-  /** Those since the last time. @returns {Leaf[]} */
+  /** The leaves since the last call. @returns {Leaf[]} */
   take () {
     const leaves = this.#leaves
     this.#leaves = []
@@ -48,7 +58,7 @@ export class Leaves {
   /** @param {number} offset @param {Uint8Array} memory @param {number} at @param {number} len */
   leaf (offset, memory, at, len) {
     if (this.#onLeaf === undefined) this.#leaves.push({ offset, bytes: this.#copy(memory, at, len) })
-    else lend(this.#onLeaf, offset, memory.subarray(at, at + len))
+    else callWith(this.#onLeaf, offset, memory.subarray(at, at + len))
   }
 
   /** @param {Uint8Array} memory @param {number} at @param {number} len @returns {Uint8Array<ArrayBuffer>} */
@@ -56,12 +66,14 @@ export class Leaves {
     const bytes = memory.subarray(at, at + len)
     const end = this.#used + len
     if (this.#reuses && end > (this.#memory?.length ?? 0)) {
-      // Leaves of this call stay where they are.
+      // Earlier leaves of this call stay where they are: only the memory for further ones is new.
       this.#memory = new Uint8Array(Math.max(len, 2 * this.#used))
       this.#used = 0
     }
     if (this.#memory === undefined) return new Uint8Array(bytes)
-    if (!this.#reuses && end > this.#memory.length) throw new RangeError(`"into" expected room for ${end} bytes or more, got ${this.#memory.length}`)
+    if (!this.#reuses && end > this.#memory.length) {
+      throw new RangeError(`"into" expected at least ${end} bytes, got ${this.#memory.length}`)
+    }
     this.#memory.set(bytes, this.#used)
     this.#used += len
     return /** @type {Uint8Array<ArrayBuffer>} */ (this.#memory.subarray(this.#used - len, this.#used))
@@ -69,7 +81,8 @@ export class Leaves {
 }
 
 /** @param {(offset: number, bytes: Uint8Array) => unknown} onLeaf @param {number} offset @param {Uint8Array} bytes */
-function lend (onLeaf, offset, bytes) {
-  // What reads on after it has returned would read other bytes.
-  if (onLeaf(offset, bytes) instanceof Promise) throw new TypeError('"onLeaf" expected a function that is done when it returns, got one that returns a promise')
+function callWith (onLeaf, offset, bytes) {
+  // An asynchronous callback would read on after the memory has been reused.
+  if (!(onLeaf(offset, bytes) instanceof Promise)) return
+  throw new TypeError('"onLeaf" expected a synchronous function, got one that returns a promise')
 }

@@ -1,10 +1,10 @@
-// The loop around a verifier that reads, and nothing else.
+// Reads pieces, and verifies them: the loop that every stream shares.
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
 
 /**
- * Whatever ends it, what came before is given first.
+ * Verifies pieces until the slice ends. Whatever ends it, verified leaves are given first.
  *
  * @param {SliceVerifier} verifier
  * @param {AsyncIterable<Uint8Array>} pieces
@@ -26,7 +26,12 @@ export async function * verifyPieces (verifier, pieces) {
   verifier.end()
 }
 
-/** What is complete. A fault that shows only now is not what ended it. @param {SliceVerifier} verifier @returns {Leaf[]} */
+/**
+ * Leaves that are complete. Their own faults are ignored: something else has ended the stream.
+ *
+ * @param {SliceVerifier} verifier
+ * @returns {Leaf[]}
+ */
 function flushed (verifier) {
   try {
     return verifier.flush()

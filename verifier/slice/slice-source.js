@@ -1,6 +1,8 @@
-// Several slices behind one another in one stream, as a connection brings them: each is read to its end, and not a byte further.
+// Reads several slices that follow one another in one stream, as a connection brings them: each to its
+// end, and no byte further.
 
 import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { toPieces } from '../../lib/source/source.js'
 import { truncated } from '../../lib/core/errors.js'
@@ -14,20 +16,24 @@ import { verifyPieces } from './pieces.js'
 const NOTHING = new Uint8Array(0)
 
 /**
- * A stream of slices. `verifyStream` takes one from it, and leaves what follows to the next.
+ * A stream of slices. `verifyStream` takes one slice from it, and leaves the bytes behind it to the next call.
  *
  *     const slices = new SliceSource(socket)
  *     for (const { root, ranges } of asked) {
  *       for await (const leaf of verifyStream(slices, { root, ranges })) take(leaf)
  *     }
  *
- * A slice that fails, or is not read to its end, closes the stream: nobody knows what its next byte means.
+ * A slice that fails, or is not read to its end, closes the stream: there is no telling what its next byte means.
  */
 export class SliceSource {
   #pieces
-  /** What was read too far: a view of the last piece. */
+  /** Bytes that were read but not used: a view of the last piece. */
   #rest = /** @type {Uint8Array} */ (NOTHING)
-  /** The next piece, which somebody waits for or has waited for: an abort must not lose it. @type {Promise<IteratorResult<Uint8Array>> | undefined} */
+  /**
+   * The next piece, once it has been asked for. It outlives an abort of the call that asked.
+   *
+   * @type {Promise<IteratorResult<Uint8Array>> | undefined}
+   */
   #coming
   #closed = new AbortController()
   #isBusy = false
@@ -36,74 +42,91 @@ export class SliceSource {
    * @param {Source} source
    * @param {{ signal?: AbortSignal }} [options]
    */
-  constructor (source, { signal } = {}) {
-    this.#pieces = toPieces(source, { signal: signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal })
+  constructor (source, options = {}) {
+    assertKnownOptions(options, ['signal'])
+    const { signal } = options
+    const closed = this.#closed.signal
+    this.#pieces = toPieces(source, { signal: signal ? AbortSignal.any([signal, closed]) : closed })
   }
 
-  /** Does nothing follow? Waits for the next byte, or for the end. @param {{ signal?: AbortSignal }} [options] @returns {Promise<boolean>} */
-  async isAtEnd ({ signal } = {}) { return !await this.#hasMore(signal) }
+  /**
+   * Has the stream ended? Waits for the next byte, or for the end.
+   *
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<boolean>}
+   */
+  async isAtEnd (options = {}) {
+    assertKnownOptions(options, ['signal'])
+    return !await this.#hasMore(options.signal)
+  }
 
   /**
-   * Bytes that stand before, between or behind slices.
+   * Reads bytes that stand before, between or behind slices.
    *
    * @param {number} len
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    * @throws {import('../../lib/core/errors.js').BaoError} BAO_TRUNCATED { wanted, got }
    */
-  async read (len, { signal } = {}) {
+  async read (len, options = {}) {
     assertInteger('len', len)
+    assertKnownOptions(options, ['signal'])
     const read = new ByteQueue()
     try {
       while (read.len < len) {
-        if (!await this.#hasMore(signal)) throw truncated({ wanted: len, got: read.len })
+        if (!await this.#hasMore(options.signal)) throw truncated({ wanted: len, got: read.len })
         const taken = this.#rest.subarray(0, len - read.len)
         read.push(taken, len)
         this.#rest = this.#rest.subarray(taken.length)
       }
     } catch (error) {
-      this.#rest = concat([read.bytes, this.#rest]) // who asks again begins where this began
+      this.#rest = concat([read.bytes, this.#rest]) // the next call begins where this one began
       throw error
     }
     return new Uint8Array(read.bytes)
   }
 
-  /** All that follows, as it comes. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
+  /** All bytes that follow, as they come. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
   async * [Symbol.asyncIterator] () {
     for await (const piece of this.#pulled()) yield new Uint8Array(piece)
   }
 
   /**
-   * What `verifyStream` does.
+   * Verifies the next slice: `verifyStream` is the public way to this.
    *
-   * @param {SliceVerifier} verifier  that has taken nothing
+   * @param {SliceVerifier} verifier  a fresh one
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Leaf>}
    */
   async * verifyNext (verifier, signal) {
-    if (this.#isBusy) throw new TypeError('a slice of this source is being read: the next begins where that one ends')
+    if (this.#isBusy) throw new TypeError('a slice of this source is still being read: expected that to end first')
     this.#isBusy = true
     try {
       yield * verifyPieces(verifier, this.#pulled(signal))
     } finally {
       this.#isBusy = false
       if (verifier.rest.length > 0) this.#rest = verifier.rest
-      if (!verifier.done && signal?.aborted) this.close().catch(() => {}) // a stuck source would keep us waiting
+      if (!verifier.done && signal?.aborted) this.close().catch(() => {}) // not awaited: the source may be stuck
       else if (!verifier.done) await this.close()
     }
   }
 
-  /** Lets go of the stream, wherever it is. */
+  /** Closes the stream, wherever it is. */
   async close () {
     this.#rest = NOTHING
-    if (this.#coming !== undefined) this.#closed.abort() // else it would wait for what is under way
+    if (this.#coming !== undefined) this.#closed.abort() // or else closing would wait for the next piece
     this.#coming = undefined
     await this.#pieces.return(undefined)
   }
 
   async [Symbol.asyncDispose] () { await this.close() }
 
-  /** Pieces, of which the last may be put back. @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+  /**
+   * Pieces as they come; the rest of the last one may be put back.
+   *
+   * @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array>}
+   */
   async * #pulled (signal) {
     while (await this.#hasMore(signal)) {
       const piece = this.#rest
@@ -112,7 +135,12 @@ export class SliceSource {
     }
   }
 
-  /** Waits until `#rest` is something, which who else waits may take; or until nothing can follow. @param {AbortSignal} [signal] @returns {Promise<boolean>} */
+  /**
+   * Waits until `#rest` has bytes, or the stream has ended. Another call that waits may take the bytes first.
+   *
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<boolean>}
+   */
   async #hasMore (signal) {
     signal?.throwIfAborted()
     while (this.#rest.length === 0) {
@@ -128,7 +156,7 @@ export class SliceSource {
 
   #next () {
     const next = this.#pieces.next()
-    next.catch(() => {}) // whoever awaits it is told; nobody may
+    next.catch(() => {}) // callers that await it get the error; there may be none
     return next
   }
 }

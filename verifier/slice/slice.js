@@ -1,45 +1,55 @@
-// Verified slices: bytes of a slice in, believed leaves out. Source: Bao spec, "Decoder"; the decisions are in lib/slice/checker.js.
+// Verifies slices: bytes of a slice go in, verified leaves come out. lib/slice/checker.js decides what is right.
+// Source: Bao spec, "Decoder".
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { BaoError, truncated } from '../../lib/core/errors.js'
 import { Checker, SOON_CHUNKS, WINDOW_CHUNKS } from '../../lib/slice/checker.js'
 import { HEADER_LEN, assertBytes, assertInteger, assertOptions, describe, u64FromBytes } from '../../lib/core/bytes.js'
-import { Leaves } from './leaves.js'
+import { KEEP_OPTIONS, Leaves } from './leaves.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
-import { parseRoot } from '../../lib/hash/cid.js'
+import { rootOf } from '../../lib/hash/cid.js'
 import { FIRST_CHUNKS } from '../../lib/slice/batches.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 
-/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { VerifiedSink } from '../../lib/core/types.js' */
 /** @import { KeepOptions, Leaf } from './leaves.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
- * @typedef {object} SliceOptions  a slice does not say what it is a slice of: both sides must agree on all of these
- * @property {Uint8Array | CID | string} root  the hash of the blob: bytes, CID or 64 hexadecimal digits
- * @property {RangesLike} [ranges]  what was asked for; everything unless told
- * @property {number} [groupLog]  0 to 16, 4 unless told
- * @property {number} [size]  bytes of the blob, for slices without the length in front. As little believed as the length is
+ * @typedef {object} SliceTerms
+ * @property {RangesLike} [ranges]  what was asked for; default: everything
+ * @property {number} [groupLog]  0 to 16; default: 4
+ * @property {number} [size]  bytes of the blob, for slices without a header. It is believed as little as a header is
  * @property {Uint8Array} [key]  of a keyed tree
+ */
+/**
+ * @typedef {NamedBlob & SliceTerms} SliceOptions  a slice does not say what it is a slice of: both
+ *   sides must agree on all of these
  */
 
 /**
  * @typedef {object} ReleaseOptions
- * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon` (unless told): 16 KiB at first, then whenever 32 KiB or more are in hand; `leaf`: each
- *   leaf with its last byte, which below group log 4 is slower; `window`: 128 KiB at a time, for input in very small pieces
+ * @property {'soon' | 'leaf' | 'window'} [release]  when verified bytes come out. `soon`: 16 KiB at
+ *   first, then whenever 32 KiB or more have come; `leaf`: each leaf with its last byte, which is
+ *   slower below group log 4; `window`: 128 KiB at a time, for input in very small pieces; default:
+ *   `soon`
  */
 
 /** @typedef {SliceOptions & ReleaseOptions & KeepOptions} VerifyOptions */
+
+export const SLICE_OPTIONS = ['root', 'cid', 'ranges', 'groupLog', 'size', 'key']
+export const VERIFY_OPTIONS = [...SLICE_OPTIONS, 'release', ...KEEP_OPTIONS]
 
 const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
 
 const NOTHING = new Uint8Array(0)
 
 /**
- * Takes a slice in any pieces, and gives what it has verified. It never reads, and holds at most one window.
+ * Takes a slice in any pieces, and returns what it has verified. It never reads, and holds at most one batch.
  *
- * After a fault nothing more comes out: leaves that stood before it are still given, and every call after that throws it.
+ * The leaves before a fault are returned as `error` is set. Every later call throws that error.
  */
 export class SliceVerifier {
   #options
@@ -53,18 +63,22 @@ export class SliceVerifier {
   #bytesRead = 0
   #rest = /** @type {Uint8Array} */ (NOTHING)
 
-  /** What ended the verification, if something did. @type {BaoError | Error | undefined} */
+  /** The error that ended the verification. @type {BaoError | Error | undefined} */
   error
 
   /**
    * @param {VerifyOptions} options
-   * @param {VerifiedSink | Leaves} [sink]  takes pairs and leaves the moment they are believed; unless it is one that keeps leaves, the calls
-   *   below return none
+   * @param {VerifiedSink | Leaves} [sink]  takes pairs and leaves as soon as they are verified. With
+   *   any sink but `Leaves`, the methods below return no leaves
    */
   constructor (options, sink) {
     assertOptions('options', options, '{ root, ... }')
+    assertKnownOptions(options, VERIFY_OPTIONS)
     const { release = 'soon', size } = options
-    if (!Object.hasOwn(MIN_CHUNKS, release)) throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${typeof release === 'string' ? `'${release}'` : describe(release)}`)
+    if (!Object.hasOwn(MIN_CHUNKS, release)) {
+      const got = typeof release === 'string' ? `'${release}'` : describe(release)
+      throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${got}`)
+    }
     const minChunks = MIN_CHUNKS[release]
     this.#options = { ...checked(options), minChunks, firstChunks: release === 'soon' ? FIRST_CHUNKS : minChunks }
     this.#leaves = sink instanceof Leaves ? sink : new Leaves(options)
@@ -72,7 +86,7 @@ export class SliceVerifier {
     if (size !== undefined) this.#begin(size, 0)
   }
 
-  /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header is in. */
+  /** Bytes of the blob: a claim until `sizeProven`. Undefined until the header has come. */
   get size () { return this.#size }
 
   /** Has the last chunk been verified, so that the size is more than a claim? */
@@ -81,18 +95,21 @@ export class SliceVerifier {
   /** Has everything that was asked for been verified? */
   get done () { return this.#checker?.isDone ?? false }
 
-  /** Bytes of the slice so far, header included. Of the last `write`, what is beyond was not looked at. */
+  /** Bytes of the slice so far, header included. Bytes behind its end do not count. */
   get bytesRead () { return this.#bytesRead }
 
-  /** Bytes that are missing until something can be said again. */
+  /** Bytes that are missing until the next batch can be verified. */
   get bytesWanted () { return this.#checker === undefined ? HEADER_LEN - this.#headerLen : this.#checker.wanted }
 
-  /** What stands behind the end of the slice in the last piece that was written: a view of it. Empty until `done`. */
+  /** The bytes behind the end of the slice in the last piece that was written: a view of it. Empty until `done`. */
   get rest () { return this.#rest }
 
   /**
-   * @param {Uint8Array} bytes  the next piece, of any length; read, not kept. Bytes behind the end of the slice are not looked at: `rest` has them
-   * @returns {Leaf[]} what is verified now: also when a fault stands behind it, which `error` then tells
+   * Takes the next piece.
+   *
+   * @param {Uint8Array} bytes  of any length; read, not kept. Bytes behind the end of the slice are
+   *   ignored: `rest` has them
+   * @returns {Leaf[]} what is verified now. If a fault follows it, `error` is set
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_LEAF_MISMATCH { start, len }, BAO_SIZE_TOO_LARGE
    */
   write (bytes) {
@@ -108,7 +125,7 @@ export class SliceVerifier {
   }
 
   /**
-   * Looks at every leaf that is complete, without waiting for more.
+   * Verifies every leaf that is complete, without waiting for more bytes.
    *
    * @returns {Leaf[]} what is verified now
    * @throws {BaoError} what `write` throws
@@ -118,7 +135,7 @@ export class SliceVerifier {
   }
 
   /**
-   * Says that the slice has ended. Of a slice that ended too early, `flush` gives what came before.
+   * Ends the slice. If the slice may have ended too early, call `flush` first: it returns the leaves that are complete.
    *
    * @returns {Leaf[]} what is verified now
    * @throws {BaoError} BAO_TRUNCATED { node | start, wanted, got } when more was due, and what `write` throws
@@ -133,7 +150,7 @@ export class SliceVerifier {
   }
 
   /**
-   * Leaves that came before a fault are given first; then it is thrown, now and ever after.
+   * Returns verified leaves. An error is thrown once there are no leaves before it left to return.
    *
    * @param {() => void} work
    */
@@ -159,22 +176,23 @@ export class SliceVerifier {
     return taken.length
   }
 
-  /** @param {number} size @param {number} inHand  bytes that come at once */
-  #begin (size, inHand) {
+  /** @param {number} size @param {number} available  bytes that have come with the header */
+  #begin (size, available) {
     assertInteger('size', size)
     this.#size = size
-    this.#checker = new Checker({ ...this.#options, size, inHand }, this.#sink)
+    this.#checker = new Checker({ ...this.#options, size, available }, this.#sink)
   }
 }
 
-/** What a checker wants to know, but for the size. @param {SliceOptions} options */
-function checked ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, key }) {
+/** What a checker needs to know, without the size. @param {SliceOptions} options */
+function checked (options) {
+  const { ranges, groupLog = DEFAULT_GROUP_LOG, key } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-  return { root: parseRoot(root), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
+  return { root: rootOf(options), ranges: toRanges(ranges), groupLog, mode: modeOf({ key }) }
 }
 
 /**
- * Verifies a slice that is at hand. Bytes behind its end are not looked at.
+ * Verifies a slice in memory. Bytes behind its end are ignored.
  *
  * @param {Uint8Array} slice
  * @param {SliceOptions & KeepOptions} options
@@ -185,6 +203,7 @@ function checked ({ root, ranges, groupLog = DEFAULT_GROUP_LOG, key }) {
 export function verifySlice (slice, options) {
   assertBytes('slice', slice)
   assertOptions('options', options, '{ root, ... }')
+  assertKnownOptions(options, [...SLICE_OPTIONS, ...KEEP_OPTIONS])
   const { root, ranges, groupLog, mode } = checked(options)
   const leaves = new Leaves(options)
   const at = options.size === undefined ? HEADER_LEN : 0
@@ -199,21 +218,24 @@ export function verifySlice (slice, options) {
  * The blob in a combined encoding.
  *
  * @param {Uint8Array} combined
- * @param {Uint8Array | CID | string} root
- * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  group log 0 unless told, as for `encode`; `into` takes the blob
+ * @param {BlobName} root  the hash of the blob
+ * @param {{ groupLog?: number, key?: Uint8Array, into?: Uint8Array }} [options]  `groupLog`: default:
+ *   0, as for `encode`; `into`: memory for the blob
  * @returns {Uint8Array} fresh, or a view of `into`
  * @throws {BaoError} as `SliceVerifier`
  * @throws {RangeError} when `into` is too short
  */
-export function decode (combined, root, { groupLog = 0, key, into } = {}) {
+export function decode (combined, root, options = {}) {
   assertBytes('combined', combined)
+  assertKnownOptions(options, ['groupLog', 'key', 'into'])
+  const { groupLog = 0, key, into } = options
   // The size is a claim, but there cannot be more bytes than came.
   const blob = into ?? new Uint8Array(Math.min(headerOf(combined), combined.length))
   const leaves = verifySlice(combined, { root, groupLog, key, into: blob })
   return blob.subarray(0, leaves.reduce((len, { bytes }) => len + bytes.length, 0))
 }
 
-/** The length in front, a claim. @param {Uint8Array} bytes */
+/** The size in the header, a claim. @param {Uint8Array} bytes */
 function headerOf (bytes) {
   if (bytes.length < HEADER_LEN) throw truncated({ wanted: HEADER_LEN, got: bytes.length })
   return u64FromBytes(bytes)

@@ -1,8 +1,9 @@
-// Verification of what comes over time.
+// Verifies slices that come as streams.
 
 import { SliceSource } from './slice-source.js'
 import { assertOptions } from '../../lib/core/bytes.js'
-import { SliceVerifier } from './slice.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { SliceVerifier, VERIFY_OPTIONS } from './slice.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { verifyPieces } from './pieces.js'
 
@@ -11,21 +12,23 @@ import { verifyPieces } from './pieces.js'
 /** @import { Source } from '../../lib/core/types.js' */
 
 /**
- * The verified leaves of a slice that comes as a stream. Reading stops where the slice ends: a `SliceSource` can be read on from there, any
- * other source is closed.
+ * The verified leaves of a slice that comes as a stream. Reading stops where the slice ends: a
+ * `SliceSource` can be read on from there, any other source is closed.
  *
  * @param {Source | SliceSource} source
  * @param {VerifyOptions & { signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Leaf>}
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, after everything before the fault has been given
+ * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, after everything before the
+ *   fault has been given
  */
 export function verifyStream (source, options) {
   assertOptions('options', options, '{ root, ... }')
-  const { signal } = options
-  const verifier = new SliceVerifier(options)
+  assertKnownOptions(options, [...VERIFY_OPTIONS, 'signal'])
+  const { signal, ...verifyOptions } = options
+  const verifier = new SliceVerifier(verifyOptions)
   if (source instanceof SliceSource) return source.verifyNext(verifier, signal)
   return verifier.done ? nothingOf(source) : verifyPieces(verifier, toPieces(source, { signal }))
 }
 
-/** Nothing was asked for. @param {Source} source @returns {AsyncGenerator<Leaf>} */
+/** Closes a source of which nothing was asked for. @param {Source} source @returns {AsyncGenerator<Leaf>} */
 async function * nothingOf (source) { cancelSource(source) }

@@ -1,6 +1,9 @@
-// Verification as a stage of a pipe: a writable side that takes a slice, a readable side that gives the blob.
+// Verifies a slice as a stage of a pipe: the writable side takes the slice, the readable side gives the blob.
 
-import { SliceVerifier } from './slice.js'
+import { KEEP_OPTIONS } from './leaves.js'
+import { SLICE_OPTIONS, SliceVerifier } from './slice.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { assertOptions } from '../../lib/core/bytes.js'
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { ReleaseOptions, SliceOptions } from './slice.js' */
@@ -8,19 +11,24 @@ import { SliceVerifier } from './slice.js'
 /**
  * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other.
  *
- * It takes a piece when everything from the piece before has been taken from it, so no more than one waits. The readable side ends where the
- * slice ends. What stands behind that in the same piece is dropped; a further piece is refused, which cancels the source of a pipe.
+ * It takes a piece when everything from the piece before has been read, so at most one piece waits. The
+ * readable side ends where the slice ends. Bytes behind that in the same piece are dropped. A further
+ * piece is refused, which cancels the source of a pipe.
  *
  * @param {SliceOptions & ReleaseOptions} options
- * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for `pipeThrough`, and for `pipeline` of Node.js
- *   (Bun's waits for ever).
- *   (No `TransformStream`: that cannot end its readable side without failing its writable side.)
- * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when everything before the fault has been read
+ * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for
+ *   `pipeThrough`, and for `pipeline` of Node.js; the `pipeline` of Bun never ends with it. It is no
+ *   `TransformStream`, which cannot end its readable side without an error on its writable side
+ * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when
+ *   everything before the fault has been read
  */
 export function verifyTransform (options) {
-  for (const name of ['into', 'reuse', 'onLeaf']) {
-    if (name in options) throw new TypeError(`"${name}" is not for transforms: what waits in a stream cannot be lent`)
+  assertOptions('options', options, '{ root, ... }')
+  for (const name of KEEP_OPTIONS) {
+    if (!(name in options)) continue
+    throw new TypeError(`"${name}" is not for transforms: bytes that wait in a stream cannot be borrowed`)
   }
+  assertKnownOptions(options, [...SLICE_OPTIONS, 'release'])
   const { readable, writable } = new Transform(options)
   return { readable, writable }
 }
@@ -47,12 +55,12 @@ class Transform {
     this.writable = new WritableStream({
       start: controller => {
         this.#input = controller
-        // At once: the stream itself tells of an abort only when the write that is under way has ended.
+        // At once: the stream itself reports an abort only when the current write has ended.
         controller.signal.addEventListener('abort', () => this.#fail(controller.signal.reason), { once: true })
       },
       write: piece => this.#guarded(async () => {
         await this.#wanted()
-        if (this.#isOver) throw new TypeError('the slice has ended: nothing can be written behind it')
+        if (this.#isOver) throw new TypeError('the slice has ended: expected no bytes behind it')
         await this.#give(this.#verifier.write(piece))
         if (this.#verifier.done) this.#close()
       }),
@@ -66,7 +74,7 @@ class Transform {
     })
   }
 
-  /** Errors of the writable side are errors of the readable side. @param {() => Promise<void>} work */
+  /** Passes errors of the writable side to the readable side. @param {() => Promise<void>} work */
   async #guarded (work) {
     try {
       await work()
@@ -76,7 +84,12 @@ class Transform {
     }
   }
 
-  /** Leaves, and then the fault that stands behind them: an error drops what has not been read. @param {Leaf[]} leaves */
+  /**
+   * Gives leaves, waits until they have been read, and throws the fault that follows: an error drops
+   * what is unread.
+   *
+   * @param {Leaf[]} leaves
+   */
   async #give (leaves) {
     for (const { bytes } of leaves) {
       this.#isWanted = false
@@ -108,7 +121,7 @@ class Transform {
     this.#onWanted()
   }
 
-  /** Until somebody wants to read, or nobody will. @returns {Promise<void>} */
+  /** Waits until the readable side is read, or has ended. @returns {Promise<void>} */
   async #wanted () {
     while (!this.#isWanted && !this.#isOver) await new Promise(resolve => { this.#onWanted = () => resolve(undefined) })
   }

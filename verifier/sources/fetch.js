@@ -1,64 +1,76 @@
-// Verified downloads: a Response whose body is right as far as it has come.
+// Downloads a blob or a part of it as a `Response` whose body is verified while it streams.
 
-import { HttpFile, download, locationOf, urlOf } from './http.js'
+import { HTTP_OPTIONS, HttpFile, download, locationOf, urlOf } from './http.js'
 import { SliceVerifier } from '../slice/slice.js'
 import { VerifiedReader } from './reader.js'
-import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
-import { assertInteger } from '../../lib/core/bytes.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { assertOptions } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { fetchRefused, fetchStatus } from '../../lib/core/errors.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { parseRoot } from '../../lib/hash/cid.js'
-import { toRanges } from '../../lib/tree/ranges.js'
+import { rootOf } from '../../lib/hash/cid.js'
+import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { verifyPieces } from '../slice/pieces.js'
 
-/** @import { CID } from 'multiformats/cid' */
+/** @import { NamedBlob } from '../../lib/hash/cid.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from './http.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
 
-/** What a Bao endpoint answers with: the length of the blob in 8 bytes, then the slice. */
+/** The type of a Bao endpoint's answers: the size of the blob in 8 bytes, then the slice. */
 const SLICE_TYPE = 'application/vnd.bao-slice'
 
 /**
- * @typedef {object} FetchOptions
- * @property {CID | string | Uint8Array} cid  of the blob: nothing else is believed
- * @property {number} [start]  bytes
- * @property {number} [end]  bytes, not included; what lies beyond the end of the blob is left out
+ * @typedef {object} FetchParts
+ * @property {RangesLike} [ranges]  one range: `{ start, end }` in bytes, or chunks; bytes beyond the
+ *   end of the blob are left out; default: everything
+ * @property {number} [start]  bytes: short for `ranges: { start, end }`
+ * @property {number} [end]  bytes, not included
  * @property {SliceOutboard} [outboard]  the tree, from anywhere; without it the server is asked for a slice
- * @property {number} [groupLog]  of the slice, 4 unless told
+ * @property {number} [groupLog]  of the slice; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
  */
+/** @typedef {NamedBlob & FetchParts} FetchOptions  the name of the blob is all that is believed */
+
+const OPTIONS = ['root', 'cid', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'onProgress', ...HTTP_OPTIONS]
 
 /**
- * Downloads a blob or a part of it, verified as it streams: at a wrong byte the body fails, and everything before it was right.
+ * Downloads a blob or a part of it. The body is verified while it streams: at a wrong byte it fails,
+ * and everything before was right.
  *
  *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, outboard, start: 1_000_000 })
  *     for await (const bytes of response.body) play(bytes)
  *
- * With an outboard, any HTTP server will do: it is asked for whole chunk groups. Without one, the server must be a Bao endpoint: it gets
- * `GET url?start=...&end=...` (as far as they were told) with `Accept: application/vnd.bao-slice; group-log=4`, and answers with a slice of that type.
+ * With an outboard, any HTTP server will do: it is asked for whole chunk groups. Without one, the
+ * server must be a Bao endpoint. It gets `GET url?start=...&end=...` (without those that are the
+ * default) and `Accept: application/vnd.bao-slice; group-log=4`, and answers with a slice of that type.
  *
- * The body is read only as it is asked for; cancelling it ends the download. The answer's own headers are not passed on: nothing proves them. Nor
- * is there a length: it is proven only by the last chunk.
+ * The body is read only as it is asked for; cancelling it ends the download. The headers of the answer
+ * are not passed on, because nothing proves them. There is no length either: only the last chunk proves
+ * it.
  *
  * @param {string | URL} url
  * @param {FetchOptions & HttpOptions & ProgressOptions} options  `onProgress` gets `baobox:fetch`, in verified bytes
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
- * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, FETCH_CHANGED, and as `SliceVerifier`; from the body as well
+ * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED,
+ *   FETCH_CHANGED, and as `SliceVerifier`; from the body as well
  */
-export async function fetchVerified (url, { cid, start = 0, end = Infinity, outboard, groupLog, key, signal, onProgress, ...http }) {
-  const root = parseRoot(cid, 'cid')
+export async function fetchVerified (url, options) {
+  assertOptions('options', options, '{ cid, ... }')
+  assertKnownOptions(options, OPTIONS)
+  const { outboard, groupLog, key, fetch, headers, signal, onProgress } = options
   if (outboard !== undefined) pairsOf(outboard)
-  assertInteger('start', start)
-  if (end !== Infinity) assertInteger('end', end)
-  if (end < start) throw new RangeError(`"end" expected at least "start", ${start}, got ${end}`)
+  const { start, end } = rangeOf(options)
   const cancelled = new AbortController()
-  const options = { ...http, signal: signal ? AbortSignal.any([signal, cancelled.signal]) : cancelled.signal }
-  const what = { root, start, end, key }
-  const pieces = outboard === undefined ? ofEndpoint(urlOf(url), { ...what, groupLog }, options) : ofFile(new HttpFile(url, options), outboard, what)
+  const http = { fetch, headers, signal: signal ? AbortSignal.any([signal, cancelled.signal]) : cancelled.signal }
+  const part = { root: rootOf(options), start, end, key }
+  const pieces = outboard === undefined
+    ? ofEndpoint(urlOf(url), { ...part, groupLog }, http)
+    : ofFile(new HttpFile(url, http), outboard, part)
 
   let next = await pieces.next()
   let done = 0
-  const leave = (/** @type {unknown} */ reason) => {
+  const cancel = (/** @type {unknown} */ reason) => {
     cancelled.abort(reason)
     pieces.return(undefined).catch(() => {})
   }
@@ -73,27 +85,49 @@ export async function fetchVerified (url, { cid, start = 0, end = Infinity, outb
         }
         if (next.done) controller.close()
       } catch (error) {
-        leave(error)
+        cancel(error)
         throw error
       }
     },
-    cancel: leave
+    cancel
   }, { highWaterMark: 0 })
-  return new Response(body, { status: start > 0 || end < Infinity ? 206 : 200, headers: { 'content-type': 'application/octet-stream' } })
+  const status = start > 0 || end < Infinity ? 206 : 200
+  return new Response(body, { status, headers: { 'content-type': 'application/octet-stream' } })
 }
 
-/** @typedef {{ root: Uint8Array, start: number, end: number, key?: Uint8Array }} What */
+/** The bytes that options ask for. @param {FetchOptions} options @returns {{ start: number, end: number }} */
+function rangeOf ({ ranges, start, end }) {
+  if (ranges !== undefined && (start !== undefined || end !== undefined)) {
+    throw new TypeError('"ranges" and "start" or "end" exclude each other')
+  }
+  if (ranges instanceof ChunkRanges) {
+    const [[first, last] = [0, 0], ...others] = ranges
+    if (others.length > 0) throw new RangeError(`"ranges" expected one range, got ${others.length + 1}`)
+    return checkedRange({ start: first * CHUNK_LEN, end: last * CHUNK_LEN })
+  }
+  return checkedRange(ranges ?? { start, end })
+}
+
+/** @param {{ start?: number, end?: number }} range */
+function checkedRange (range) {
+  toRanges(range)
+  const { start = 0, end = Infinity } = range
+  return { start, end }
+}
+
+/** @typedef {{ root: Uint8Array, start: number, end: number, key?: Uint8Array }} BlobPart */
 
 /**
- * From a plain server, in one request as long as no connection breaks: the outboard says which bytes make which tree.
+ * Downloads from a plain server, in one request as long as no connection breaks. The outboard proves the bytes.
  *
- * @param {HttpFile} file @param {SliceOutboard} outboard @param {What} what
+ * @param {HttpFile} file @param {SliceOutboard} outboard @param {BlobPart} part
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * ofFile (file, outboard, { root, start, end, key }) {
   if (start === end) return
   const { size, groupLog } = outboard
-  const [[from, to]] = size === 0 ? [[0, 0]] : toRanges({ start, end }).canonical(size).roundToGroups(groupLog).toBytes(size)
+  const groups = toRanges({ start, end }).canonical(size).roundToGroups(groupLog)
+  const [[from, to]] = size === 0 ? [[0, 0]] : groups.toBytes(size)
   const pieces = file.pieces(from, to)
   try {
     const reader = new VerifiedReader({ root, source: { size, read: inOrder(pieces, from) }, outboard, key })
@@ -104,12 +138,13 @@ async function * ofFile (file, outboard, { root, start, end, key }) {
 }
 
 /**
- * From a Bao endpoint.
+ * Downloads from a Bao endpoint.
  *
- * @param {URL} url @param {What & { groupLog?: number }} what @param {HttpOptions} options
+ * @param {URL} url @param {BlobPart & { groupLog?: number }} part @param {HttpOptions} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * ofEndpoint (url, { root, start, end, groupLog = DEFAULT_GROUP_LOG, key }, { fetch = globalThis.fetch, headers, signal }) {
+async function * ofEndpoint (url, part, { fetch = globalThis.fetch, headers, signal }) {
+  const { root, start, end, groupLog = DEFAULT_GROUP_LOG, key } = part
   if (start === end) return
   const verifier = new SliceVerifier({ root, ranges: { start, end }, groupLog, key })
   if (start > 0) url.searchParams.set('start', String(start))
@@ -118,10 +153,10 @@ async function * ofEndpoint (url, { root, start, end, groupLog = DEFAULT_GROUP_L
   request.headers.set('accept', `${SLICE_TYPE}; group-log=${groupLog}`)
   const pieces = download(request, ({ status, headers }) => {
     if (status !== 200) throw fetchStatus(locationOf(url), status)
-    const [type, ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';').map(part => part.trim())
-    const log = parameters.find(parameter => parameter.startsWith('group-log='))
-    if (type === SLICE_TYPE && (log === undefined || log === `group-log=${groupLog}`)) return true
-    throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${headers.get('content-type') ?? 'no type'}. Where there is no Bao endpoint, an outboard is needed`)
+    if (isSliceType(headers.get('content-type'), groupLog)) return true
+    const got = headers.get('content-type') ?? 'no type'
+    const why = `asked for a slice at group log ${groupLog}, it answers with ${got}`
+    throw fetchRefused(locationOf(url), `${why}. If it is no Bao endpoint, give an outboard`)
   })
   for await (const { offset, bytes } of verifyPieces(verifier, pieces)) {
     const part = bytes.subarray(Math.max(start - offset, 0), Math.max(end - offset, 0))
@@ -129,8 +164,16 @@ async function * ofEndpoint (url, { root, start, end, groupLog = DEFAULT_GROUP_L
   }
 }
 
+/** @param {string | null} contentType @param {number} groupLog */
+function isSliceType (contentType, groupLog) {
+  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';').map(part => part.trim())
+  const log = parameters.find(parameter => parameter.startsWith('group-log='))
+  return type === SLICE_TYPE && (log === undefined || log === `group-log=${groupLog}`)
+}
+
 /**
- * A stream as a source that is read from front to back. It gives what has come, and does not wait for all that was asked for: readers ask again.
+ * The `read` of a source that is a stream, and is read from front to back. It returns the bytes that
+ * have come, and does not wait for all that were asked for: readers ask again.
  *
  * @param {AsyncGenerator<Uint8Array>} pieces @param {number} at  where they begin
  */

@@ -1,41 +1,54 @@
-// Bytes behind a URL, from any HTTP server. Nothing that it says is believed: answers are checked only to fail early and clearly, and to
-// download no more than was asked for. Source: RFC 9110, 13 and 14 (validators, ranges).
+// Reads bytes behind a URL, from any HTTP server. Nothing that the server says is believed. Its answers
+// are checked only to fail early with a clear error, and to download no more than was asked for.
+// Source: RFC 9110, 13 and 14 (validators, ranges).
 
 import { BaoError, fetchChanged, fetchFailed, fetchRefused, fetchStatus } from '../../lib/core/errors.js'
 import { ByteQueue } from '../../lib/core/byte-queue.js'
 import { assertInteger, describe } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
 /** @import { RandomAccess } from '../../lib/core/types.js' */
 
 /**
  * @typedef {object} HttpOptions
- * @property {typeof globalThis.fetch} [fetch]  in place of the runtime's: to add credentials, to retry, to refuse redirects
- * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, in whatever form `new Headers` takes them
+ * @property {typeof globalThis.fetch} [fetch]  replaces the runtime's, to add credentials, to retry, to
+ *   refuse redirects
+ * @property {ConstructorParameters<typeof Headers>[0]} [headers]  of every request, in whatever form
+ *   `new Headers` takes them
  * @property {AbortSignal} [signal]
  */
 
-/** Bytes of the first request: the header of an encoding and the pairs above its first group, and all of many small files. */
+export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
+
+/**
+ * Bytes of the first request: the header of an encoding and the pairs above its first group, and all of
+ * many small files.
+ */
 const HEAD_LEN = 1 << 14
-/** So many bytes are read and thrown away where a server cannot begin further on. */
+/** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
-/** How often in a row a connection may break before the next byte that counts as a new beginning. */
+/** How often in a row a connection may break without bringing a byte. */
 const MAX_BREAKS = 4
 
 /**
- * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard` and everything else.
+ * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
+ * and everything else.
  *
- * Every read is a request for just its bytes. A connection that breaks is taken up again where it broke. A file that is replaced meanwhile is an
- * error, as far as the server tells (ETag, Last-Modified, length).
+ * Every read is a request for exactly its bytes. When a connection breaks, another request continues
+ * where it broke. If the file is replaced meanwhile, that is an error, as far as the server tells
+ * (ETag, Last-Modified, length).
  *
  *     const reader = new VerifiedReader({ root, encoded: await httpSource('https://example.org/movie.bao') })
  *
  * @param {string | URL} url
- * @param {HttpOptions} [options]  `signal` is that of all reads
- * @returns {Promise<RandomAccess>} when the server has told the size: a claim like everything else
- * @throws {BaoError} FETCH_FAILED { cause }, FETCH_STATUS { status }, FETCH_CHANGED, FETCH_REFUSED; each with `location`
+ * @param {HttpOptions} [options]  `signal` ends all reads
+ * @returns {Promise<RandomAccess>} when the server has told the size, which is a claim like everything else
+ * @throws {BaoError} FETCH_FAILED { cause }, FETCH_STATUS { status }, FETCH_CHANGED, FETCH_REFUSED;
+ *   each with `location`
  */
 export async function httpSource (url, options) {
+  assertKnownOptions(options, HTTP_OPTIONS)
   const file = new HttpFile(url, options)
   const head = await file.read(0, HEAD_LEN)
   const { size } = file
@@ -53,7 +66,11 @@ export class HttpFile {
   #fetch
   #headers
   #signal
-  /** What tells this state of the file from others, once an answer has come. @type {{ etag: string | null, modified: string | null } | undefined} */
+  /**
+   * Tells this state of the file from others. Undefined until the first answer.
+   *
+   * @type {{ etag: string | null, modified: string | null } | undefined}
+   */
   #seen
   /** As the server claims. @type {number | undefined} */
   size
@@ -80,7 +97,7 @@ export class HttpFile {
   }
 
   /**
-   * The same piece by piece: requests go on where the one before has ended too early.
+   * The same piece by piece. If an answer ends too early, the next request continues there.
    *
    * @param {number} start @param {number} end  Infinity for all there is
    * @param {AbortSignal} [signal]
@@ -99,16 +116,22 @@ export class HttpFile {
         breaks = 0
       } catch (error) {
         breaks = at === before ? breaks + 1 : 1
-        if (!(error instanceof BaoError) || error.code !== 'FETCH_FAILED' || at === start || breaks > MAX_BREAKS) throw error
+        const isBreak = error instanceof BaoError && error.code === 'FETCH_FAILED' && at > start
+        if (!isBreak || breaks > MAX_BREAKS) throw error
       }
     }
   }
 
-  /** What one request brings: at most what it asked for. @param {number} start @param {number} end @param {AbortSignal} [signal] */
+  /**
+   * The bytes that one request brings, at most those it asked for.
+   *
+   * @param {number} start @param {number} end @param {AbortSignal} [signal]
+   */
   async * #answer (start, end, signal) {
     let toSkip = 0
     let left = end - start
-    const request = { fetch: this.#fetch, url: this.#url, headers: this.#headersFor(start, end), signals: [this.#signal, signal] }
+    const headers = this.#headersFor(start, end)
+    const request = { fetch: this.#fetch, url: this.#url, headers, signals: [this.#signal, signal] }
     const pieces = download(request, response => {
       toSkip = this.#check(response, start, end)
       return toSkip < Infinity
@@ -128,17 +151,19 @@ export class HttpFile {
     const headers = new Headers(this.#headers)
     headers.set('accept-encoding', 'identity')
     headers.set('range', `bytes=${start}-${end === Infinity ? '' : end - 1}`)
-    // It saves the body of an answer that would be thrown away. Pages must ask other origins whether they may send it: they go without.
+    // If the file has changed, this saves a body that would be thrown away. Pages must not send it to
+    // other origins without asking them first, so they leave it out there.
     const etag = this.#seen?.etag
-    if (etag?.startsWith('"') && (globalThis.location?.origin ?? this.#url.origin) === this.#url.origin) headers.set('if-range', etag)
+    const origin = globalThis.location?.origin ?? this.#url.origin
+    if (etag?.startsWith('"') && origin === this.#url.origin) headers.set('if-range', etag)
     return headers
   }
 
   /**
-   * Whether this is an answer to what was asked.
+   * Checks that an answer belongs to its request.
    *
    * @param {Response} response @param {number} start @param {number} end
-   * @returns {number} bytes of the body that stand before `start`; Infinity when there is nothing behind it
+   * @returns {number} bytes of the body before `start`; Infinity when the file ends there
    */
   #check ({ status, headers }, start, end) {
     if (status !== 200 && status !== 206 && status !== 416) throw fetchStatus(this.location, status)
@@ -147,34 +172,41 @@ export class HttpFile {
     const size = status !== 200 ? range?.size : isEncoded ? undefined : lengthOf(headers.get('content-length'))
     this.#recognize({ etag: headers.get('etag'), modified: headers.get('last-modified') }, size)
     if (status === 416) {
-      // Behind the end is nothing.
-      if (size === undefined || start < size) throw fetchRefused(this.location, 'it has no bytes where it has them, as it says')
+      if (size === undefined || start < size) {
+        throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends before`)
+      }
       return Infinity
     }
     if (status === 200) {
-      if (start > MAX_SKIP) throw fetchRefused(this.location, `it gives no parts of files: ${start} bytes would have to be thrown away`)
-      return start
+      if (start <= MAX_SKIP) return start
+      throw fetchRefused(this.location, `it does not support ranges: ${start} bytes would have to be thrown away`)
     }
-    const isRight = range !== undefined && range.start === start && range.end > start && range.end <= Math.min(end, range.size ?? Infinity) && !isEncoded
-    if (!isRight) throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${headers.get('content-range') ?? 'no Content-Range that can be read here: a server of another origin must expose it'}`)
-    return 0
+    const begins = range !== undefined && range.start === start && !isEncoded
+    if (begins && range.end > start && range.end <= Math.min(end, range.size ?? Infinity)) return 0
+    const got = headers.get('content-range') ?? 'no readable Content-Range (servers of other origins must expose it)'
+    throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${got}`)
   }
 
-  /** Is it still the same file? @param {{ etag: string | null, modified: string | null }} state @param {number} [size] */
+  /**
+   * Is it still the same file?
+   *
+   * @param {{ etag: string | null, modified: string | null }} state @param {number} [size]
+   */
   #recognize (state, size) {
     const { etag, modified } = this.#seen ?? state
-    const differs = (/** @type {unknown} */ a, /** @type {unknown} */ b) => (a ?? undefined) !== undefined && (b ?? undefined) !== undefined && a !== b
-    if (differs(etag, state.etag) || differs(modified, state.modified) || differs(size, this.size)) throw fetchChanged(this.location)
+    const isChanged = differ(etag, state.etag) || differ(modified, state.modified) || differ(size, this.size)
+    if (isChanged) throw fetchChanged(this.location)
     this.#seen ??= state
     this.size ??= size
   }
 }
 
 /**
- * The body of an answer. However it ends, nothing is downloaded from then on.
+ * The body of an answer, piece by piece. However it ends, the download ends with it.
  *
  * @param {{ fetch: typeof globalThis.fetch, url: URL, headers: Headers, signals: (AbortSignal | undefined)[] }} request
- * @param {(response: Response) => boolean} check  is the body wanted? Throws when the answer is none
+ * @param {(response: Response) => boolean} check  is the body wanted? Throws when the answer is no
+ *   answer to the request
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * download ({ fetch, url, headers, signals }, check) {
@@ -192,7 +224,12 @@ export async function * download ({ fetch, url, headers, signals }, check) {
   }
 }
 
-/** Who gives another fetch may have forgotten the signal: it is not waited for. @param {Promise<Response>} answer @param {AbortSignal} signal @returns {Promise<Response>} */
+/**
+ * The answer, or an abort, whichever comes first: a caller's own `fetch` may ignore the signal.
+ *
+ * @param {Promise<Response>} answer @param {AbortSignal} signal
+ * @returns {Promise<Response>}
+ */
 function answered (answer, signal) {
   return untilAborted(answer, signal).catch(error => {
     answer.then(late => late.body?.cancel()).catch(() => {})
@@ -200,16 +237,32 @@ function answered (answer, signal) {
   })
 }
 
-/** @param {Response} response @param {(response: Response) => boolean} check @param {AbortSignal} signal @returns {AsyncGenerator<Uint8Array>} */
+/**
+ * @param {Response} response @param {(response: Response) => boolean} check
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
 async function * bodyOf (response, check, signal) {
   const reader = response.body?.getReader()
   try {
     if (!check(response) || reader === undefined) return
-    for (let next = await untilAborted(reader.read(), signal); !next.done; next = await untilAborted(reader.read(), signal)) yield next.value
+    for (;;) {
+      const next = await untilAborted(reader.read(), signal)
+      if (next.done) return
+      yield next.value
+    }
   } finally {
-    reader?.cancel().catch(() => {}) // of nothing that is of interest any more
+    reader?.cancel().catch(() => {}) // the rest is not wanted, nor are its errors
   }
 }
+
+/**
+ * Are two values different, if both are known?
+ *
+ * @template T
+ * @param {T | null | undefined} a @param {T | null | undefined} b
+ */
+const differ = (a, b) => a != null && b != null && a !== b
 
 /** @param {string | null} header @returns {{ start: number, end: number, size?: number } | undefined} */
 function rangeOf (header) {
@@ -219,19 +272,21 @@ function rangeOf (header) {
   return { start: start ?? NaN, end: (last ?? NaN) + 1, size }
 }
 
-/** A number of bytes that a server tells; undefined when it is none. @param {string | null | undefined} text */
+/** A number of bytes in a header; undefined if it is none. @param {string | null | undefined} text */
 function lengthOf (text) {
   const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
   return Number.isSafeInteger(len) ? len : undefined
 }
 
-/** A URL as errors show it: what may be a secret is left out. @param {URL} url */
+/** A URL as errors show it, without the parts that may be secret. @param {URL} url */
 export const locationOf = url => url.origin + url.pathname
 
 /** @param {string | URL} url @returns {URL} a copy */
 export function urlOf (url) {
-  if (typeof url !== 'string' && !(url instanceof URL)) throw new TypeError(`"url" expected a string or URL, got ${describe(url)}`)
+  if (typeof url !== 'string' && !(url instanceof URL)) {
+    throw new TypeError(`"url" expected a string or URL, got ${describe(url)}`)
+  }
   const absolute = new URL(url, globalThis.location?.href)
-  if (absolute.protocol !== 'http:' && absolute.protocol !== 'https:') throw new TypeError(`"url" expected http: or https:, got ${absolute.protocol}`)
-  return absolute
+  if (absolute.protocol === 'http:' || absolute.protocol === 'https:') return absolute
+  throw new TypeError(`"url" expected http: or https:, got ${absolute.protocol}`)
 }

@@ -1,4 +1,5 @@
-// Seekable verified reading. Both the blob and its tree are untrusted, and may be remote: a read touches only what it needs.
+// Reads any range of a blob, verified. Both the blob and its tree are untrusted and may be remote: a
+// read touches only what it needs.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
@@ -7,23 +8,34 @@ import { Leaves } from '../slice/leaves.js'
 import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { SliceVerifier } from '../slice/slice.js'
 import { assertInteger, concat } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { cut } from '../../lib/slice/slicer.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { parseRoot } from '../../lib/hash/cid.js'
+import { rootOf } from '../../lib/hash/cid.js'
 import { toRandomAccess } from '../../lib/source/source.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 import { verifyPieces } from '../slice/pieces.js'
 
-/** @import { CID } from 'multiformats/cid' */
+/** @import { NamedBlob } from '../../lib/hash/cid.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { RandomAccess, SliceOutboard } from '../../lib/core/types.js' */
 
 /**
- * Reads any range of a blob, and gives nothing that does not verify. The size is told only once the last chunk has proven it.
+ * @typedef {object} BlobOrigin
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} [encoded]  a combined encoding; or
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} [source]  the blob, and
+ * @property {SliceOutboard} [outboard]  its outboard
+ * @property {number} [groupLog]  of the combined encoding; default: 0
+ * @property {Uint8Array} [key]  of a keyed tree
+ */
+
+/**
+ * Reads any range of a blob, and returns only bytes that verify. The size is known once the last chunk has proven it.
  *
- * A read reads what it needs: its chunk groups and the pairs above them, of which those of a combined encoding are kept for the next read (256 KiB
- * at most). Any number of reads may be under way at the same time. What fails now may succeed another time: every read is checked anew, up to the
- * root.
+ * A read touches only what it needs: chunk groups, and the pairs above them. Of a combined encoding, up
+ * to 256 KiB of verified pairs are kept for the next reads. Any number of reads may run at the same
+ * time. A read that failed may succeed when it is tried again: every read is checked up to the root.
  */
 export class VerifiedReader {
   #root
@@ -33,111 +45,174 @@ export class VerifiedReader {
   #origin
   #provenSize = /** @type {number | undefined} */ (undefined)
 
-  /**
-   * @param {object} what
-   * @param {Uint8Array | CID | string} what.root
-   * @param {Uint8Array | Blob | RandomAccess | string | URL} [what.encoded]  a combined encoding; or
-   * @param {Uint8Array | Blob | RandomAccess | string | URL} [what.source]  the blob, and
-   * @param {SliceOutboard} [what.outboard]  its outboard
-   * @param {number} [what.groupLog]  of the combined encoding: 0 unless told
-   * @param {Uint8Array} [what.key]  of a keyed tree
-   */
-  constructor ({ root, encoded, source, outboard, groupLog = 0, key }) {
-    this.#root = parseRoot(root)
+  /** @param {NamedBlob & BlobOrigin} options */
+  constructor (options) {
+    assertKnownOptions(options, ['root', 'cid', 'encoded', 'source', 'outboard', 'groupLog', 'key'])
+    const { encoded, source, outboard, groupLog = 0, key } = options
+    this.#root = rootOf(options)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     modeOf({ key })
     this.#key = key && new Uint8Array(key)
-    if (encoded !== undefined) this.#open = async () => Combined.open(await toRandomAccess(encoded), groupLog)
-    else if (source !== undefined && outboard !== undefined) this.#open = () => openWithOutboard(source, outboard, this.#key)
-    else throw new TypeError('"encoded", or "source" and "outboard", expected')
+    if (encoded !== undefined) {
+      this.#open = async () => Combined.open(await toRandomAccess(encoded), groupLog)
+    } else if (source !== undefined && outboard !== undefined) {
+      this.#open = () => openWithOutboard(source, outboard, this.#key)
+    } else {
+      throw new TypeError('"encoded", or "source" and "outboard", expected')
+    }
   }
 
   /**
-   * @param {number} [start]  bytes
-   * @param {number} [end]  bytes, not included; what lies beyond the end of the blob is left out
-   * @param {{ signal?: AbortSignal }} [options]
+   * The bytes of some ranges. `read(start, end, options)` is short for `read({ start, end }, options)`.
+   *
+   * @overload
+   * @param {RangesLike} [ranges]  `{ start, end }` in bytes, or chunks, whose ranges follow one another
+   *   in the result; bytes beyond the end of the blob are left out; default: everything
+   * @param {ReadOptions} [options]
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
    * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH, BAO_TRUNCATED, BAO_SIZE_TOO_LARGE
    */
-  async read (start = 0, end = Infinity, options = {}) {
+  /**
+   * @overload
+   * @param {number} start  bytes
+   * @param {number} [end]  bytes, not included
+   * @param {ReadOptions} [options]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>}
+   */
+  /** @param {[any?, any?, any?]} args @returns {Promise<Uint8Array<ArrayBuffer>>} */
+  async read (...args) {
     const pieces = []
-    for await (const piece of this.stream(start, end, options)) pieces.push(piece)
+    for await (const piece of this.#pieces(args)) pieces.push(piece)
     return concat(pieces)
   }
 
   /**
    * The same, leaf by leaf as they verify.
    *
-   * @param {number} [start]
-   * @param {number} [end]
-   * @param {{ signal?: AbortSignal }} [options]
+   * @overload
+   * @param {RangesLike} [ranges]
+   * @param {ReadOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * stream (start = 0, end = Infinity, { signal } = {}) {
-    assertInteger('start', start)
-    if (end !== Infinity) assertInteger('end', end)
-    if (end <= start) return
-    for await (const { offset, bytes } of this.#leaves(toRanges({ start, end }), signal)) {
-      const from = Math.max(start - offset, 0)
-      const to = Math.min(end - offset, bytes.length)
-      if (from < to) yield from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
+  /**
+   * @overload
+   * @param {number} start  bytes
+   * @param {number} [end]  bytes, not included
+   * @param {ReadOptions} [options]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  /** @param {[any?, any?, any?]} args @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  stream (...args) { return this.#pieces(args) }
+
+  /** @param {unknown[]} args  of `read` or `stream` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #pieces (args) {
+    const { ranges, signal } = parseArguments(args)
+    const chunks = toRanges(ranges)
+    if (!(ranges instanceof ChunkRanges) && ranges.start === ranges.end) return
+    const origin = await this.#openOrigin(signal)
+    const spans = ranges instanceof ChunkRanges ? ranges.toBytes(origin.size) : [[ranges.start, ranges.end]]
+    let next = 0
+    for await (const { offset, bytes } of this.#leaves(origin, chunks, signal)) {
+      while (next < spans.length && spans[next][1] <= offset) next++
+      for (let i = next; i < spans.length && spans[i][0] < offset + bytes.length; i++) {
+        const from = Math.max(spans[i][0] - offset, 0)
+        const to = Math.min(spans[i][1] - offset, bytes.length)
+        yield from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
+      }
     }
   }
 
   /**
    * Bytes of the blob, once the last chunk has verified.
    *
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {ReadOptions} [options]
    * @returns {Promise<number>}
    */
-  async size ({ signal } = {}) {
+  async size (options = {}) {
+    assertKnownOptions(options, ['signal'])
     if (this.#provenSize === undefined) {
-      const leaves = this.#leaves(ChunkRanges.last, signal)
+      const { signal } = options
+      const leaves = this.#leaves(await this.#openOrigin(signal), ChunkRanges.last, signal)
       while (!(await leaves.next()).done);
     }
     return /** @type {number} */ (this.#provenSize)
   }
 
-  /** Lets go of files that the reader has opened. */
+  /** Closes files that the reader has opened. */
   async close () {
     if (this.#origin !== undefined) await (await this.#origin).close()
   }
 
   async [Symbol.asyncDispose] () { await this.close() }
 
+  /** @param {AbortSignal} [signal] */
+  async #openOrigin (signal) {
+    signal?.throwIfAborted()
+    this.#origin ??= this.#opening()
+    return untilAborted(this.#origin, signal)
+  }
+
   #opening () {
     const opening = this.#open()
-    // What could not be opened may be there another time, whether or not anybody still waits for it.
-    opening.catch(() => { if (this.#origin === opening) this.#origin = undefined })
+    // The next read tries again, whether or not a read still waits for this one.
+    opening.catch(() => {
+      if (this.#origin === opening) this.#origin = undefined
+    })
     return opening
   }
 
-  /** @param {ChunkRanges} like @param {AbortSignal} [signal] */
-  async * #leaves (like, signal) {
-    signal?.throwIfAborted()
-    const origin = await untilAborted(this.#origin ??= this.#opening(), signal)
+  /**
+   * The verified leaves of all groups that some chunks are in.
+   *
+   * @param {Origin} origin @param {ChunkRanges} chunks @param {AbortSignal} [signal]
+   */
+  async * #leaves (origin, chunks, signal) {
     const { size, groupLog } = origin
-    // Whole groups: pairs below the group level would have to be made from the very bytes that they prove.
-    const ranges = like.canonical(size).roundToGroups(groupLog)
+    // Whole groups: pairs inside a group would have to be made from the very bytes that they prove.
+    const ranges = chunks.canonical(size).roundToGroups(groupLog)
     const leaves = new Leaves({})
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
     const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
-    yield * verifyPieces(verifier, origin.windows(ranges, signal))
+    yield * verifyPieces(verifier, origin.batches(ranges, signal))
     if (verifier.sizeProven) this.#provenSize = size
   }
 }
 
+/** @typedef {{ signal?: AbortSignal }} ReadOptions */
+
 /**
- * @typedef {object} Origin  of slices
+ * The ranges and options of a read, in either form.
+ *
+ * @param {unknown[]} args
+ * @returns {{ ranges: ChunkRanges | { start: number, end: number }, signal?: AbortSignal }}
+ */
+function parseArguments (args) {
+  const [first, second, third] = /** @type {any[]} */ (args)
+  const isObject = first === undefined || typeof first === 'object'
+  const isShort = !isObject || typeof second === 'number' || third !== undefined
+  const options = isShort ? third : second
+  assertKnownOptions(options, ['signal'])
+  if (!isShort && first instanceof ChunkRanges) return { ranges: first, ...options }
+  if (!isShort) toRanges(first)
+  const { start = 0, end = Infinity } = isShort ? { start: first, end: second } : first ?? {}
+  assertInteger('start', start)
+  if (end !== Infinity) assertInteger('end', end)
+  return { ranges: { start, end: Math.max(start, end) }, ...options }
+}
+
+/**
+ * @typedef {object} Origin  where slices come from
  * @property {number} size  of the blob; a claim
  * @property {number} groupLog
- * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} windows  of the slice of whole groups
- * @property {(node: number, at: number) => void} [keep]  a pair that was found right
+ * @property {(ranges: ChunkRanges, signal?: AbortSignal) => AsyncIterable<Uint8Array>} batches  of the
+ *   slice of whole groups
+ * @property {(node: number, at: number) => void} [keep]  keeps a verified pair
  * @property {() => Promise<void> | void} close
  */
 
 /**
- * @param {Uint8Array | Blob | RandomAccess | string | URL} source @param {SliceOutboard} outboard @param {Uint8Array} [key]
+ * @param {Uint8Array | Blob | RandomAccess | string | URL} source
+ * @param {SliceOutboard} outboard @param {Uint8Array} [key]
  * @returns {Promise<Origin>}
  */
 async function openWithOutboard (source, outboard, key) {
@@ -148,19 +223,23 @@ async function openWithOutboard (source, outboard, key) {
   return {
     size,
     groupLog,
-    windows: (ranges, signal) => asFarAsThere(cut(blob, outboard, { size, groupLog, ranges, mode }, { signal, reuse: true })),
+    batches: (ranges, signal) => {
+      const what = { size, groupLog, ranges, mode }
+      return untilTruncated(cut(blob, outboard, what, { signal, reuse: true }))
+    },
     close: () => blob.close()
   }
 }
 
 /**
- * What is missing need not be the first fault: something before it may be wrong. The verifier, which sees both, says which it is.
+ * Ends batches where bytes are missing. Bytes before that may be wrong: the verifier sees both faults,
+ * and throws the first.
  *
- * @param {AsyncGenerator<Uint8Array>} windows
+ * @param {AsyncGenerator<Uint8Array>} batches
  */
-async function * asFarAsThere (windows) {
+async function * untilTruncated (batches) {
   try {
-    yield * windows
+    yield * batches
   } catch (error) {
     if (!(error instanceof BaoError && error.code === 'BAO_TRUNCATED')) throw error
   }

@@ -36,7 +36,9 @@ export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 export const KIND = { state: 0, blob: 1, used: 2, doomed: 3, tag: 4, tagged: 5, alias: 8, aliasOf: 9, path: 10 }
 const KINDS = new Set(Object.values(KIND))
 const [EXTENT, PAGE] = [0, 1]
-const [ID_LEN, KIND_AT] = [8, 16]
+/** Bytes of an id. */
+export const ID_LEN = 8
+const KIND_AT = 16
 const DATA_KEY_LEN = KIND_AT + 1
 /** At a million ids a second it would take nine years to get there. */
 export const MAX_ID = 2 ** 48 - 1

@@ -8,7 +8,7 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  KIND, MAX_ID, UTF8, doomedKey, hashOfKey, idOfIndexKey, pathKey, stateKey, tagKey, taggedKey
+  ID_LEN, KIND, MAX_ID, UTF8, doomedKey, hashOfKey, idOfIndexKey, pathKey, stateKey, tagKey, taggedKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -119,16 +119,28 @@ export function decodeState (bytes) {
   return { version: u64At(bytes, 0), isClean: bytes[8] === 1, swept: u64At(bytes, 9), nextId: u64At(bytes, 17) }
 }
 
-const NOTHING = new Uint8Array(0)
-
-/** The note that an id is being deleted is a check alone: one flipped bit in its key would delete another blob. @param {number} id */
-export const encodeDoomed = id => checkOf(doomedKey(id), NOTHING)
+/**
+ * The note that the data of some ids is being deleted. It is kept under the first of them, and has a check: one flipped bit
+ * would delete another blob.
+ *
+ * @param {number[]} ids  at least one
+ */
+export function encodeDoomed (ids) {
+  const bytes = new Uint8Array(ID_LEN * ids.length)
+  ids.forEach((id, i) => setU64(bytes, ID_LEN * i, id))
+  return encode(bytes, checkOf(doomedKey(ids[0]), bytes))
+}
 
 /**
  * @param {Uint8Array} key  of a doomed id @param {Uint8Array} bytes
- * @returns {number | undefined} the id; undefined when the note is damaged
+ * @returns {number[] | undefined} undefined when the note is damaged, or no store writes such a note
  */
-export const decodeDoomed = (key, bytes) => equals(bytes, checkOf(key, NOTHING)) ? idOfIndexKey(key) : undefined
+export function decodeDoomed (key, bytes) {
+  const list = checkedPart(key, bytes)
+  if (list === undefined || list.length === 0 || list.length % ID_LEN !== 0) return undefined
+  const ids = Array.from({ length: list.length / ID_LEN }, (_, i) => u64At(list, ID_LEN * i))
+  return ids[0] === idOfIndexKey(key) && ids.every(id => id <= MAX_ID) ? ids : undefined
+}
 
 /** @param {number} id @param {string} path */
 export function encodePath (id, path) {

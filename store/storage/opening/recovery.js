@@ -45,8 +45,10 @@ async function idBehindData ({ data, files }) {
 /** @param {Databases} databases */
 async function deleteAllDoomed (databases) {
   for await (const [key, value] of eachReadable(databases.index.iterator({ ...allDoomed, ...VIEWS }))) {
-    const id = decodeDoomed(key, value)
-    if (id !== undefined) await readable(databases.deleteDoomed([{ id }])) // else the note stays
+    const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
+    if (doomed === undefined) continue
+    databases.doom(doomed)
+    await readable(databases.deleteDoomed(doomed)) // else the note stays
   }
   await databases.dropNotes()
 }

@@ -73,7 +73,11 @@ function combinedOrigin (random) {
     manner,
     claim,
     len: sent.length,
-    open: async () => new VerifiedReader({ root: blob.root, ...isTakenApart ? await openEncoding(source, { root: blob.root, groupLog }) : { encoded: source, groupLog }, key: blob.key }),
+    open: async () => {
+      if (!isTakenApart) return new VerifiedReader({ root: blob.root, encoded: source, groupLog, key: blob.key })
+      const opened = await openEncoding(source, { root: blob.root, groupLog })
+      return new VerifiedReader({ root: blob.root, source: opened.source, outboard: opened.outboard, key: blob.key })
+    },
     take (count, { kind, start, pre }) {
       const part = sent.subarray(8 + 64 * pre + start, 8 + 64 * pre + start + count)
       // An outboard has a pair, or it has not.

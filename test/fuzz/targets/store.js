@@ -176,7 +176,8 @@ function records (random) {
   const id = number()
   expectOnly(random, 'record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
   expectOnly(random, 'state', encodeState(state), decodeState, state)
-  expectOnly(random, 'doomed', encodeDoomed(id), bytes => decodeDoomed(doomedKey(id), bytes), id)
+  const ids = [id, ...Array.from({ length: random.below(4) }, () => random.below(2 ** 40))]
+  expectOnly(random, 'doomed', encodeDoomed(ids), bytes => decodeDoomed(doomedKey(id), bytes), ids)
   expectThat(decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined, () => 'the record of another blob was believed')
   for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
     expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)

@@ -125,7 +125,7 @@ export const changeState = async (index, changes) =>
   stateEntry(index).write(encodeState({ ...await readState(index), ...changes }))
 
 /** Notes that the data of an id is being deleted. */
-export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed(id))
+export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed([id]))
 
 /** @param {string} path  of the file that the bytes of an id are in */
 export const writePath = (index, id, path) => pathEntry(index, id).write(encodePath(id, path))
@@ -144,7 +144,7 @@ export const recordsIn = async index =>
 
 /** The ids whose data the index notes as being deleted; undefined for a damaged note. */
 export const deletionsIn = async index =>
-  (await entriesBetween(index, allDoomed)).map(([key, value]) => decodeDoomed(key, value))
+  (await entriesBetween(index, allDoomed)).flatMap(([key, value]) => decodeDoomed(key, value))
 
 /** The keys of all aliases in an index, under their own names and beside their blobs. */
 export const aliasKeysIn = async index =>
@@ -195,8 +195,6 @@ export const writesRecord = ({ type, key }) => type === 'put' && key[0] === allB
 export const deletesRecord = ({ type, key }, root) => type === 'del' && isRecordKey(key, root)
 
 export const isRecordKey = (key, root) => equals(key, blobKey(root))
-
-export const isDeletionKey = (key, id) => equals(key, doomedKey(id))
 
 /** Is this a key of a page, among those of the data database? */
 export const isPageKey = key => offsetOfExtent(key) === undefined
