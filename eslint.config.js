@@ -12,7 +12,7 @@ const NEED_NODE = [
 /** Folders and files in which no line is longer than 120 columns. */
 const NARROW = [
   'bin/**', '*.js', 'test/bin/**', 'test/browser/**', 'test/helia/**', 'test/interop/**', 'test/runtimes/**',
-  'test/support/program.js'
+  'test/slow/**', 'test/support/program.js'
 ]
 
 export default [

@@ -1,7 +1,8 @@
-// BlobStore: blobs under their BLAKE3 hashes, whole or in part. What comes out is verified against the hash on its way.
+// The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
 import { DEFAULT_GROUP_LOG } from '../lib/core/constants.js'
 import { assertInteger } from '../lib/core/bytes.js'
+import { assertKnownOptions } from '../lib/core/options.js'
 import { parseRoot, toCid } from '../lib/hash/cid.js'
 import { toRanges } from '../lib/tree/ranges.js'
 import { Activity } from './storage/concurrency/activity.js'
@@ -12,7 +13,8 @@ import { Catalog } from './catalog/catalog.js'
 import { nameOf } from './catalog/roots.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
-import { repairDatabases } from './storage/opening/repair.js'
+import { rescueDatabases } from './storage/opening/rescue.js'
+import { Databases } from './storage/databases.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
@@ -26,14 +28,15 @@ import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
-import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
+import { forbidSyncReads } from './storage/content/read-pace.js'
+import { closed, notFound, tagged, asStoreFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
 /** @import { BlobState } from './catalog/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
+/** @import { PutResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
-/** @import { Databases } from './storage/databases.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { FsckReport } from './check/fsck.js' */
@@ -44,34 +47,55 @@ import { closed, notFound, tagged, toldAsFull } from './storage/errors.js'
 
 /**
  * @typedef {object} StoreOptions
- * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` (unless told) a power cut, `process` the end of the process
- * @property {boolean} [verify]  check what is read against the hash; true unless told
- * @property {number} [quota]  bytes of blobs that there may be. When more come, blobs that nothing protects make room, those that were not used
- *   for the longest time first
- * @property {boolean} [create]  make a store where there is none; true unless told. Otherwise STORE_ABSENT { location }, and nothing is made
- * @property {number} [wait]  milliseconds to try again while it is open elsewhere; none unless told
- * @property {AbortSignal} [signal]  ends the waiting, and the opening: after a crash it takes as long as there are blobs
+ * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end of the
+ *   process. Default: `sync`
+ * @property {boolean} [verify]  compare what is read with the hash? Default: true
+ * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read wait for
+ *   the disk on another thread. Default: true
+ * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
+ *   deleted, those first that were not used for the longest time. Default: no limit
+ * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
+ * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more blobs there
+ *   are
  */
+
+const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment on in which it can be seen: a name, as for `tags.set`, or a temporary tag
- * @property {TagFormat} [format]  of the tag: `raw` unless told
+ * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for `tags.set`,
+ *   or a temporary tag
+ * @property {TagFormat} [format]  of the tag. Default: `raw`
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
+
+const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
 
 /**
  * @typedef {object} BlobStat
  * @property {CID} cid
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte here?
+ * @property {boolean} complete  is every byte present?
  * @property {Date} created
  * @property {Date} lastUsed
  */
 
-/** @typedef {{ start?: number, end?: number, verify?: boolean, signal?: AbortSignal }} GetOptions  bytes; `end` is not included, and may lie beyond the end */
+/**
+ * @typedef {object} ReadOptions
+ * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
+ * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused then.
+ *   `bytes` and `stream` give memory of their own in any case. Default: false
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * Which bytes are read, and how. `end` is not included, and may lie beyond the end of the blob.
+ *
+ * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
+ */
 
 /**
  * Everything that the parts of one open store share. A store makes one context and passes it whole, so a part may use
@@ -83,11 +107,12 @@ export class StoreContext {
   observers = new Observers()
   protection = new Protection()
 
-  /** @param {Databases} databases @param {{ verifies: boolean, quota?: number }} options  see `StoreOptions` */
-  constructor (databases, { verifies, quota }) {
+  /** @param {Databases} databases @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions` */
+  constructor (databases, { verify, syncReads, quota }) {
     this.databases = databases
+    if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
-    this.verifies = verifies
+    this.verifies = verify
     this.life = new Lifetime(() => databases.ready)
     this.quota = new Quota(quota)
     this.presence = new Presence(databases.data)
@@ -119,24 +144,34 @@ export class BlobStore {
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
 
-  /** @param {Databases} databases @param {{ verify: boolean, quota?: number }} options */
-  constructor (databases, { verify, quota }) {
-    this.#context = new StoreContext(databases, { verifies: verify, quota })
+  /**
+   * Call `BlobStore.open` instead.
+   *
+   * @param {Databases} databases @param {{ verify?: boolean, syncReads?: boolean, quota?: number }} options
+   */
+  constructor (databases, { verify = true, syncReads = true, quota } = {}) {
+    if (!(databases instanceof Databases)) throw new TypeError('BlobStore cannot be constructed: use "await BlobStore.open(location)"')
+    this.#context = new StoreContext(databases, { verify, syncReads, quota })
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
 
   /**
-   * @param {string | DatabasePair} where  a directory, made when missing (in a browser: a name); or two levels `{ index, data }`,
-   *   which the store then owns
+   * @param {string | DatabasePair} where  a directory, created when it is missing (in a browser: a name); or two levels
+   *   `{ index, data }`, which the store then owns
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED
    */
-  static async open (where, { durability = 'sync', verify = true, quota, create = true, wait = 0, signal } = {}) {
-    if (durability !== 'sync' && durability !== 'process') throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+  static async open (where, options = {}) {
+    assertKnownOptions(options, STORE_OPTIONS)
+    const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    if (durability !== 'sync' && durability !== 'process') {
+      throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
+    }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
-    const store = new BlobStore(await openDatabases(where, { sync: durability === 'sync', create, wait, signal }), { verify, quota })
+    const databases = await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
+    const store = new BlobStore(databases, { verify, syncReads, quota })
     try {
       await store.#context.evictor.start()
     } catch (error) {
@@ -147,95 +182,109 @@ export class BlobStore {
   }
 
   /**
-   * For a store that does not open any more, or whose files cannot be read (`isReadable`): LevelDB saves what it can of its files, what is out of order
-   * in them is written anew, for which there must be room, and then everything is looked through and mended (`fsck`). Whole blobs whose records are gone get new ones, so blobs that were deleted may be back.
-   * The store must not be open, and is not opened meanwhile, nor after a repair that was interrupted: then it is to be called again.
+   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). Everything that can be read
+   * of them is copied to new databases, which need as much space, and take the old ones' place. Then every record and byte is
+   * verified, and the store repaired, as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted
+   * blobs may be back.
+   *
+   * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing is lost,
+   * and the store cannot be opened before.
    *
    * @param {string} location
-   * @param {ProgressOptions} [options]
-   * @returns {Promise<FsckReport>} what was found then. What LevelDB had to give up is not in it, where nothing speaks of it any more
-   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_FULL
+   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
+   * @returns {Promise<FsckReport>} what was found in the new databases. Of what LevelDB could not read there may be no trace
+   * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
-  static async repair (location, options) {
-    return repairDatabases(location, async databases => {
-      const store = new BlobStore(databases, { verify: true })
+  static async rescue (location, options) {
+    return rescueDatabases(location, async databases => {
+      const store = new BlobStore(databases)
       try {
         return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await store.close()
       }
-    })
+    }, options?.signal)
   }
 
   /**
-   * Keeps a blob. Memory stays bounded however long it is; until it is whole nobody sees it, and a failure leaves nothing.
+   * Keeps a blob. Memory stays bounded however long the blob is. Nobody sees it until it is complete, and a failure leaves
+   * nothing.
    *
    * @param {Source} source
    * @param {PutOptions} [options]
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: it was not here before
-   * @throws {BaoError} STORE_FULL { wanted, got } when the quota leaves no room: then nothing else had to go, unless something came to be protected
-   *   meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a damaged tag or sequence protects
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: the store did not have the whole blob before
+   * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: nothing was deleted then, unless
+   *   something came to be protected meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a damaged tag or
+   *   sequence protects
    */
   put (source, options = {}) {
-    return this.#whileOpen(() => this.#context.writer.put(source, options))
+    return this.#run(() => this.#context.writer.put(source, options), options, PUT_OPTIONS)
   }
 
   /**
-   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones as by `put`. Under a quota all go one by
-   * one.
+   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones are kept
+   * as by `put`. Under a quota every blob is kept by itself.
    *
-   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next are asked for
+   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next are
+   *   asked for
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<{ cid: CID, size: number, isNew: boolean }>} one for each, in the same order, when it is kept. When something
-   *   fails, what came before has been kept, and nothing more is once the failure is told. Who stops before the end may leave up to three batches more
+   * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails, what
+   *   came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the end may leave
+   *   up to three batches more
    */
   putMany (blobs, options = {}) {
     return putMany(this.#context, blobs, options)
   }
 
   /**
-   * Many blobs, each in one piece of memory and verified. Small ones are read in batches.
+   * Reads many blobs, each in one piece of memory and verified. Small ones are read in batches.
    *
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what `bytes` would throw
+   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what `bytes`
+   *   would throw
    */
   getMany (cids, options = {}) {
     return getMany(this.#context, cids, options)
   }
 
   /**
-   * The bytes of a blob, piece by piece, each verified before it is given.
+   * Reads a blob piece by piece. Each piece is verified before it is given.
    *
    * @param {BlobName} cid
-   * @param {GetOptions & { reuse?: boolean }} [options]  `reuse`: pieces are lent until the next one is asked for, then their memory is used again
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
+   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, beside which the options may stand; or ranges of
+   *   chunks, whose bytes come one behind the other. Default: the whole blob
+   * @param {ReadOptions} [options]
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with `reuse`
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
-  get (cid, options) {
-    return this.#context.reader.get(cid, options)
+  get (cid, range, options) {
+    return this.#context.reader.get(cid, range, options)
   }
 
   /**
-   * The same, in one piece of memory.
+   * Reads a blob, or a part of it, in one piece of memory.
    *
    * @param {BlobName} cid
-   * @param {GetOptions} [range]
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh
+   * @param {GetOptions | ChunkRanges} [range]  as for `get`
+   * @param {ReadOptions} [options]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} the caller's own
+   * @throws {BaoError} as `get`
    */
-  bytes (cid, range) {
-    return this.#context.reader.bytes(cid, range)
+  bytes (cid, range, options) {
+    return this.#context.reader.bytes(cid, range, options)
   }
 
   /**
-   * The same, as a web stream of bytes.
+   * Reads a blob, or a part of it, as a web stream of bytes.
    *
    * @param {BlobName} cid
-   * @param {GetOptions} [range]
+   * @param {GetOptions | ChunkRanges} [range]  as for `get`
+   * @param {ReadOptions} [options]
    * @returns {ReadableStream<Uint8Array<ArrayBuffer>>}
    */
-  stream (cid, range) {
-    const pieces = this.get(cid, { ...range, reuse: false })
+  stream (cid, range, options) {
+    const pieces = this.get(cid, range, { ...options, reuse: false })
     return new ReadableStream({
       async pull (controller) {
         const { done, value } = await pieces.next()
@@ -247,20 +296,22 @@ export class BlobStore {
   }
 
   /**
-   * Puts a file. In a browser there are none: give the File to `put`.
+   * Puts a file. Browsers have no files: give the File to `put` there.
    *
    * @param {string | URL} path
-   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy`, unless told, keeps the bytes as `put` does. `reference` keeps the tree alone
-   *   and reads the file whenever the bytes are wanted: they are verified in any case, so a file that was changed is STORE_CORRUPT { cid, start, len },
-   *   and one that is gone STORE_MISSING { cid, ranges }. Nobody but the caller deletes it
+   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does. `reference` keeps
+   *   only the tree, and reads the file whenever the bytes are wanted. They are verified in any case, so a file that was
+   *   changed is STORE_CORRUPT { cid, start, len }, and one that is gone STORE_MISSING { cid, ranges }. The store never
+   *   deletes the file. Default: `copy`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>}
    */
   importFile (path, options = {}) {
-    return this.#whileOpen(() => importFile(this.#context, path, options))
+    return this.#run(() => importFile(this.#context, path, options), options, [...PUT_OPTIONS, 'mode'])
   }
 
   /**
-   * Writes a whole blob to a file, which is replaced once all of it is there and verified: what fails or is called off leaves it as it was.
+   * Writes a whole blob to a file. The file is replaced when all of the blob is written and verified; a failure leaves it as
+   * it was.
    *
    * @param {BlobName} cid
    * @param {string | URL} path
@@ -269,17 +320,17 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   exportFile (cid, path, options = {}) {
-    return this.#whileOpen(() => exportFile(this.#context, cid, path, options))
+    return this.#run(() => exportFile(this.#context, cid, path, options), options, ['signal', 'onProgress'])
   }
 
-  /** Is the whole blob here? @param {BlobName} cid */
+  /** Does the store have the whole blob? @param {BlobName} cid */
   async has (cid) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(async () => (await this.#context.catalog.record(root))?.complete ?? false)
+    return this.#run(async () => (await this.#context.catalog.record(root))?.complete ?? false)
   }
 
   /**
-   * What is known of a blob, and which chunks are here.
+   * What is known of a blob, and which of its chunks are present.
    *
    * @param {BlobName} cid
    * @returns {Promise<BlobStat & { present: ChunkRanges }>}
@@ -287,11 +338,12 @@ export class BlobStore {
    */
   async stat (cid) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(async () => {
-      const record = await this.#context.catalog.record(root)
+    const { catalog, presence } = this.#context
+    return this.#run(async () => {
+      const record = await catalog.record(root)
       if (record === undefined) throw notFound(root)
-      const lastUsed = await this.#context.catalog.uses.lastUse(root, record)
-      return { ...described(root, record, lastUsed), present: await this.#context.presence.of(record) }
+      const lastUse = await catalog.uses.lastUse(root, record)
+      return { ...statOf(root, record, lastUse), present: await presence.of(record) }
     })
   }
 
@@ -301,51 +353,60 @@ export class BlobStore {
    * @param {{ prefix?: string }} [options]  `prefix`: of the hash, in hexadecimal digits
    * @returns {AsyncGenerator<BlobStat>}
    */
-  list ({ prefix = '' } = {}) {
-    return this.#context.life.each(() => this.#list(prefix))
+  list (options = {}) {
+    return this.#context.life.each(() => this.#list(options))
   }
 
-  /** @param {string} prefix */
-  async * #list (prefix) {
-    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
+  /** @param {{ prefix?: string }} options */
+  async * #list (options) {
+    assertKnownOptions(options, ['prefix'])
+    const { prefix = '' } = options
+    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
+      throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
+    }
     const hexPrefix = prefix.toLowerCase()
-    const times = this.#context.catalog.uses.inOrder(hexPrefix)
+    const { catalog, life } = this.#context
+    const uses = catalog.uses.inOrder(hexPrefix)
     try {
-      for await (const batch of this.#context.catalog.recordBatches(hexPrefix)) {
+      for await (const batch of catalog.recordBatches(hexPrefix)) {
         for (const { root, record } of batch) {
-          yield described(root, record, await times.of(root, record))
-          this.#context.life.assertOpen()
+          yield statOf(root, record, await uses.of(root, record))
+          life.assertOpen()
         }
       }
     } finally {
-      await times.close()
+      await uses.close()
     }
   }
 
   /**
-   * Forgets a blob, whole or in part. Who is reading it gets the rest, or STORE_NOT_FOUND.
+   * Deletes a blob, whole or in part. Readers that have begun get the rest, or STORE_NOT_FOUND.
    *
    * @param {BlobName} cid
-   * @param {{ force?: boolean }} [options]  `force`: also when it has tags. They stay, and name a blob that is not here
-   * @returns {Promise<boolean>} was it here?
-   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. (That a tagged sequence has it among its members is not looked at.)
+   * @param {{ force?: boolean }} [options]  `force`: also delete a blob that has tags? The tags stay, and name a blob that
+   *   the store does not have. Default: false
+   * @returns {Promise<boolean>} did the store have it?
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it among its members does
+   *   not count
    */
-  async delete (cid, { force = false } = {}) {
+  async delete (cid, options = {}) {
     const root = parseRoot(cid, 'cid')
-    return this.#whileOpen(() => this.#context.locks.run(nameOf(root), async () => {
-      const { isThere, record } = await this.#context.catalog.look(root)
+    const { catalog, locks, tags } = this.#context
+    return this.#run(() => locks.run(nameOf(root), async () => {
+      const { isThere, record } = await catalog.look(root)
       if (!isThere || record?.size === 0) return false
-      const { isTagged, name } = await this.#context.tags.tagOf(root)
-      if (isTagged && !force) throw tagged(root, name)
-      await this.#context.catalog.remove(root, record)
+      const { isTagged, name } = await tags.tagOf(root)
+      if (isTagged && !options.force) throw tagged(root, name)
+      await catalog.remove(root, record)
       return true
-    }))
+    }), options, ['force'])
   }
 
   /**
-   * A tag that lives as long as the process, for what is to be tagged later or only used for a while. Release it, or say `await using`.
+   * A tag that lives as long as the process, for what is to be tagged later or used only for a while. Call its `release`, or
+   * declare it with `await using`.
    *
-   * @param {BlobName} [cid]  `add` takes more of them, and `put` takes the tag
+   * @param {BlobName} [cid]  the tag's `add` takes more of them, and `put` takes the tag
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
    */
   tempTag (cid, options) {
@@ -356,36 +417,39 @@ export class BlobStore {
   }
 
   /**
-   * Forgets every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of hashes that it is a member
-   * of, and it is not being put, received or read. The store may be used meanwhile. Interrupted, it has forgotten some of them.
+   * Deletes every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of hashes
+   * that has it as a member, and it is not being put, received or read. The store may be used meanwhile. When it is
+   * interrupted it has deleted some of them.
    *
    * @param {GcOptions} [options]
-   * @returns {Promise<{ blobs: number, bytes: number }>} what is gone
-   * @throws {BaoError} STORE_CORRUPT when tags, or a sequence of hashes that is tagged, cannot be read: then it cannot be told what is protected
+   * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
+   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: then it cannot be told what
+   *   is protected, and nothing is deleted
    */
-  gc (options) {
-    return this.#whileOpen(() => this.#context.collector.gc(options))
+  gc (options = {}) {
+    return this.#run(() => this.#context.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
   }
 
   /**
-   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this LevelDB does the latter later, as it
-   * rewrites its files.
+   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this LevelDB
+   * does the latter later, when it rewrites its files.
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
    * @throws {BaoError} STORE_FULL
    */
-  compact (options) {
-    return this.#whileOpen(() => this.#context.collector.compact(options))
+  compact (options = {}) {
+    return this.#run(() => this.#context.collector.compact(options), options, ['signal'])
   }
 
   /**
-   * A slice that proves these ranges of a blob, from whatever is here of it: the length, then pairs and bytes at group log 4.
+   * A slice that proves these ranges of a blob: the length, then pairs and bytes at group log 4.
    *
    * @param {BlobName} cid
-   * @param {RangesLike} [ranges]  everything unless told
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length; true unless told. `reuse`: as for `get`
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, unless told to `reuse` their memory
+   * @param {RangesLike} [ranges]  must be present. Default: the whole blob
+   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length? Default:
+   *   true. `reuse`: as for `get`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with `reuse`
    * @throws {BaoError} as `get`
    */
   slice (cid, ranges, options) {
@@ -393,61 +457,67 @@ export class BlobStore {
   }
 
   /**
-   * Keeps what a slice proves: verified first, then written, window by window. What has been kept stays, also when the rest fails.
-   * The unit that is kept is the chunk group (16 KiB).
+   * Keeps what a slice proves. It is verified first, then written, and what has been kept stays when the rest fails. Whole
+   * chunk groups (16 KiB) are kept, and nothing less.
    *
    * @param {BlobName} cid
    * @param {Source} source  the slice, at group log 4
-   * @param {RangesLike} [ranges]  of what: everything unless told
+   * @param {RangesLike} [ranges]  that the slice proves. Default: the whole blob
    * @param {ProgressOptions & { size?: number }} [options]  `size`: of the blob, for slices without the length in front.
    *   `onProgress` gets `baobox:receive`
-   * @returns {Promise<{ received: number, complete: boolean }>} bytes that were not here before; whether the blob is whole now
+   * @returns {Promise<{ received: number, complete: boolean }>} bytes that were missing before; is the blob complete now?
    * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
-  receive (cid, source, ranges, options) {
-    return this.#whileOpen(() => this.#context.receiver.receive(cid, source, ranges, options))
+  receive (cid, source, ranges, options = {}) {
+    const { receiver } = this.#context
+    return this.#run(() => receiver.receive(cid, source, ranges, options), options, ['size', 'signal', 'onProgress'])
   }
 
   /**
-   * What is not here of a blob: whole chunk groups, since none is kept in part.
+   * What is missing of a blob: whole chunk groups, since none is kept in part.
    *
    * @param {BlobName} cid
-   * @param {RangesLike} [ranges]  of these; everything unless told
+   * @param {RangesLike} [ranges]  in which to look. Default: the whole blob
    * @returns {Promise<ChunkRanges>}
    */
   async missing (cid, ranges) {
     const root = parseRoot(cid, 'cid')
     const wanted = toRanges(ranges)
-    return this.#whileOpen(async () => {
-      const record = await this.#context.catalog.record(root)
-      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : this.#context.presence.missing(record, wanted)
+    const { catalog, presence } = this.#context
+    return this.#run(async () => {
+      const record = await catalog.record(root)
+      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : presence.missing(record, wanted)
     })
   }
 
   /**
-   * Looks at everything that is kept: each extent and page of the tree against the roots, each record, and what lies beside them. May run
-   * while the store is used. What is damaged is in the report; nothing is thrown because of it.
+   * Checks everything that is kept: each extent and page of the tree against the roots, each record, and what lies beside
+   * them. The store may be used meanwhile. Damage is reported, and not thrown.
    *
    *     const { damaged } = await store.fsck({ repair: true })
    *     for (const { cid } of damaged) await store.receive(cid, await fetchSlice(cid, await store.missing(cid)), await store.missing(cid))
    *
-   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: works out again what can be, and drops what is damaged, so that it is
-   *   missing and can be received; deletes data that no record speaks of. None of that while the store is not readable (see `isReadable`).
-   *   `onProgress` gets `baobox:fsck`
+   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops what is
+   *   damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that while the store
+   *   is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
-  fsck ({ repair = false, signal, onProgress } = {}) {
+  fsck (options = {}) {
+    const { repair = false, signal, onProgress } = options
     const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
     // A collection would delete data that a repair is about to give a record.
-    return this.#whileOpen(() => repair ? this.#context.locks.run('gc', run) : run())
+    const work = () => repair ? this.#context.locks.run('gc', run) : run()
+    return this.#run(work, options, ['repair', 'signal', 'onProgress'])
   }
 
   /**
-   * What is here of a blob: now, and whenever that has changed. It ends when the blob is whole. Who is slow misses what lies between.
+   * What is present of a blob: now, and whenever that has changed. It ends when the blob is complete. Slow callers miss what
+   * lies between.
    *
-   * @param {BlobName} cid  that of a blob of which nothing is here, too
+   * @param {BlobName} cid  of a blob of which nothing is present, too
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size` when nothing is here
+   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size` when
+   *   nothing is present
    */
   observe (cid, options = {}) {
     return observe(this.#context, cid, options)
@@ -466,8 +536,8 @@ export class BlobStore {
   }
 
   /**
-   * Ends what is under way and lets go of the databases. Every later call fails with STORE_CLOSED. So does what is being put or received; what has been
-   * received is kept.
+   * Ends what is under way and closes the databases. Every later call fails with STORE_CLOSED. So does what is being put or
+   * received; what has been received is kept.
    */
   close () {
     this.#context.life.end()
@@ -477,23 +547,37 @@ export class BlobStore {
   }
 
   async #close () {
+    const { activity, catalog, databases } = this.#context
     try {
-      await this.#context.activity.end(closed())
-      await this.#context.catalog.uses.flush().finally(() => this.#context.databases.close(this.#context.activity.isClean))
+      await activity.end(closed())
+      await catalog.uses.flush().finally(() => databases.close(activity.isClean))
     } catch (error) {
-      throw toldAsFull(error)
+      throw asStoreFull(error)
     }
   }
 
   async [Symbol.asyncDispose] () { await this.close() }
 
-  /** @template T @param {() => Promise<T>} work */
-  #whileOpen (work) { return this.#context.life.run(work) }
+  /**
+   * Runs a call while the store is open.
+   *
+   * @template T
+   * @param {() => Promise<T>} work
+   * @param {object} [options]  that the caller has given
+   * @param {string[]} [known]  names of the options that the call knows
+   * @returns {Promise<T>}
+   */
+  #run (work, options, known = []) {
+    return this.#context.life.run(() => {
+      assertKnownOptions(options, known)
+      return work()
+    })
+  }
 }
 
 /**
- * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUsed  milliseconds since 1970
+ * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUse  milliseconds since 1970
  * @returns {BlobStat}
  */
-const described = (root, { size, sizeProven, complete, created }, lastUsed) =>
-  ({ cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUsed) })
+const statOf = (root, { size, sizeProven, complete, created }, lastUse) =>
+  ({ cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUse) })

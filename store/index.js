@@ -1,14 +1,15 @@
-// What `import 'baobox/store'` gives.
+// The entry point `baobox/store`: the blob store, and the store as a blockstore.
 
 export { BlobStore } from './blob-store.js'
 export { asBlockstore } from './interop/blockstore.js'
 
-// The types that signatures speak of.
+// The types of public signatures.
 
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
 /** @typedef {import('./blob-store.js').BlobStat} BlobStat */
 /** @typedef {import('./blob-store.js').GetOptions} GetOptions */
 /** @typedef {import('./blob-store.js').PutOptions} PutOptions */
+/** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */
 /** @typedef {import('./blob-store.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */

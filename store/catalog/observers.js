@@ -2,6 +2,7 @@
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from './roots.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
 
@@ -72,7 +73,9 @@ class Watch {
  * @param {StoreContext} store @param {BlobName} cid @param {{ signal?: AbortSignal }} options
  * @returns {AsyncGenerator<BlobState>}
  */
-export async function * observe ({ catalog, locks, presence, life, observers }, cid, { signal }) {
+export async function * observe ({ catalog, locks, presence, life, observers }, cid, options) {
+  assertKnownOptions(options, ['signal'])
+  const { signal } = options
   const root = parseRoot(cid, 'cid')
   const watch = observers.watch(nameOf(root))
   try {

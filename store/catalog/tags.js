@@ -2,6 +2,7 @@
 // beside the blob that it names.
 
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../lib/hash/cid.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { describe } from '../../lib/core/bytes.js'
 import { SortedCursor } from './sorted-cursor.js'
 import { SMALL_ENTRIES } from '../storage/level/walk.js'
@@ -75,12 +76,14 @@ export class Tags {
    * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
    */
-  list ({ prefix = '' } = {}) {
-    return this.#life.each(() => this.#list(prefix))
+  list (options = {}) {
+    return this.#life.each(() => this.#list(options))
   }
 
-  /** @param {string} prefix */
-  async * #list (prefix) {
+  /** @param {{ prefix?: string }} options */
+  async * #list (options) {
+    assertKnownOptions(options, ['prefix'])
+    const { prefix = '' } = options
     if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
     assertWellFormed('prefix', prefix)
     for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
@@ -249,6 +252,7 @@ const puts = tag => Object.values(encodeTag(tag)).map(([key, value]) => ({ type:
  */
 export function target (cid, options = {}) {
   const root = parseRoot(cid, 'cid')
+  assertKnownOptions(options, ['format'])
   const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
   assertFormat(format)
   return { root, format }

@@ -50,7 +50,7 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {number} strays  entries and files that were never written like that. What has the name of a file of the store
  *   and is a link, a folder or a device, stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.repair` makes it.
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.rescue` makes it.
  *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
  */
 
@@ -109,7 +109,7 @@ export class Fsck {
     return report
   }
 
-  /** What LevelDB has and does not find is not lost: `BlobStore.repair` brings it back, unless it was dropped before. */
+  /** What LevelDB has and does not find is not lost: `BlobStore.rescue` brings it back, unless it was dropped before. */
   async #checkOrder () {
     const { index, data } = this.#store.databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)

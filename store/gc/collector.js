@@ -247,7 +247,7 @@ export class Marks {
     const record = await this.#store.catalog.record(root)
     if (record === undefined) return true
     try {
-      await this.#markMembers(this.#store.reader.here(root, record, signal))
+      await this.#markMembers(this.#store.reader.present(root, record, signal))
     } catch (error) {
       // Gone or replaced meanwhile: what it is now is looked at again.
       if (error instanceof BaoError && (error.code === 'STORE_CHANGED' || error.code === 'STORE_NOT_FOUND')) return false

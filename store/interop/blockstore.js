@@ -10,6 +10,7 @@ import { equals } from 'uint8arrays/equals'
 import { hash } from '../../lib/hash/hasher.js'
 import { RAW, toCid, unsupported } from '../../lib/hash/cid.js'
 import { abortable, untilAborted } from '../../lib/source/async-util.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
 import { toPieces } from '../../lib/source/source.js'
 import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../storage/errors.js'
@@ -55,7 +56,9 @@ class Blockstore {
   #maxBlockLen
 
   /** @param {BlobStore} store @param {BlockstoreOptions} options */
-  constructor (store, { hashers = [], maxBlockLen = MAX_BLOCK_LEN }) {
+  constructor (store, options) {
+    assertKnownOptions(options, ['hashers', 'maxBlockLen'])
+    const { hashers = [], maxBlockLen = MAX_BLOCK_LEN } = options
     if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
     this.#maxBlockLen = maxBlockLen
     this.#store = store

@@ -1,22 +1,23 @@
-// How blobs get out of the store: verified bytes, and slices that others verify.
+// Reads blobs: as verified bytes, as slices that others verify, and as outboards.
 
 import { BaoError, leafMismatch, truncated } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
 import { ENTER, walk } from '../../lib/tree/walk.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
 import { validOutboardRanges } from '../../verifier/valid.js'
-import { QuickReads } from './small-read.js'
+import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
 import { changed, closed, corrupt, missing, notFound } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
-/** @import { BlobName, GetOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobName, GetOptions, ReadOptions, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
@@ -25,57 +26,81 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {Uint8Array} root
  * @property {BlobRecord} record
  * @property {number} start  bytes
- * @property {number} end  inside the blob, if that is whole
+ * @property {number} end  inside the blob, if that is complete
  * @property {boolean} verify
- * @property {boolean} [reuse]  are pieces lent until the next is asked for?
+ * @property {boolean} [reuse]  are pieces borrowed until the next piece?
  * @property {AbortSignal} [signal]
  */
+
+const READ_OPTIONS = ['verify', 'reuse', 'signal']
+const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
+/** @type {ReadOptions} */
+const NO_OPTIONS = {}
 
 export class BlobReader {
   #store
   #trees = new TrustedTrees()
-  #quick
+  #smallReads
 
   /** @param {StoreContext} store */
   constructor (store) {
     this.#store = store
-    this.#quick = new QuickReads(store.databases, this.#trees)
+    this.#smallReads = new SmallReads(store.databases, this.#trees)
   }
 
-  /** @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]  see `BlobStore.get` @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
-  async * get (cid, options) {
-    const wanted = await this.#find(cid, options)
-    const quick = this.#quick.read(wanted)
-    const release = this.#store.protection.use(wanted.root)
-    try {
-      const bytes = await quick
-      if (bytes === undefined) yield * this.#pieces(wanted)
-      else yield bytes
-    } finally {
-      release()
+  /**
+   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.get`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * get (cid, range, options) {
+    for (const wanted of await this.#findAll(cid, range, options)) {
+      const small = this.#smallReads.read(wanted)
+      const release = this.#store.protection.use(wanted.root)
+      try {
+        const bytes = await small
+        if (bytes === undefined) yield * this.#pieces(wanted)
+        else yield bytes
+      } finally {
+        release()
+      }
     }
   }
 
-  /** @param {BlobName} cid @param {GetOptions} [range]  see `BlobStore.bytes` @returns {Promise<Uint8Array<ArrayBuffer>>} */
-  async bytes (cid, range) {
-    const wanted = await this.#find(cid, range)
-    const quick = this.#quick.read(wanted)
-    // Nobody else had a turn meanwhile.
-    if (quick instanceof Uint8Array) return quick
+  /**
+   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.bytes`
+   * @returns {Promise<Uint8Array<ArrayBuffer>>}
+   */
+  async bytes (cid, range, options) {
+    const all = await this.#findAll(cid, range, options)
+    if (all.length === 1) return this.#bytesOf(all[0])
+    const parts = []
+    for (const wanted of all) parts.push(await this.#bytesOf(wanted))
+    return concat(parts)
+  }
+
+  /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
+  #bytesOf (wanted) {
+    const small = this.#smallReads.read(wanted)
+    // A synchronous read needs no protection: nothing else ran meanwhile.
+    return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
+  }
+
+  /** @param {Wanted} wanted @param {Promise<Uint8Array<ArrayBuffer> | undefined> | undefined} small */
+  async #bytesLater (wanted, small) {
     const release = this.#store.protection.use(wanted.root)
     try {
-      const bytes = await quick
+      const bytes = await small
       if (bytes !== undefined) return bytes
       const pieces = []
       for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
-      // A little of a piece would keep all of its memory.
+      // A small part of a piece would keep all of its memory.
       return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
     } finally {
       release()
     }
   }
 
-  /** The long way, of a blob that is protected. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  /** Reads the long way. The caller protects the blob. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
@@ -86,10 +111,14 @@ export class BlobReader {
   }
 
   /**
-   * @param {BlobName} cid @param {RangesLike} [ranges] @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @param {BlobName} cid
+   * @param {RangesLike} [ranges]
+   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * slice (cid, ranges, { header = true, reuse, signal } = {}) {
+  async * slice (cid, ranges, options = {}) {
+    assertKnownOptions(options, ['header', 'reuse', 'signal'])
+    const { header = true, reuse, signal } = options
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
@@ -103,7 +132,9 @@ export class BlobReader {
   }
 
   /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
-  async outboard (cid, { signal } = {}) {
+  async outboard (cid, options = {}) {
+    assertKnownOptions(options, ['signal'])
+    const { signal } = options
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
     try {
@@ -118,12 +149,12 @@ export class BlobReader {
   }
 
   /**
-   * Everything that is here of a blob, verified in any case. That is no use of it.
+   * Everything that is present of a blob, verified in any case. This does not count as a use.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * here (root, record, signal) {
+  async * present (root, record, signal) {
     const release = this.#store.protection.use(root)
     try {
       for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
@@ -135,21 +166,37 @@ export class BlobReader {
   }
 
   /**
-   * Bytes that are about to be read.
+   * What is about to be read: one part of the blob, or one for each range of chunks.
    *
-   * @param {BlobName} cid @param {GetOptions & { reuse?: boolean }} [options]
-   * @returns {Promise<Wanted>}
+   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
+   * @returns {Promise<Wanted[]>}
    */
-  async #find (cid, options = {}) {
-    assertOptions('options', options, '{ start, end, ... }')
-    const { start = 0, end = Infinity, verify = this.#store.verifies, reuse, signal } = options
+  async #findAll (cid, range = {}, options = NO_OPTIONS) {
+    assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
+    assertKnownOptions(options, READ_OPTIONS)
+    if (range instanceof ChunkRanges) {
+      const { root, record } = await this.#use(cid, options.signal)
+      return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
+    }
+    assertKnownOptions(range, RANGE_OPTIONS)
+    const { start = 0, end = Infinity } = range
     assertInteger('start', start)
     if (end !== Infinity) assertInteger('end', end)
-    const { root, record } = await this.#use(cid, signal)
-    return { root, record, start, end: record.complete ? Math.min(end, record.size) : end, verify: verify || record.home === 'reference', reuse, signal }
+    const given = options === NO_OPTIONS ? range : { ...range, ...options }
+    const { root, record } = await this.#use(cid, given.signal)
+    return [this.#wanted(root, record, start, end, given)]
   }
 
-  /** A blob that is about to be read. @param {BlobName} cid @param {AbortSignal} [signal] */
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} start @param {number} end @param {ReadOptions} options
+   * @returns {Wanted}
+   */
+  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal }) {
+    const last = record.complete ? Math.min(end, record.size) : end
+    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal }
+  }
+
+  /** Looks up a blob that is about to be read, and notes its use. @param {BlobName} cid @param {AbortSignal} [signal] */
   async #use (cid, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
@@ -168,7 +215,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads a blob, which is protected, in whatever way, and says what it means when that fails.
+   * Reads a blob through a view of it, and explains a failure. The caller protects the blob.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
@@ -188,7 +235,7 @@ export class BlobReader {
   }
 
   /**
-   * What it means that stored bytes did not verify or were not there.
+   * The error that callers get when stored bytes did not verify, or were missing.
    *
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */

@@ -16,7 +16,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */
 const MAX_LEN = 17 * GROUP_LEN
 
-export class QuickReads {
+export class SmallReads {
   #databases
   #trees
 

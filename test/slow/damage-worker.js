@@ -1,4 +1,5 @@
-// Looks at a store whose files were damaged, in a process of its own: LevelDB ends some of them. Says what it found as one line of JSON.
+// Reads, checks and repairs a store whose files were damaged. It is a process of its own, since LevelDB aborts some.
+// Prints what it found as one line of JSON.
 import { BlobStore } from '../../store/index.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { hash } from '../../lib/index.js'
@@ -7,19 +8,20 @@ import { same } from '../support/bytes.js'
 import { sliceOf } from '../support/store/stores.js'
 
 const GROUP = 16384
-/** In one extent, with a page, with pages of two bands, in a file. */
+/** Sizes of blobs that are kept in different ways: in one extent, with pages of pairs, in a file. */
 const LONG = [300, 10_000, 40_000, 100_000, 64 * GROUP, 2_000_000, 30_000, 700_000]
-/** Behind them small ones that come in batches. */
+/** Small blobs, which are put in batches. */
 const SMALL_COUNT = 20
 const SIZES = [...LONG, ...Array(SMALL_COUNT).fill(GROUP)]
 export const BLOBS = SIZES.map((size, i) => noise(size, 3000 + i))
-/** One that comes with each batch, and is deleted again. */
+/** A blob that is put with each batch, and deleted after it. */
 const DELETED = noise(GROUP, 2999)
 
-/** The first half of every fourth blob was received. @param {number} i */
-const partOf = i => i < LONG.length && i % 4 === 3 ? { start: 0, end: Math.ceil(SIZES[i] / 2 / GROUP) * GROUP } : undefined
+/** Of every fourth long blob, only the first half is present. @param {number} i */
+const partOf = i =>
+  i < LONG.length && i % 4 === 3 ? { start: 0, end: Math.ceil(SIZES[i] / 2 / GROUP) * GROUP } : undefined
 
-/** A store that has been closed and opened, so that there are tables, and logs beside them. @param {string} location */
+/** Makes a store in two lives, so that LevelDB has both tables and logs. @param {string} location */
 export async function fill (location) {
   for (const half of [0, 1]) {
     const store = await BlobStore.open(location)
@@ -36,7 +38,7 @@ export async function fill (location) {
   }
 }
 
-/** @returns {Promise<string>} what a read gives: all, a code, or `WRONG` */
+/** @returns {Promise<string>} what a read gives: `all`, the code of an error, or `WRONG` */
 async function readOf (store, i) {
   const range = partOf(i) ?? { start: 0, end: BLOBS[i].length }
   const got = []
@@ -51,19 +53,19 @@ async function readOf (store, i) {
   return got[0] ?? error?.code ?? 'all'
 }
 
-/** What is wrong with the store, before and after repairs. @param {string} location */
+/** Reports what is wrong with the store, before and after repairs. @param {string} location */
 export async function look (location) {
   const steps = []
   const failed = code => steps.push(code)
   let isRepaired = false
-  /** Opens the store, after LevelDB has repaired it if need be. */
+  /** Opens the store. If that fails, rescues it first. */
   const opened = async () => {
     try {
       return await BlobStore.open(location)
     } catch (error) {
       failed(`open ${error.code}`)
       isRepaired = true
-      await BlobStore.repair(location)
+      await BlobStore.rescue(location)
       return BlobStore.open(location)
     }
   }
@@ -77,11 +79,11 @@ export async function look (location) {
       if (report.isReadable) return report
       throw new Error('some cannot be read')
     } catch (error) {
-      // Files that cannot be read are nothing that could be dropped in one that is open.
+      // An open store cannot drop files that cannot be read.
       failed(`fsck ${error.code ?? error.message}`)
       await store.close().catch(() => {})
       isRepaired = true
-      const report = await BlobStore.repair(location)
+      const report = await BlobStore.rescue(location)
       store = await opened()
       return report
     }
@@ -100,7 +102,8 @@ export async function look (location) {
   }
   const { isSound } = await store.fsck()
   await store.close()
-  return { steps, isRepaired, reads, found: found.isSound, mended: mended.isSound, again: again.isSound, rereads, refetched, isSound }
+  const checks = { found: found.isSound, mended: mended.isSound, again: again.isSound }
+  return { steps, isRepaired, reads, ...checks, rereads, refetched, isSound }
 }
 
 const [, file, location] = process.argv

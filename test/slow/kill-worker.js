@@ -1,4 +1,5 @@
-// A process that works on a store until it is killed: store-kill.test.js starts it. It says what it begins and what it has been promised.
+// A process that works on a store until store-kill.test.js kills it. It prints each job when it begins and when the
+// store has acknowledged it.
 import { writeSync } from 'node:fs'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
@@ -9,29 +10,30 @@ import { sliceOf } from '../support/store/stores.js'
 const GROUP = 16384
 const PIECE_LEN = 300_000
 
-/** In one extent, in a page, in several; and in files. */
+/** Sizes of blobs that are kept in different ways: in one extent, with pages of pairs, in files. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
-/** Of these sizes; and behind them small ones, for jobs that take many. */
+/** Blobs of these sizes come first, then small ones, for jobs with many blobs. */
 export const LONG_COUNT = 8
 export const SMALL_COUNT = 14
 export const BLOB_COUNT = LONG_COUNT + SMALL_COUNT
 
-const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(i < LONG_COUNT ? SIZES[i % SIZES.length] + i : GROUP - i, 1000 + i))
+const sizeOf = i => i < LONG_COUNT ? SIZES[i % SIZES.length] + i : GROUP - i
+const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(sizeOf(i), 1000 + i))
 
-/** The numbers of some of the small ones. @param {number} from @param {number} count */
+/** The numbers of some small blobs. @param {number} from @param {number} count */
 export const smallFrom = (from, count) => Array.from({ length: count }, (_, i) => LONG_COUNT + (from + i) % SMALL_COUNT)
 
-/** The blob of a number: both processes make the same. @param {number} i */
+/** The blob of a number. Both processes make the same. @param {number} i */
 export const blobOf = i => blobs[i]
 
-/** Parts that are received: all, the first half, a stripe. */
+/** Parts that are received: all, the first half, the last two thirds. */
 export const PARTS = [
   size => ({ start: 0, end: size }),
   size => ({ start: 0, end: Math.min(Math.ceil(size / 2 / GROUP) * GROUP, size) }),
   size => ({ start: Math.floor(size / 3 / GROUP) * GROUP, end: size })
 ]
 
-/** What is done to a store, by name. What takes its time is made ready first: the word is that the store begins. */
+/** The jobs by name. Each prepares its bytes and returns the call, so that `begin` is printed right before the call. */
 const JOBS = {
   put (store, i) {
     const bytes = blobOf(i)
@@ -58,11 +60,14 @@ const JOBS = {
   fsck: store => () => store.fsck({ repair: true })
 }
 
-const inPieces = bytes => stream(Array.from({ length: Math.ceil(bytes.length / PIECE_LEN) }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
+function inPieces (bytes) {
+  const count = Math.ceil(bytes.length / PIECE_LEN)
+  return stream(Array.from({ length: count }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
+}
 
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 
-/** @param {string} location @param {string[]} orders  jobs, as JSON: those of one list run at once */
+/** @param {string} location @param {string[]} orders  lists of jobs; the jobs of one list run at the same time */
 async function work (location, orders) {
   const store = await BlobStore.open(location)
   say('open')

@@ -1,4 +1,4 @@
-// The package as it is published: it installs, runs, and its types hold for who uses them.
+// Tests the package as it is published: it can be installed, runs, and its types compile in a project that uses it.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
@@ -11,6 +11,11 @@ import { expect } from 'chai'
 import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const TSC_OPTIONS = [
+  '--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2023,esnext.disposable', '--module', 'nodenext',
+  '--types', 'node'
+]
 const run = promisify(execFile)
 const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd })
 
@@ -31,22 +36,30 @@ import type { Blockstore } from 'interface-blockstore'
 import { describe, it } from 'node:test'
 
 const bytes: Uint8Array<ArrayBuffer> = hash(new Uint8Array(3))
-const sum: Uint8Array<ArrayBuffer> = new Hasher().update(await hashStreamAlone(new Blob([bytes]), { threads: 1 })).digest()
+const alone = await hashStreamAlone(new Blob([bytes]), { threads: 1 })
+const sum: Uint8Array<ArrayBuffer> = new Hasher().update(alone).digest()
 const outboard = await createOutboard(new Blob([bytes, sum]))
-for await (const { offset, bytes: leaf } of verifyStream(encodeSlice(bytes, outboard), { root: outboard.root })) console.log(offset + leaf.length)
+const slice = encodeSlice(bytes, outboard)
+for await (const { offset, bytes } of verifyStream(slice, { root: outboard.root })) console.log(offset + bytes.length)
 for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.node)
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
-console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries, new SliceVerifier({ root: bytes }).done)
+console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)
+console.log(new SliceVerifier({ root: bytes }).done)
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
 
-export type Named = [BaoErrorCode, RangesLike, Source, encoder.WrittenOutboard, verifier.Leaf, verifier.VerifyOptions, stores.BlobStat, stores.TempTag, DatabasePair, StoreOptions]
+export type Named = [
+  BaoErrorCode, RangesLike, Source, encoder.WrittenOutboard, verifier.Leaf, verifier.VerifyOptions,
+  stores.BlobStat, stores.TempTag, DatabasePair, StoreOptions
+]
 
 const nameOf = (step: WalkStep): 'enter' | 'leaf' | 'leave' => step.kind
 for (const step of walk(5000)) nameOf(step)
 export async function again (error: unknown) {
-  if (error instanceof BaoError && error.code === 'STORE_MISSING' && error.ranges && error.cid) await store.receive(error.cid, 'slice', error.ranges)
+  if (error instanceof BaoError && error.code === 'STORE_MISSING' && error.ranges && error.cid) {
+    await store.receive(error.cid, 'slice', error.ranges)
+  }
   // @ts-expect-error there is no such code
   return error instanceof BaoError && error.code === 'STORE_MISING'
 }
@@ -56,20 +69,21 @@ await hashStream(12345)
 await createOutboard(bytes, { nonsense: true })
 `
 
-/** What a method says that is there for the store itself. */
+/** A type that is not exported on purpose: only the store itself calls the method that mentions it. */
 const OF_THE_STORE = 'Protection, of TempTag'
 
-/** The store's own tests, as a user of the package has them run. */
+/** The test suite for stores, as a user of the package runs it. */
 const TESTS = `
 import { mkdtemp, rm } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { testStore } from 'baobox/store/test'
 
-testStore({ describe, it, newPlace: () => mkdtemp('place-'), removePlace: location => rm(location, { recursive: true }) })
+const removePlace = location => rm(location, { recursive: true })
+testStore({ describe, it, newPlace: () => mkdtemp('place-'), removePlace })
 `
 
 describe('the package', () => {
-  it('has types that hold, and runs', async () => {
+  it('has types that compile, and runs', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'baobox-package-'))
     try {
       const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: ROOT })
@@ -79,25 +93,30 @@ describe('the package', () => {
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
       await writeFile(join(directory, 'store.test.js'), TESTS)
       const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-      await install(directory, join(directory, filename), `interface-blockstore@${devDependencies['interface-blockstore']}`)
+      const blockstore = `interface-blockstore@${devDependencies['interface-blockstore']}`
+      await install(directory, join(directory, filename), blockstore)
       const types = join(await realpath(directory), 'node_modules/baobox/types')
       for (const part of ['lib', 'encoder', 'verifier', 'store']) {
-        expect(unnamedTypes(join(types, part, 'index.d.ts'), types).filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
+        const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
+        expect(unnamed.filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
       }
       for (const version of [20, devDependencies['@types/node']]) {
         await install(directory, `@types/node@${version}`)
-        // Without the types of browsers, and with a look into what the package ships.
-        const compiled = await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit', '--strict', '--target', 'es2022',
-          '--lib', 'es2023,esnext.disposable', '--module', 'nodenext', '--types', 'node', 'consumer.ts'], { cwd: directory }).catch(error => error)
+        // Without the types of browsers, and without `skipLibCheck`, so that the types of the package are checked.
+        const compiled = await run(process.execPath, [TSC, ...TSC_OPTIONS, 'consumer.ts'], { cwd: directory })
+          .catch(error => error)
         expect(compiled.stdout, `with the types of Node.js ${version}`).to.equal('')
       }
-      const { stdout: tests } = await run(process.execPath, ['--test', '--test-reporter', 'tap', 'store.test.js'], { cwd: directory }).catch(error => error)
+      const testing = ['--test', '--test-reporter', 'tap', 'store.test.js']
+      const { stdout: tests } = await run(process.execPath, testing, { cwd: directory }).catch(error => error)
       expect(tests).to.match(/^# pass 1[4-9]$/m).and.match(/^# fail 0$/m)
       const page = { contents: "export * from 'baobox/store'", resolveDir: directory }
-      const { errors, outputFiles } = await build({ stdin: page, bundle: true, format: 'esm', platform: 'browser', write: false, logLevel: 'silent' }).catch(error => error)
-      expect(errors.map(({ text }) => text), 'what a bundler misses').to.deep.equal([])
+      const options = { bundle: true, format: 'esm', platform: 'browser', write: false, logLevel: 'silent' }
+      const { errors, outputFiles } = await build({ stdin: page, ...options }).catch(error => error)
+      expect(errors.map(({ text }) => text), 'what the bundler does not find').to.deep.equal([])
       expect(outputFiles[0].text).to.include('indexedDB')
-      const { stdout: version } = await run(process.execPath, ['node_modules/baobox/bin/baobox.js', '--version'], { cwd: directory })
+      const program = 'node_modules/baobox/bin/baobox.js'
+      const { stdout: version } = await run(process.execPath, [program, '--version'], { cwd: directory })
       expect(version.trim()).to.match(/\d+\.\d+\.\d+/)
     } finally {
       await rm(directory, { recursive: true })

@@ -1,5 +1,5 @@
-// A file beyond 4 GiB, whose chunk counters and byte offsets no longer fit into 32 bits: the same hash on one thread and on several, in memory that
-// does not grow with it. The file has holes, so it takes no place on the disk.
+// Tests a file beyond 4 GiB, whose byte offsets do not fit into 32 bits: it has the same hash on one thread and on
+// several, and memory does not grow with its size. The file has holes, so it needs no space on the disk.
 
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -16,10 +16,10 @@ import { noise } from '../support/inputs.js'
 
 const MIB = 1 << 20
 const SIZE = 2 ** 32 + 300 * MIB + 12345
-/** Bytes over the idle process: buffers, what the engine does not give back at once, and some 15 MiB for each thread besides this one. */
+/** Bytes of memory more than at rest: buffers, memory that V8 frees later, and about 15 MiB for each other thread. */
 const bound = threads => (threads === 1 ? 24 : 32 + 24 * threads) * MIB
 
-/** Not all of it is holes: these bytes stand at the start, on both sides of 4 GiB, and at the end. */
+/** The file has these bytes at its start, on both sides of 4 GiB, and at its end. */
 const ISLAND = noise(100_000, 7)
 const ISLANDS = [0, 2 ** 32 - 50_000, SIZE - ISLAND.length]
 
@@ -57,12 +57,14 @@ describe('a file beyond 4 GiB', function () {
   })
 
   for (const threads of [1, 2, 'auto']) {
-    it(`has its hash, on ${threads === 1 ? 'one thread' : threads === 2 ? 'two threads' : 'as many threads as there are'}`, async () => {
+    it(`has the same hash with threads: ${threads}`, async () => {
       const idle = process.memoryUsage().rss
       let most = 0
-      const root = await hashStream(path, { threads, onProgress: () => { most = Math.max(most, process.memoryUsage().rss - idle) } })
+      const onProgress = () => { most = Math.max(most, process.memoryUsage().rss - idle) }
+      const root = await hashStream(path, { threads, onProgress })
       expect(hex(root)).to.equal(expected)
-      expect(most, `${Math.round(most / MIB)} MiB`).to.be.lessThan(bound(threads === 'auto' ? availableParallelism() : threads))
+      const count = threads === 'auto' ? availableParallelism() : threads
+      expect(most, `${Math.round(most / MIB)} MiB`).to.be.lessThan(bound(count))
     })
   }
 
@@ -75,7 +77,7 @@ describe('a file beyond 4 GiB', function () {
     expect(Buffer.compare(one.bytes, two.bytes)).to.equal(0)
   })
 
-  it('has it with workers alone', async () => {
+  it('has the same hash when only workers hash', async () => {
     await Promise.all(sharedPool.take(2).map(worker => worker.starting))
     const { root } = await hashSource(path, { mode: modeOf(), threads: 2, type: '' })
     expect(hex(root)).to.equal(expected)

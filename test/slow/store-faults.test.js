@@ -1,9 +1,9 @@
-// Every write to the disk fails once, or from there on: in each call to a store, at one point after the other. What
-// was acknowledged before, meanwhile and afterwards is there, what has failed happened or did not, and once the disk
-// works again so does the store.
+// Makes each write to the disk fail, once or from there on, in each call to a store. All that was acknowledged before,
+// during and after the failure is present. A call that failed has happened or has not. Once the disk works again, so
+// does the store.
 //
-// `SEED=7 POINTS=2000 npm run test:slow -- -g "write to the disk"` takes more points, and others where there are
-// many; CALL=gc only those of one call.
+// POINTS says at how many writes to fail, SEED chooses them: `SEED=7 POINTS=2000 npm run test:slow -- -g 'write to'`.
+// CALL=gc only tests that call.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
@@ -20,9 +20,9 @@ const WORKER = fileURLToPath(new URL('disk/faults-worker.js', import.meta.url))
 const { SEED = 1, CALL } = process.env
 const POINTS = Number(process.env.POINTS ?? atEffort(500))
 const PROCESSES = Math.min(availableParallelism(), 4)
-/** Milliseconds after which a process is taken for stuck. */
+/** Milliseconds without output after which a process counts as stuck. */
 const PATIENCE = 60_000
-/** What one process is given at most. */
+/** Tasks for one process at most. */
 const TASKS = 100
 
 /**
@@ -42,7 +42,7 @@ describe('store: every write to the disk', () => {
 
   let processes = 0
   /**
-   * Has a process do tasks. When it ends early, another goes on behind the task at which it did.
+   * Lets a process do tasks. When it ends early, another process continues after the task at which it ended.
    *
    * @param {Task[]} tasks @returns {Promise<object[]>} what each came to
    */
@@ -83,7 +83,7 @@ describe('store: every write to the disk', () => {
   }
 
   /**
-   * So many points of each, spread over all that there are.
+   * Points at which to fail: for each task about the same number, spread over its writes.
    *
    * @param {Task[]} tasks @param {number[]} seen  how many there are of each @param {Random} random
    */
@@ -99,7 +99,7 @@ describe('store: every write to the disk', () => {
     })
   }
 
-  it(`may fail, at ${POINTS} points of the seed ${SEED}, and every promise is kept`, async function () {
+  it(`may fail at ${POINTS} points (seed ${SEED}) and nothing acknowledged is lost`, async function () {
     this.timeout(Math.max(600_000, POINTS * 3000))
     const random = new Random(Number(SEED))
     const calls = Object.keys(CALLS).filter(what => CALL === undefined || what === CALL)
@@ -117,9 +117,9 @@ describe('store: every write to the disk', () => {
       if (wrong.length > 0) failures.push(told.join('\n  '))
     }
     const sum = seen.reduce((sum, count) => sum + count)
-    console.log(`      ${tasks.length} points of ${sum}, ${failures.length} at which a promise did not hold`)
+    console.log(`      ${tasks.length} points of ${sum}, ${failures.length} failures`)
     const each = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`)
-    console.log(`      what the calls came to: ${each.join(', ')}`)
+    console.log(`      results of the calls: ${each.join(', ')}`)
     expect(failures.length, failures.join('\n')).to.equal(0)
   })
 })

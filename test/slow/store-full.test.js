@@ -1,5 +1,5 @@
-// A disk that is really full: a small one in memory. Only who may mount can run this; what a full disk looks like to the store is also in
-// test/store/write/failed-puts.test.js, where writes are made to fail.
+// Tests a store on a full disk: a small one in memory, which only a user that may mount can make.
+// test/store/write/failed-puts.test.js tests the same with writes that are made to fail.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,8 @@ describe('store: a full disk', () => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=80m', 'tmpfs', disk], { stdio: 'pipe' })
       isMounted = true
     } catch (error) {
-      console.log(`    NOT RUN: no small disk can be mounted here: ${String(error.message).split('\n').at(-2) ?? error.message}`)
+      const reason = String(error.message).split('\n').at(-2) ?? error.message
+      console.log(`    NOT RUN: no small disk can be mounted here: ${reason}`)
       this.skip()
     }
   })
@@ -34,11 +35,16 @@ describe('store: a full disk', () => {
 
   afterEach(() => isMounted && rm(join(disk, 'store'), { recursive: true }))
 
-  for (const [what, size, len = 100_000] of [['small blobs', 3000], ['small blobs, in larger batches', 3000, 300_000], ['blobs of many extents', 300_000], ['blobs in files', 3_000_000]]) {
-    it(`of ${what}: what was acknowledged stays, and there is more when there is room`, async () => {
+  for (const { what, size, len = 100_000 } of [
+    { what: 'small blobs', size: 3000 },
+    { what: 'small blobs, in larger batches', size: 3000, len: 300_000 },
+    { what: 'blobs of many extents', size: 300_000 },
+    { what: 'blobs in files', size: 3_000_000 }
+  ]) {
+    it(`of ${what}: acknowledged blobs stay, and more can be put once there is space`, async () => {
       const location = join(disk, 'store')
       const ballast = join(disk, 'ballast')
-      await writeFile(ballast, new Uint8Array(40 * MIB)) // LevelDB writes its log anew when it is opened
+      await writeFile(ballast, new Uint8Array(40 * MIB)) // LevelDB rewrites its log when it is opened
       let store = await BlobStore.open(location)
       const kept = []
       const expectKept = async () => {
@@ -60,9 +66,11 @@ describe('store: a full disk', () => {
       const refused = await errorOf(receive({ start: 0, end }))
       if (refused !== undefined) expect(refused).to.include({ code: 'STORE_FULL' })
 
-      // LevelDB writes when it is opened: with no room at all it may not open.
+      // LevelDB writes when it is opened, so a full disk may keep it from opening.
       await store.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
-      const reopened = await BlobStore.open(location).catch(error => { expect(error).to.include({ code: 'STORE_FULL' }) })
+      const reopened = await BlobStore.open(location).catch(error => {
+        expect(error).to.include({ code: 'STORE_FULL' })
+      })
       await reopened?.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
       await rm(ballast)
       store = await BlobStore.open(location)
@@ -85,9 +93,9 @@ describe('store: a full disk', () => {
     await made.close()
     const { bavail, bsize } = await statfs(disk)
     await writeFile(ballast, new Uint8Array(bavail * bsize - 10 * MIB)) // less than the log has
-    expect(await errorOf(BlobStore.repair(location))).to.include({ code: 'STORE_FULL' })
+    expect(await errorOf(BlobStore.rescue(location))).to.include({ code: 'STORE_FULL' })
     await rm(ballast)
-    expect(await BlobStore.repair(location)).to.include({ isSound: true, blobs: blobs.length })
+    expect(await BlobStore.rescue(location)).to.include({ isSound: true, blobs: blobs.length })
     const store = await BlobStore.open(location)
     for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     await store.close()

@@ -1,8 +1,8 @@
-// A process is killed at random moments of everything that a store does. What it had been promised is there, what it was doing is done, or not, or
-// in part where that is no harm, and nothing lies about.
+// Kills a process at random moments of everything that a store does. All that the store acknowledged is present. A job
+// that was running is done, or not done, or done in part where that is allowed. No orphans are left.
 //
-// What is done, and how long after which beginning it ends, follows from a seed: `SEED=7 KILLS=500 npm run test:slow -- -g killed`. Where exactly a process
-// is then is up to the machine.
+// A seed decides the jobs and the pauses before a kill: `SEED=7 KILLS=500 npm run test:slow -- -g killed`. The machine
+// decides where exactly the process is killed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -20,18 +20,18 @@ import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from '.
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
 const KILLS = Number(process.env.KILLS ?? atEffort(200))
-/** Milliseconds after which, at most, a process is killed that has begun with something. */
+/** Milliseconds from the beginning of a job to the kill, at most. */
 const PATIENCE = 15
 const PER_LIFE = 12
 
 const random = new Random(Number(SEED))
 
-/** What the store has promised of one blob. */
-class Promised {
+/** What the store has acknowledged of one blob. */
+class Acknowledged {
   isTagged = false
-  /** Bytes of which each must be here: [start, end). */
+  /** Ranges that must be present. */
   ranges = []
-  /** Is nothing here? Else what is here beyond the ranges is not known. */
+  /** Must the blob be missing? If not, more than the ranges may be present. */
   isGone = true
 
   add (range) {
@@ -45,7 +45,7 @@ class Promised {
   }
 }
 
-/** What comes of a job that was done. */
+/** What is acknowledged once a job is done. */
 const AFTER = {
   put: (blobs, i) => blobs[i].add(PARTS[0](blobOf(i).length)),
   putTagged (blobs, i) {
@@ -69,7 +69,8 @@ const isAbout = ([what, i, count], blob) => what.endsWith('Many') ? smallFrom(i,
 function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   const jobOn = i => {
-    const what = random.pick(['put', 'putTagged', 'receive', 'receive', tagged[i] ? 'untag' : 'delete', tagged[i] ? 'untag' : 'delete', 'tag'])
+    const less = tagged[i] ? 'untag' : 'delete'
+    const what = random.pick(['put', 'putTagged', 'receive', 'receive', less, less, 'tag'])
     if (what === 'putTagged' || what === 'tag') tagged[i] = true
     if (what === 'untag') tagged[i] = false
     return what === 'receive' ? [what, i, random.below(PARTS.length)] : [what, i]
@@ -79,13 +80,16 @@ function ordersFor (blobs) {
     const count = random.chance(0.7) ? LONG_COUNT : BLOB_COUNT
     const first = random.below(count)
     if (random.chance(0.7)) return [first, (first + 1 + random.below(count - 1)) % count].map(jobOn)
-    return [[random.pick(['putMany', 'putMany', 'deleteMany']), random.below(SMALL_COUNT), random.between(SMALL_COUNT / 2, SMALL_COUNT)], jobOn(random.below(LONG_COUNT))]
+    const what = random.pick(['putMany', 'putMany', 'deleteMany'])
+    const many = [what, random.below(SMALL_COUNT), random.between(SMALL_COUNT / 2, SMALL_COUNT)]
+    return [many, jobOn(random.below(LONG_COUNT))]
   })
 }
 
 /** One life of a process. @returns {Promise<unknown[][]>} jobs that were under way when it was killed */
 async function live (location, blobs) {
-  const child = spawn(process.execPath, [WORKER, location, JSON.stringify(ordersFor(blobs))], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [WORKER, location, JSON.stringify(ordersFor(blobs))]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exit = once(child, 'exit')
   const running = new Map()
   let left = random.between(1, PER_LIFE)
@@ -112,40 +116,53 @@ async function live (location, blobs) {
   return [...running.values()]
 }
 
-/** Compares what is there with what was promised, and takes it for promised from now on. @returns {Promise<string>} what was found */
-async function settle (store, i, promised, jobs) {
+/**
+ * Compares a blob with what was acknowledged of it. What is present counts as acknowledged from now on.
+ *
+ * @returns {Promise<string>} what was found
+ */
+async function settle (store, i, acknowledged, jobs) {
   const bytes = blobOf(i)
   const root = hash(bytes)
   const isMine = (...names) => jobs.some(job => names.includes(job[0]) && (job.length === 1 || isAbout(job, i)))
   const tag = await store.tags.get(`tag ${i}`)
-  if (!isMine('tag', 'untag', 'putTagged')) expect(tag !== undefined, `blob ${i} has its tag`).to.equal(promised.isTagged)
-  const wasTagged = promised.isTagged || isMine('tag', 'putTagged')
-  promised.isTagged = tag !== undefined
+  if (!isMine('tag', 'untag', 'putTagged')) {
+    expect(tag !== undefined, `blob ${i} has its tag`).to.equal(acknowledged.isTagged)
+  }
+  const wasTagged = acknowledged.isTagged || isMine('tag', 'putTagged')
+  acknowledged.isTagged = tag !== undefined
 
   const stat = await store.stat(root).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })
   if (stat === undefined) {
-    // A tag protects only once it is promised; one that is being taken away may be gone.
-    const mayBeGone = promised.isGone || isMine('delete', 'deleteMany') || (isMine('gc') && (!wasTagged || isMine('tag', 'untag', 'putTagged')))
+    // A tag that was being set or deleted does not protect its blob for sure.
+    const isProtected = wasTagged && !isMine('tag', 'untag', 'putTagged')
+    const mayBeGone = acknowledged.isGone || isMine('delete', 'deleteMany') || (isMine('gc') && !isProtected)
     expect(mayBeGone, `blob ${i} is gone, after ${JSON.stringify(jobs)}`).to.equal(true)
-    promised.forget()
+    acknowledged.forget()
     return 'nothing'
   }
   const { present, complete, size, sizeProven } = stat
-  if (promised.isGone) expect(isMine('put', 'putTagged', 'putMany', 'receive'), `blob ${i} is there, and had been deleted`).to.equal(true)
-  for (const { start, end } of promised.ranges) {
-    if (!present.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) expect.fail(`blob ${i} had been kept from ${start} to ${end}, and is here ${present.boundaries}`)
+  if (acknowledged.isGone) {
+    const isAdded = isMine('put', 'putTagged', 'putMany', 'receive')
+    expect(isAdded, `blob ${i} is present, and had been deleted`).to.equal(true)
+  }
+  for (const { start, end } of acknowledged.ranges) {
+    if (!present.contains(Math.floor(start / 1024), Math.ceil(end / 1024))) {
+      expect.fail(`bytes ${start} to ${end} of blob ${i} were acknowledged; present are chunks ${present.boundaries}`)
+    }
   }
   if (sizeProven) expect(size).to.equal(bytes.length)
   expect(await store.has(root)).to.equal(complete)
   const ranges = present.toBytes(bytes.length)
-  // `fsck` looks at the bytes of all; here those are read that something was happening to.
+  // `fsck` reads all blobs. This reads those that a job was about.
   for (const [start, end] of jobs.some(job => isAbout(job, i)) ? ranges : []) {
-    if (!same(await store.bytes(root, { start, end }), bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
+    const got = await store.bytes(root, { start, end })
+    if (!same(got, bytes.subarray(start, end))) expect.fail(`bytes ${start} to ${end} of blob ${i} are wrong`)
   }
-  promised.ranges = ranges.map(([start, end]) => ({ start, end }))
-  promised.isGone = false
+  acknowledged.ranges = ranges.map(([start, end]) => ({ start, end }))
+  acknowledged.isGone = false
   if (!isMine('put', 'putTagged', 'putMany') || isMine('receive')) return complete ? 'all' : 'a part'
   return complete ? 'all' : 'what was there before'
 }
@@ -155,9 +172,9 @@ describe('store: being killed', () => {
   before(async () => { place = await onDisk() })
   after(() => place.remove())
 
-  it(`${KILLS} times, of the seed ${SEED}, keeps every promise`, async function () {
+  it(`${KILLS} times (seed ${SEED}) keeps what was acknowledged and leaves no orphans`, async function () {
     this.timeout(Math.max(600_000, KILLS * 10_000))
-    const blobs = Array.from({ length: BLOB_COUNT }, () => new Promised())
+    const blobs = Array.from({ length: BLOB_COUNT }, () => new Acknowledged())
     const found = {}
     const note = (what, state) => {
       found[what] ??= { kills: 0 }
@@ -168,12 +185,15 @@ describe('store: being killed', () => {
       const jobs = await live(place.where, blobs)
       for (const what of new Set(jobs.map(([what]) => what))) note(what, 'kills')
       if (jobs.length === 0) note('nothing', 'kills')
-      leftovers += await place.look(async ({ index, data, files }) => idsWithout([...new Set([...files, ...await idsIn(data)])], await recordsIn(index)).length)
+      leftovers += await place.look(async ({ index, data, files }) => {
+        const ids = new Set([...files, ...await idsIn(data)])
+        return idsWithout([...ids], await recordsIn(index)).length
+      })
 
       const store = await place.open()
-      for (const [i, promised] of blobs.entries()) {
+      for (const [i, acknowledged] of blobs.entries()) {
         const mine = jobs.filter(job => isAbout(job, i))
-        const state = await settle(store, i, promised, jobs)
+        const state = await settle(store, i, acknowledged, jobs)
         for (const [what] of mine) note(what, state)
       }
       const { isSound, ...report } = await store.fsck()
@@ -182,6 +202,9 @@ describe('store: being killed', () => {
       await expectNoOrphans(place)
     }
     console.log(`      ${KILLS} kills; ids with data and no record before the store was opened again: ${leftovers}`)
-    for (const [what, states] of Object.entries(found)) console.log(`      ${what}: ${Object.entries(states).map(([state, count]) => `${state} ${count}`).join(', ')}`)
+    for (const [what, states] of Object.entries(found)) {
+      const counts = Object.entries(states).map(([state, count]) => `${state} ${count}`)
+      console.log(`      ${what}: ${counts.join(', ')}`)
+    }
   })
 })

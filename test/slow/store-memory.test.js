@@ -1,4 +1,4 @@
-// However long a blob is, a store holds no share of it, only what is on its way.
+// Tests that the memory of a store does not grow with the size of a blob.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
@@ -8,22 +8,22 @@ import { noise } from '../support/inputs.js'
 import { onDisk } from '../support/store/stores.js'
 
 const MIB = 1 << 20
-/** SIZE_MIB=10240 takes minutes, and twice as much of the disk. */
+/** SIZE_MIB=10240 takes minutes, and twice that size on the disk. */
 const SIZE = Number(process.env.SIZE_MIB ?? 256) * MIB
 const PIECE = noise(MIB, 121)
 const BOUND = 64 * MIB
 
-// Garbage is the engine's business: what is counted is what cannot be let go.
+// Garbage is collected before memory is measured: only memory that is still in use counts.
 setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc')
 
 function used () {
   gc()
-  const { heapUsed, external } = process.memoryUsage() // `external` has the ArrayBuffers in it
+  const { heapUsed, external } = process.memoryUsage() // `external` includes ArrayBuffers
   return heapUsed + external
 }
 
-/** Pieces that differ from each other, made as they are asked for. @param {(at: number) => void} sample */
+/** Pieces that differ from each other, made on demand. @param {(at: number) => void} sample */
 async function * generated (sample) {
   for (let at = 0; at < SIZE; at += PIECE.length) {
     const piece = PIECE.slice()

@@ -1,10 +1,9 @@
-// A power cut at random moments of everything that a store does: what of its files has reached the disk by then is
-// there, and of the rest what the disk happened to have taken. Whatever that is, the store opens, every promise
-// holds, and nothing is left over.
+// Cuts the power at random moments of everything that a store does. What was synced by then is on the disk; of the
+// rest, a random part is. In every case the store opens, has all that it acknowledged, and keeps no orphans.
 //
-// What is done and where it is cut follows from a seed: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. In what
-// order things come to the disk is up to the machine; KEEP=1 keeps the journals, and what was left where a promise
-// did not hold.
+// A seed decides what is done and where it is cut: `SEED=7 CUTS=1000 npm run test:slow -- -g power`. The machine
+// decides the order in which writes reach the disk. KEEP=1 keeps the journals, and what is left of each store that
+// failed.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -25,10 +24,10 @@ const CUTS = Number(process.env.CUTS ?? atEffort(300))
 /** Cuts of one life, and jobs in it. */
 const PER_LIFE = 60
 const JOB_COUNT = 130
-/** Microseconds that a sync takes at most: meanwhile others go on. */
+/** Microseconds that a sync takes at most; other calls go on meanwhile. */
 const SYNC_MICROS = 1500
 const PROCESSES = Math.min(availableParallelism(), 4)
-/** Places at which most happens that matters. */
+/** Kinds of journal entries around which a cut matters most. */
 const TURNS = [MARK, SYNC_END, RENAME, UNLINK]
 
 describe('store: power cuts', () => {
@@ -80,7 +79,7 @@ describe('store: power cuts', () => {
     return results
   }
 
-  it('what is acknowledged is there though LevelDB has gone on from the log in which it began', async () => {
+  it('acknowledged writes are present even when LevelDB has switched to another log', async () => {
     const folder = join(disk.folder, 'logs')
     const [journal, marks] = ['journal', 'marks'].map(file => join(disk.folder, `${file} of logs`))
     const env = await environmentOf(disk.shim, folder, { journal, marks, syncMicros: SYNC_MICROS })
@@ -101,7 +100,7 @@ describe('store: power cuts', () => {
     }
   })
 
-  it('the journal has all that is done to the disk', async () => {
+  it('the journal records all changes to the disk', async () => {
     const { journal, entries, live: folder } = await live(Number(SEED), 'first')
     const followed = new Disk()
     for (const entry of entries) if (entry.kind !== MARK) followed.follow(entry)
@@ -111,7 +110,7 @@ describe('store: power cuts', () => {
     expect(entries.length, journal).to.be.above(500)
   })
 
-  it(`${CUTS} times, from the seed ${SEED} on, keep every promise`, async function () {
+  it(`${CUTS} times (from seed ${SEED} on) lose nothing that was acknowledged`, async function () {
     this.timeout(Math.max(600_000, CUTS * 10_000))
     const failures = []
     const kinds = {}
@@ -128,7 +127,7 @@ describe('store: power cuts', () => {
         for (const kind of kindsHere) kinds[kind] = (kinds[kind] ?? 0) + 1
       }
     }
-    console.log(`      ${CUTS} cuts, ${failures.length} with a promise that did not hold`)
+    console.log(`      ${CUTS} cuts, ${failures.length} failures`)
     for (const [kind, count] of Object.entries(kinds)) console.log(`      ${kind}: ${count}`)
     expect(failures.length, failures.join('\n')).to.equal(0)
   })

@@ -1,5 +1,5 @@
-// A hundred thousand blobs of a few bytes: all are present after the store is opened again, fsck checks all of them, and
-// gc deletes them.
+// Tests a hundred thousand blobs of a few bytes: all are present after the store is opened again, fsck checks all of
+// them, and gc deletes them.
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
@@ -19,7 +19,7 @@ describe('store: tiny blobs', () => {
   before(async () => { place = await onDisk() })
   after(() => place.remove())
 
-  it(`${COUNT} of them`, async function () {
+  it(`${COUNT} of them are read, checked and collected`, async function () {
     this.timeout(600_000)
     let store = await place.open()
     let news = 0

@@ -27,10 +27,10 @@ describe('store: arguments', () => {
       await expectSlip('ranges', () => store.missing(cid, 5))
     })
 
-    it('bytes() and get() refuse options that are none', async () => {
+    it('bytes() and get() refuse what is no range', async () => {
       for (const bad of [10, [10, 20], null, Uint8Array.of(1)]) {
-        await expectSlip('options', () => store.bytes(cid, bad))
-        await expectSlip('options', () => collect(store.get(cid, bad)))
+        await expectSlip('range', () => store.bytes(cid, bad))
+        await expectSlip('range', () => collect(store.get(cid, bad)))
       }
     })
 

@@ -3,6 +3,7 @@
 // The tests need no framework but `describe` and `it`. So they run in mocha, node:test, vitest and others, and in
 // browsers.
 
+import { assertKnownOptions } from '../../../lib/core/options.js'
 import { BlobStore } from '../../blob-store.js'
 import { LIFETIME } from './lifetime.js'
 import { PUTTING } from './putting.js'
@@ -42,7 +43,9 @@ const TESTS = {
  *   they hold when they are closed and opened again
  * @param {(where: Where) => unknown} [options.removePlace]  gets each of these places after its test
  */
-export function testStore ({ describe, it, newPlace, removePlace = () => {} }) {
+export function testStore (options) {
+  assertKnownOptions(options, ['describe', 'it', 'newPlace', 'removePlace'])
+  const { describe, it, newPlace, removePlace = () => {} } = options
   for (const [part, tests] of Object.entries(TESTS)) {
     describe(part, () => {
       for (const [title, test] of Object.entries(tests)) it(title, () => inPlaces(newPlace, removePlace, test))

@@ -1,35 +1,42 @@
-// Whether a small read may be done on this thread. Most find their bytes in memory, and then take 3 to 10 us; to have another thread read them
-// costs 15 to 60 us, and more of this thread's time than the read itself. Where a disk has to be waited for it is the other way round. So what reads
-// here save is added up, and what they lose is taken off: when more has been lost, reads go through threads until that has made up for it.
+// Decides between synchronous and threaded reads. A page-cache hit takes 3-10 us synchronously, 15-60 us through the thread
+// pool; a disk access must not block the event loop. The time saved is tracked; when it goes negative, reads use the thread
+// pool until that has made up for the loss. The option `syncReads: false` of a store turns synchronous reads off.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-util.js'
 
 /** @import { BlobFolder } from '../disk/blob-folder.js' */
 /** @import { Database } from '../level/database.js' */
 
-/** Milliseconds that going through a thread costs. */
+/** Milliseconds that a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
-/** What may have been saved, and then lost without harm: a few reads that were slow for whatever reason. */
+/** Most milliseconds that count as saved. A few slow reads may lose so much without harm. */
 const MOST_SAVED_MS = 1
-/** What may have been lost, and has to be made up for: then a read here is tried again, however slow the last ones were. */
+/** Most milliseconds that count as lost. When they are made up for, a synchronous read is tried again. */
 const MOST_LOST_MS = 4
 
-/** What `now` gives when it could not read here. */
+/** What `now` returns when it cannot read synchronously. */
 export const NOT_READ = Symbol('not read')
 
 export class Pace {
-  /** Milliseconds, less than none when more was lost. */
+  /** Milliseconds; negative when more was lost than saved. */
   #saved = 0
+  #isSyncAllowed
+
+  /** @param {{ isSyncAllowed?: boolean }} [options]  default: true */
+  constructor ({ isSyncAllowed = true } = {}) {
+    this.#isSyncAllowed = isSyncAllowed
+  }
 
   /**
    * @template T
-   * @param {() => T | typeof NOT_READ} now  reads here
-   * @param {() => Promise<T>} later  reads through a thread
+   * @param {() => T | typeof NOT_READ} now  reads synchronously
+   * @param {() => Promise<T>} later  reads through the thread pool
    * @returns {T | Promise<T>}
    */
   read (now, later) {
+    if (!this.#isSyncAllowed) return later()
     const begun = performance.now()
-    const due = turnDueAt(begun)
+    const due = yieldDueAt(begun)
     if (due !== undefined) return due.then(() => this.read(now, later))
     if (this.#saved < 0) {
       this.#saved += THREAD_MS
@@ -49,7 +56,7 @@ export class Pace {
 }
 
 /**
- * A value that is small and mostly in memory: it is read on this thread where the database can do that, as long as it is quick.
+ * Reads a small value that is mostly in memory: synchronously where the database can do that, and where it is quick.
  *
  * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}
@@ -57,7 +64,7 @@ export class Pace {
 export const getSmall = async (database, key, options) => getSoon(database, key, options)
 
 /**
- * The same, and at once where it can be.
+ * The same, without a promise where the value was read synchronously.
  *
  * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
@@ -68,11 +75,11 @@ export function getSoon (database, key, options) {
   return paceOf(database).read(() => database.getSync(key, options), later)
 }
 
-/** Bytes of a file that are read on this thread, at most. */
+/** Bytes of a file that are read synchronously, at most. */
 const MAX_LEN_NOW = 5 << 14
 
 /**
- * The same of bytes in a file of the store.
+ * Reads bytes of a file of the store in the same way.
  *
  * @param {BlobFolder} files @param {number} id @param {number} start @param {number} end
  * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer where the file ends before
@@ -86,9 +93,14 @@ export function readSoon (files, id, start, end) {
       file.release()
     }
   }
-  // What has to go through a thread anyway makes up for nothing.
+  // A read that cannot be synchronous makes up for nothing.
   if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
+}
+
+/** Has all reads of a place go through the thread pool from now on. @param {Database | BlobFolder} [place] */
+export function forbidSyncReads (place) {
+  if (place !== undefined) paces.set(place, new Pace({ isSyncAllowed: false }))
 }
 
 const paces = /** @type {WeakMap<Database | BlobFolder, Pace>} */ (new WeakMap())
@@ -102,16 +114,20 @@ function paceOf (place) {
   return pace
 }
 
-/** When the first read since the event loop had its turn began, and the next turn. @type {{ since: number, next: Promise<void> } | undefined} */
-let turns
+/**
+ * When the first read since the last yield to the event loop began, and the next yield.
+ *
+ * @type {{ since: number, next: Promise<void> } | undefined}
+ */
+let interval
 
 /**
- * Who does nothing but read what is at hand would starve timers and everybody else. All wait for the same turn, so that none of them is behind the
- * others after it.
+ * The yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve timers. All
+ * reads wait for the same yield, so that none falls behind the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}
  */
-function turnDueAt (now) {
-  if (turns !== undefined) return now - turns.since >= YIELD_INTERVAL_MS ? turns.next : undefined
-  turns = { since: now, next: yieldToEventLoop().then(() => { turns = undefined }) }
+function yieldDueAt (now) {
+  if (interval !== undefined) return now - interval.since >= YIELD_INTERVAL_MS ? interval.next : undefined
+  interval = { since: now, next: yieldToEventLoop().then(() => { interval = undefined }) }
 }

@@ -6,5 +6,5 @@ export { assertRoomFor, identityOf, logsLen, syncOlderLogs } from './level-folde
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, isHeadless, isMissing, isStoreAt,
-  linkFolder, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, syncFiles
+  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'

@@ -41,8 +41,11 @@ export const removeFolder = async _path => {}
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
 
+/** @param {string} _from @param {string} _to @param {string} _old */
+export const replaceFolder = async (_from, _to, _old) => {}
+
 /** @param {string} _from @param {string} _to @param {string[]} _except */
-export const linkFolder = async (_from, _to, _except) => {}
+export const linkFiles = async (_from, _to, _except) => {}
 
 /** @param {string} _path */
 export const syncFiles = async _path => {}

@@ -14,7 +14,7 @@ describe('store: Marks', () => {
     for (const pieces of [ragged(bytes, 3), oneByOne(bytes), [bytes, Uint8Array.of(1, 2)]]) {
       const marks = new Marks({
         catalog: { record: async () => ({ complete: true }), recorded: async roots => roots },
-        reader: { here: () => stream(pieces) }
+        reader: { present: () => stream(pieces) }
       })
       marks.keep(hash(bytes), 'hashseq')
       await marks.settle()
