@@ -3,6 +3,7 @@
 
 import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
+import { LruCache } from '../../lib/core/lru.js'
 import { areEqual } from '../../lib/core/bytes.js'
 import { HASH_MODE, enter } from '../../lib/engine/mode.js'
 import { kernel } from '../../lib/engine/kernel/index.js'
@@ -157,7 +158,7 @@ const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarr
 
 /** The trees of the complete blobs that were read last. Complete blobs do not change. */
 export class TrustedTrees {
-  #trees = /** @type {Map<number, TrustedTree>} */ (new Map())
+  #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
   /** Pages of all trees; each tree counts as one more. */
   #count = 0
 
@@ -169,13 +170,9 @@ export class TrustedTrees {
     const known = this.#trees.get(id)
     // In an index that is damaged two blobs may have the same id.
     if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
-    else if (known !== undefined) {
-      this.#trees.delete(id)
-      this.#trees.set(id, known)
-      return known
-    }
+    else if (known !== undefined) return known
     // A tree that was dropped goes on for readers that still hold it.
-    const tree = new TrustedTree(root, record, change => { if (this.#trees.get(id) === tree) this.#add(change) })
+    const tree = new TrustedTree(root, record, change => { if (this.#trees.peek(id) === tree) this.#add(change) })
     this.#trees.set(id, tree)
     this.#add(1)
     return tree
@@ -183,7 +180,7 @@ export class TrustedTrees {
 
   /** @param {number} id */
   #forget (id) {
-    const tree = this.#trees.get(id)
+    const tree = this.#trees.peek(id)
     if (tree === undefined) return
     this.#trees.delete(id)
     this.#count -= 1 + tree.pageCount
