@@ -1,5 +1,5 @@
 // Tests a store on a full disk: a small one in memory, which only a user that may mount can make.
-// test/store/life.test.js tests the same with writes that are made to fail.
+// test/store/write/failed-puts.test.js tests the same with writes that are made to fail.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
