@@ -35,7 +35,7 @@ const IMPORT_INTERNALS = {
   'verifier/threads.test.js': 'the same audit in other pools and spans',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',
   'slow/disk/power-worker.js': 'a database of a store is tested alone',
-  'store/storage/opening/repair.test.js': 'one step of a repair, and what becomes of one file'
+  'store/storage/opening/rescue.test.js': 'it writes records that no call would write'
 }
 
 /** At most so many files and folders in a folder of source. */

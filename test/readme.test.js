@@ -2,27 +2,31 @@
 
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFileSync, readdirSync } from 'node:fs'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { newProject } from './support/project.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** How many there are at least, by file. */
-const FILES = { 'README.md': 3, 'docs/guide.md': 16, 'docs/formats.md': 1, 'docs/store.md': 1 }
+const PAGES = ['README.md', ...readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+/** Packages that examples use, and a project of their own would install. */
+const PEERS = ['memory-level']
 
-for (const [file, count] of Object.entries(FILES)) {
-  describe(`the examples of ${file}`, () => {
-    const examples = [...readFileSync(ROOT + file, 'utf8').matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]
+for (const page of PAGES) {
+  const text = readFileSync(ROOT + page, 'utf8')
+  const examples = [...text.matchAll(/### (.*)\n\n```js\n([\s\S]*?)```/g)]
+  if (!text.includes('```js')) continue
 
-    it('are there', () => expect(examples.length).to.be.at.least(count))
+  describe(`the examples of ${page}`, () => {
+    it('have a title each', () => expect(examples.length).to.equal([...text.matchAll(/^```js$/gm)].length))
 
     for (const [, title, code] of examples) {
       it(title, async () => {
         const project = await newProject()
         try {
+          for (const name of PEERS) await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'junction')
           await writeFile(join(project, 'example.js'), code)
           const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project })
           expect(stderr).to.equal('')

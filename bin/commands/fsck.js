@@ -28,7 +28,7 @@ export const fsck = command({
   async run ({ values }, { signal }) {
     const isRepairing = values.repair === true || values.rescue === true
     const report = await withProgress({ name: 'fsck' }, onProgress => values.rescue
-      ? BlobStore.repair(locationOf(values.store), { signal, onProgress })
+      ? BlobStore.rescue(locationOf(values.store), { signal, onProgress })
       : withStore(values.store, store => store.fsck({ repair: isRepairing, signal, onProgress })))
     for (const line of linesOf(report)) await print(`${line}\n`)
     if (!report.isReadable) throw new Failure("some files cannot be read: run 'baobox fsck --rescue'")

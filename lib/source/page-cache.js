@@ -1,5 +1,6 @@
-// Pages of something that is too long for memory. The last that were used are kept, for whoever asks next.
+// Reads a source in pages, and keeps the pages that were used last.
 
+import { LruCache } from '../core/lru.js'
 import { concat } from '../core/bytes.js'
 import { readUpTo } from './read-pieces.js'
 
@@ -9,15 +10,14 @@ import { readUpTo } from './read-pieces.js'
 export const PAGE_LEN = 1 << 14
 /** Pages that are kept: 2 MiB of them. */
 const MAX_PAGES = 128
-/** Pages that are read at a time at most; and at least, where the page before was read too: whoever reads on wants more. */
+/** Most pages in one read, and the fewest where the page before is kept: a reader that goes on wants more. */
 const MAX_RUN = 64
 const AHEAD = 4
 
 export class PageCache {
   #source
   #start
-  /** Those used last stand last. @type {Map<number, Promise<Uint8Array>>} */
-  #kept = new Map()
+  #pages = /** @type {LruCache<number, Promise<Uint8Array>>} */ (new LruCache(MAX_PAGES))
 
   /** @param {RandomAccess} source @param {number} start  byte offset of the first page */
   constructor (source, start) {
@@ -31,9 +31,7 @@ export class PageCache {
    */
   async load (indices) {
     const wanted = [...indices]
-    this.#read(wanted)
-    const pages = wanted.map(index => /** @type {Promise<Uint8Array>} */ (this.#kept.get(index)))
-    this.#forget()
+    const pages = this.#find(wanted)
     const loaded = new Map()
     for (let i = 0; i < wanted.length; i++) loaded.set(wanted[i], await pages[i])
     return loaded
@@ -61,47 +59,49 @@ export class PageCache {
     return concat(found)
   }
 
-  /** Begins to read those that are not there; all become the ones used last. @param {number[]} wanted */
-  #read (wanted) {
+  /** Pages that are kept, or else begun to be read. @param {number[]} wanted  increasing */
+  #find (wanted) {
+    const pages = []
     for (let i = 0; i < wanted.length;) {
       const first = wanted[i]
-      const page = this.#kept.get(first)
+      const page = this.#pages.get(first)
       if (page !== undefined) {
-        this.#keep(first, page)
+        pages.push(page)
         i++
         continue
       }
-      let count = this.#kept.has(first - 1) ? AHEAD : 1
-      for (i++; i < wanted.length && wanted[i] < first + MAX_RUN && wanted[i] <= first + count && !this.#kept.has(wanted[i]); i++) {
+      let count = this.#pages.has(first - 1) ? AHEAD : 1
+      const run = [first]
+      for (i++; this.#belongsTo(first, count, wanted[i]); i++) {
+        run.push(wanted[i])
         count = Math.max(count, wanted[i] - first + 1)
       }
-      this.#readRun(first, count)
+      const read = this.#readRun(first, count)
+      pages.push(...run.map(index => read[index - first]))
     }
+    return pages
   }
 
-  /** @param {number} first @param {number} count */
+  /**
+   * Is a page read together with the `count` pages from `first` on?
+   *
+   * @param {number} first @param {number} count @param {number} index  undefined: no
+   */
+  #belongsTo (first, count, index) {
+    return index < first + MAX_RUN && index <= first + count && !this.#pages.has(index)
+  }
+
+  /** Begins to read pages that follow one another. @param {number} first @param {number} count */
   #readRun (first, count) {
     const start = this.#start + first * PAGE_LEN
     const end = Math.max(start, Math.min(start + count * PAGE_LEN, this.#source.size))
     const run = (async () => start === end ? concat([]) : readUpTo(this.#source, start, end))()
-    for (let i = 0; i < count; i++) {
+    return Array.from({ length: count }, (_, i) => {
       const page = run.then(bytes => new Uint8Array(bytes.subarray(i * PAGE_LEN, (i + 1) * PAGE_LEN)))
-      // What could not be read may be there another time. Whoever awaits it is told.
-      page.catch(() => { if (this.#kept.get(first + i) === page) this.#kept.delete(first + i) })
-      this.#keep(first + i, page)
-    }
-  }
-
-  /** @param {number} index @param {Promise<Uint8Array>} page */
-  #keep (index, page) {
-    this.#kept.delete(index)
-    this.#kept.set(index, page)
-  }
-
-  #forget () {
-    for (const index of this.#kept.keys()) {
-      if (this.#kept.size <= MAX_PAGES) break
-      this.#kept.delete(index)
-    }
+      // A page that could not be read is asked for again next time. Callers that await it get the error.
+      page.catch(() => { if (this.#pages.peek(first + i) === page) this.#pages.delete(first + i) })
+      this.#pages.set(first + i, page)
+      return page
+    })
   }
 }

@@ -2,6 +2,7 @@
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
+import { LruCache } from '../../lib/core/lru.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -14,7 +15,7 @@ const KEPT_BLOBS = 256
 export class Presence {
   #data
   /** Of blobs that are being received, by id: what their pages say. */
-  #known = /** @type {Map<number, ChunkRanges>} */ (new Map())
+  #known = /** @type {LruCache<number, ChunkRanges>} */ (new LruCache(KEPT_BLOBS))
 
   /** @param {Database} data */
   constructor (data) {
@@ -56,8 +57,6 @@ export class Presence {
     this.forget(record)
     if (present.isEmpty) return
     this.#known.set(record.id, present)
-    const [oldest] = this.#known.keys()
-    if (this.#known.size > KEPT_BLOBS) this.#known.delete(oldest)
   }
 
   /** Has the pages asked again: somebody is about to rewrite them. @param {BlobRecord} record */

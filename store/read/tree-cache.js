@@ -1,8 +1,9 @@
-// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and kept
-// in memory as trusted, so that the next read near by hashes nothing but its own bytes.
+// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and
+// kept in memory as trusted, so that the next read near by hashes nothing but its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
+import { LruCache } from '../../lib/core/lru.js'
 import { areEqual } from '../../lib/core/bytes.js'
 import { HASH_MODE, enter } from '../../lib/engine/mode.js'
 import { kernel } from '../../lib/engine/kernel/index.js'
@@ -55,8 +56,8 @@ export class TrustedTree {
    * @param {number} start  where it begins, in bytes
    * @param {Database} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are wrong or
-   *   missing
+   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are
+   *   wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -93,8 +94,8 @@ export class TrustedTree {
   }
 
   /**
-   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before it is
-   * blamed.
+   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before
+   * it is blamed.
    *
    * @param {Above} above @param {Parent} parent @param {Database} data @param {() => object} options
    */
@@ -110,7 +111,8 @@ export class TrustedTree {
   }
 
   /**
-   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the root.
+   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the
+   * root.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -156,7 +158,7 @@ const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarr
 
 /** The trees of the complete blobs that were read last. Complete blobs do not change. */
 export class TrustedTrees {
-  #trees = /** @type {Map<number, TrustedTree>} */ (new Map())
+  #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
   /** Pages of all trees; each tree counts as one more. */
   #count = 0
 
@@ -168,13 +170,9 @@ export class TrustedTrees {
     const known = this.#trees.get(id)
     // In an index that is damaged two blobs may have the same id.
     if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
-    else if (known !== undefined) {
-      this.#trees.delete(id)
-      this.#trees.set(id, known)
-      return known
-    }
+    else if (known !== undefined) return known
     // A tree that was dropped goes on for readers that still hold it.
-    const tree = new TrustedTree(root, record, change => { if (this.#trees.get(id) === tree) this.#add(change) })
+    const tree = new TrustedTree(root, record, change => { if (this.#trees.peek(id) === tree) this.#add(change) })
     this.#trees.set(id, tree)
     this.#add(1)
     return tree
@@ -182,7 +180,7 @@ export class TrustedTrees {
 
   /** @param {number} id */
   #forget (id) {
-    const tree = this.#trees.get(id)
+    const tree = this.#trees.peek(id)
     if (tree === undefined) return
     this.#trees.delete(id)
     this.#count -= 1 + tree.pageCount

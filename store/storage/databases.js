@@ -43,7 +43,7 @@ export class Databases {
   /** Does a resolved write survive a power cut? */
   isSync
   #kind
-  #letGo
+  #release
   #slabs = slabAllocator()
   /** Ids whose data is deleted and whose notes are not, note by note. */
   #noted = /** @type {DoomedData[][]} */ ([])
@@ -58,9 +58,9 @@ export class Databases {
    * Neither of them opened yet: see `openHeld`.
    *
    * @param {DatabasePair} pair
-   * @param {{ location: string, isSync: boolean, kind: Kind, letGo: () => Promise<void> }} about  `letGo` is called when they are closed again
+   * @param {{ location: string, isSync: boolean, kind: Kind, release: () => Promise<void> }} about  `release` is called when they are closed again
    */
-  constructor ({ index, data }, { location, isSync, kind, letGo }) {
+  constructor ({ index, data }, { location, isSync, kind, release }) {
     const isTransactional = kind === 'IndexedDB'
     const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
     const locks = new Locks()
@@ -70,7 +70,7 @@ export class Databases {
     this.location = location
     this.isSync = isSync
     this.#kind = kind
-    this.#letGo = letGo
+    this.#release = release
     this.ids = new Ids(this.index, { sync: isSync })
   }
 
@@ -222,7 +222,7 @@ export class Databases {
         await this.ids.end()
       }
     } finally {
-      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#letGo)
+      await Promise.all([this.index.close(), this.data.close(), this.files?.close()]).finally(this.#release)
     }
   }
 }

@@ -65,7 +65,7 @@ export async function look (location) {
     } catch (error) {
       failed(`open ${error.code}`)
       isRepaired = true
-      await BlobStore.repair(location)
+      await BlobStore.rescue(location)
       return BlobStore.open(location)
     }
   }
@@ -83,7 +83,7 @@ export async function look (location) {
       failed(`fsck ${error.code ?? error.message}`)
       await store.close().catch(() => {})
       isRepaired = true
-      const report = await BlobStore.repair(location)
+      const report = await BlobStore.rescue(location)
       store = await opened()
       return report
     }

@@ -1,5 +1,5 @@
 // Tests a store on a full disk: a small one in memory, which only a user that may mount can make.
-// test/store/life.test.js tests the same with writes that are made to fail.
+// test/store/write/failed-puts.test.js tests the same with writes that are made to fail.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -93,9 +93,9 @@ describe('store: a full disk', () => {
     await made.close()
     const { bavail, bsize } = await statfs(disk)
     await writeFile(ballast, new Uint8Array(bavail * bsize - 10 * MIB)) // less than the log has
-    expect(await errorOf(BlobStore.repair(location))).to.include({ code: 'STORE_FULL' })
+    expect(await errorOf(BlobStore.rescue(location))).to.include({ code: 'STORE_FULL' })
     await rm(ballast)
-    expect(await BlobStore.repair(location)).to.include({ isSound: true, blobs: blobs.length })
+    expect(await BlobStore.rescue(location)).to.include({ isSound: true, blobs: blobs.length })
     const store = await BlobStore.open(location)
     for (const bytes of blobs) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     await store.close()

@@ -5,6 +5,7 @@ import { ENTER, Walk } from '../../lib/tree/walk.js'
 import { HEADER_LEN, u64FromBytes } from '../../lib/core/bytes.js'
 import { PAIR_LEN } from '../../lib/core/constants.js'
 import { Batch } from '../../lib/slice/batches.js'
+import { LruCache } from '../../lib/core/lru.js'
 import { readUpTo } from '../../lib/source/read-pieces.js'
 import { createYielder } from '../../lib/source/async-util.js'
 import { truncated } from '../../lib/core/errors.js'
@@ -25,11 +26,11 @@ const NOTHING = new Uint8Array(0)
 export class Combined {
   #file
   /**
-   * Those used last stand last. They were right, and are hashed again whenever they are used.
+   * They were right, and are hashed again whenever they are used.
    *
-   * @type {Map<number, Uint8Array>}
+   * @type {LruCache<number, Uint8Array>}
    */
-  #pairs = new Map()
+  #pairs = new LruCache(KEPT_PAIRS)
   /** Bytes of the blob: a claim. */
   size
   groupLog
@@ -63,7 +64,6 @@ export class Combined {
   keep (node, at) {
     if (this.#pairs.has(node)) return
     this.#pairs.set(node, new Uint8Array(u8.subarray(at, at + PAIR_LEN)))
-    if (this.#pairs.size > KEPT_PAIRS) this.#pairs.delete(/** @type {number} */ (this.#pairs.keys().next().value))
   }
 
   /**
@@ -116,22 +116,12 @@ export class Combined {
     while (batch.takeStep()) {
       const start = HEADER_LEN + step.pre * PAIR_LEN + step.start
       const len = batch.lens[batch.count - 1]
-      const pair = step.kind === ENTER ? this.#pairOf(step.node) : undefined
+      const pair = step.kind === ENTER ? this.#pairs.get(step.node) : undefined
       const last = parts.at(-1)
       if (pair === undefined && last?.pair === undefined && last?.end === start) last.end += len
       else parts.push({ start, end: start + len, pair })
     }
     return parts
-  }
-
-  /** @param {number} node */
-  #pairOf (node) {
-    const pair = this.#pairs.get(node)
-    if (pair !== undefined) {
-      this.#pairs.delete(node)
-      this.#pairs.set(node, pair)
-    }
-    return pair
   }
 }
 

@@ -1,7 +1,7 @@
 // A store is open, and then closed for good. What fails after that failed because of that.
 
 import { BaoError } from '../../../lib/core/errors.js'
-import { closed, isNotOpen, reopened, toldAsFull } from '../errors.js'
+import { closed, isNotOpen, reopened, asStoreFull } from '../errors.js'
 
 export class Lifetime {
   #isOver = false
@@ -23,7 +23,7 @@ export class Lifetime {
 
   /** What a failure means. @param {unknown} error */
   explain (error) {
-    if (!this.#isOver) return isNotOpen(error) ? reopened(error) : toldAsFull(error)
+    if (!this.#isOver) return isNotOpen(error) ? reopened(error) : asStoreFull(error)
     return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
   }
 

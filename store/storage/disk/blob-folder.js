@@ -7,6 +7,7 @@
 import { constants } from 'node:fs'
 import { lstat, open, readdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { LruCache } from '../../../lib/core/lru.js'
 import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
@@ -32,8 +33,8 @@ const isId = name => String(Number(name)) === name && Number(name) >= 0 && Numbe
 
 export class BlobFolder {
   #path
-  /** Kept by id, least recently used first. */
-  #kept = /** @type {Map<number, BlobFile>} */ (new Map())
+  /** Files that are kept open, by id. */
+  #kept = /** @type {LruCache<number, BlobFile>} */ (new LruCache())
   /** All that are not closed yet. */
   #open = /** @type {Set<BlobFile>} */ (new Set())
   #isClosed = false
@@ -88,19 +89,18 @@ export class BlobFolder {
    */
   reader (id) {
     const file = this.#kept.get(id) ?? this.#opened(this.pathOf(id), false)
-    this.#kept.delete(id)
-    this.#kept.set(id, file)
-    for (const [other, { isUsed }] of this.#kept) {
+    if (!this.#kept.has(id)) this.#kept.set(id, file)
+    for (const other of this.#kept.keys()) {
       if (this.#kept.size <= KEPT_OPEN) break
-      if (!isUsed && other !== id) this.#retire(other)
+      if (other !== id && !this.#kept.peek(other)?.isUsed) this.#retire(other)
     }
     file.take()
-    file.handle.catch(() => { if (this.#kept.get(id) === file) this.#kept.delete(id) }) // it may be there another time
+    file.handle.catch(() => { if (this.#kept.peek(id) === file) this.#kept.delete(id) }) // it may be there another time
     return file
   }
 
   /** Is it open, so that `readNow` can read it? @param {number} id */
-  isOpen (id) { return this.#kept.get(id)?.isOpen ?? false }
+  isOpen (id) { return this.#kept.peek(id)?.isOpen ?? false }
 
   /**
    * Reads a file on this thread, if it is open: who waits for a disk here keeps everybody waiting.
@@ -110,10 +110,7 @@ export class BlobFolder {
    */
   readNow (id, start, end) {
     const file = this.#kept.get(id)
-    if (file === undefined) return undefined
-    this.#kept.delete(id)
-    this.#kept.set(id, file)
-    return file.readNow(start, end)
+    return file?.readNow(start, end)
   }
 
   /** Somebody else's file for reading, to be released by the caller: it is closed then. @param {string} path */
@@ -196,7 +193,7 @@ export class BlobFolder {
 
   /** @param {number} id */
   #retire (id) {
-    this.#kept.get(id)?.retire()
+    this.#kept.peek(id)?.retire()
     this.#kept.delete(id)
   }
 }

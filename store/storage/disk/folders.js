@@ -93,29 +93,40 @@ export async function removeFoldersLike (path, prefix) {
   for (const name of await readdir(path)) if (name.startsWith(prefix)) await removeFolder(`${path}/${name}`)
 }
 
-/** To where another may stand, which is removed. @param {string} from @param {string} to  beside it */
+/** Renames a folder, and makes that outlast a power cut. @param {string} from @param {string} to  beside it; nothing is there */
 export async function moveFolder (from, to) {
-  const replaced = `${to}.replaced`
-  await removeFolder(replaced)
-  await rename(to, replaced).catch(unlessMissing) // removing takes longer
   await rename(from, to)
   await syncFolder(dirname(to))
-  await removeFolder(replaced)
 }
 
 /**
- * The files of a folder in another one, without their bytes where the system can do that: as long as they are replaced and never written again, what is done
- * in one folder is not seen in the other.
+ * Puts a folder in the place of another one, which is kept. When this was interrupted, it can be done again.
  *
- * @param {string} from  nothing when it is not there @param {string} to  what is to be made @param {string[]} except  names that are left out
+ * @param {string} from @param {string} to  may be missing @param {string} old  what stood at `to`
  */
-export async function linkFolder (from, to, except) {
+export async function replaceFolder (from, to, old) {
+  if (await exists(to)) {
+    await removeFolder(old)
+    await rename(to, old)
+    await syncFolder(dirname(old))
+  }
+  await rename(from, to)
+  await syncFolder(dirname(to))
+  await syncFolder(dirname(from))
+}
+
+/**
+ * Makes a folder with links to the files of another one; with copies where the system has no links. As LevelDB replaces files
+ * and never writes to them again, what it does in the one folder does not change the files of the other.
+ *
+ * @param {string} from  may be missing @param {string} to  is made @param {string[]} except  names of files to leave out
+ */
+export async function linkFiles (from, to, except) {
   await mkdir(to)
-  const entries = await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []
-  for (const entry of entries) {
+  for (const entry of await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []) {
+    if (!entry.isFile() || except.includes(entry.name)) continue
     const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`]
-    if (entry.isDirectory()) await linkFolder(source, target, except)
-    else if (!except.includes(entry.name)) await link(source, target).catch(() => copyFile(source, target))
+    await link(source, target).catch(() => copyFile(source, target))
   }
 }
 

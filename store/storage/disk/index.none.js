@@ -41,16 +41,14 @@ export const removeFolder = async _path => {}
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
 
+/** @param {string} _from @param {string} _to @param {string} _old */
+export const replaceFolder = async (_from, _to, _old) => {}
+
 /** @param {string} _from @param {string} _to @param {string[]} _except */
-export const linkFolder = async (_from, _to, _except) => {}
+export const linkFiles = async (_from, _to, _except) => {}
 
 /** @param {string} _path */
 export const syncFiles = async _path => {}
-
-/** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
-export async function writeFileAtomically (path, _pieces, _sync) {
-  throw new TypeError(`there are no files here: ${path} cannot be written`)
-}
 
 /** @param {string} path @param {object} [_options] @returns {Promise<never>} */
 export async function openRegular (path, _options) {

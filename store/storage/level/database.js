@@ -11,7 +11,7 @@ import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from '../format/keys.js'
 import { isLocked } from './levels.js'
-import { acknowledgedLost, closed, isCorruption, moved, notReopened, toldAsFull, toldAsWriteFailed } from '../errors.js'
+import { acknowledgedLost, closed, isCorruption, moved, notReopened, asStoreFull, asWriteFailed } from '../errors.js'
 
 /** @import { AnyLevel } from './levels.js' */
 
@@ -241,7 +241,7 @@ export class Database {
       if (this.isOpen && !this.#isTransactional) this.#fail(group, error)
       await this.#assertInPlace()
       if (this.#failure === error && !isRetry && isOlderFailure(error)) return this.#writeGroup(group, true)
-      throw toldAsWriteFailed(error)
+      throw asWriteFailed(error)
     }
   }
 
@@ -290,7 +290,7 @@ export class Database {
       await this.#assertAcknowledged()
       this.#failure = undefined
     } catch (error) {
-      const told = toldAsFull(error)
+      const told = asStoreFull(error)
       throw told instanceof BaoError ? told : notReopened(this.#location, error)
     }
   }

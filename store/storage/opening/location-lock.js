@@ -1,49 +1,51 @@
-// A location belongs to one store at a time. Among processes LevelDB sees to that with a file; but who tries that file in the process that has it
-// loses it to the others, so it is not tried. IndexedDB lets every page in, so there a lock of the browser does: two stores would give the same ids
-// to different blobs, and each would sweep away what the other is putting.
+// Lets one store hold a location at a time.
+//
+// LevelDB keeps other processes away with a lock file. A process that tries to lock a file which it has locked itself would
+// lose that lock to other processes, so this file keeps a list for its own process. IndexedDB lets every page in, so pages
+// use a lock of the browser: two stores would give the same ids to different blobs, and each would sweep away what the other
+// is putting.
 
 import { realPath } from '#disk'
 
-/** What is held in this process. */
+/** The locations that this process holds. */
 const held = /** @type {Set<string>} */ (new Set())
 
-/** The locks that pages of one origin share; undefined elsewhere, and where a browser does not give them: on pages that came without TLS. */
-const locks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
+/** The locks that pages of one origin share. Browsers do not give them to pages that came without TLS. */
+const browserLocks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
 
 /**
  * @param {string} location
- * @returns {Promise<(() => Promise<void>) | undefined>} lets it go; undefined when somebody else has it
+ * @returns {Promise<(() => Promise<void>) | undefined>} releases it; undefined when it is held already
  */
-export async function hold (location) {
+export async function holdLocation (location) {
   const path = await realPath(location)
   if (held.has(path)) return undefined
   held.add(path)
-  const letGo = async () => { held.delete(path) }
+  const forget = async () => { held.delete(path) }
   try {
-    const letGoOfShared = await holdShared(location)
-    if (letGoOfShared !== undefined) return () => letGoOfShared().finally(letGo)
+    const release = await holdInBrowser(location)
+    if (release !== undefined) return () => release().finally(forget)
   } catch (error) {
-    await letGo()
+    await forget()
     throw error
   }
-  await letGo()
+  await forget()
   return undefined
 }
 
 /** @param {string} location @returns {Promise<(() => Promise<void>) | undefined>} */
-async function holdShared (location) {
-  const shared = locks()
-  if (shared === undefined) return async () => {}
-  let letGo = () => {}
+async function holdInBrowser (location) {
+  const locks = browserLocks()
+  if (locks === undefined) return async () => {}
   return new Promise((resolve, reject) => {
-    const holding = shared.request(`baobox ${location}`, { ifAvailable: true }, lock => {
+    const holding = locks.request(`baobox ${location}`, { ifAvailable: true }, lock => {
       if (lock === null) return resolve(undefined)
-      const end = /** @type {Promise<void>} */ (new Promise(_resolve => { letGo = _resolve }))
-      resolve(async () => {
-        letGo()
-        await holding
+      return new Promise(_resolve => {
+        resolve(async () => {
+          _resolve(undefined)
+          await holding
+        })
       })
-      return end
     })
     holding.catch(reject)
   })

@@ -1,18 +1,17 @@
-// How a store comes to be open, or why it does not: one at a time in a place, never while it is being repaired, and what an interrupted life left is
-// put in order first.
+// Opens the databases and the folder of a store. It lets one process open a store at a time, refuses a store that is being
+// rescued, and cleans up what an interrupted process has left.
 
 import { assertFolder, assertLevel, isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
-import { absent, isNoRoom, locked, noRoom } from '../errors.js'
-import { hold } from './location-lock.js'
+import { absent, diskFull, isDiskFull, locked } from '../errors.js'
+import { holdLocation } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
-import { repairAt } from './repair-mark.js'
-import { isHalfSalvaged, wholeOf } from './salvage.js'
+import { lockFolder, removeRescued, rescueAt, rescueFolder } from './rescue-mark.js'
 
 /** @import { DatabasePair } from '../level/levels.js' */
 
@@ -33,7 +32,7 @@ export async function openDatabases (where, { wait, ...options }) {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     signal?.throwIfAborted()
     try {
-      return await attempt(where, options)
+      return await tryOpening(where, options)
     } catch (error) {
       const left = deadline - performance.now()
       if (!(error instanceof BaoError) || error.code !== 'STORE_LOCKED' || left <= 0) throw error
@@ -51,43 +50,44 @@ function assertWhere (where) {
 }
 
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
-async function attempt (where, { sync, create, signal }) {
-  const letGo = typeof where === 'string' ? await hold(where) : async () => {}
-  if (letGo === undefined) throw locked(locationOf(where))
+async function tryOpening (where, { sync, create, signal }) {
+  const release = typeof where === 'string' ? await holdLocation(where) : async () => {}
+  if (release === undefined) throw locked(locationOf(where))
   try {
     if (typeof where === 'string') {
-      await assertOwn(where)
+      await assertOwnFolders(where)
       await assertOpenable(where, create)
+      await makeMissing(where, { sync }).catch(cause => { throw notOpened('open', where, cause) })
     }
-    if (typeof where === 'string') await makeMissing(where, { sync }).catch(cause => { throw notOpened('open', where, cause) })
-    return await openHeld(where, { sync, create, sweeps: true, isRepair: false, signal, letGo })
+    return await openHeld(where, { sync, create, sweeps: true, isRescue: false, signal, release })
   } catch (error) {
-    await letGo()
+    await release()
     throw error
   }
 }
 
 /**
- * What is held already, by this process or whoever repairs it.
+ * Opens a store whose location this process holds already.
  *
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.sweeps  delete data that no record speaks of, when the store was not closed
- * @param {boolean} options.isRepair
+ * @param {boolean} options.sweeps  delete data without a record when the store was not closed
+ * @param {boolean} options.isRescue
  * @param {AbortSignal} [options.signal]
- * @param {() => Promise<void>} [options.letGo]  called when they are closed again, not when they could not be opened
+ * @param {() => Promise<void>} [options.release]  called when the store is closed again, not when it could not be opened
  * @returns {Promise<Databases>}
  */
-export async function openHeld (where, { sync, isRepair, letGo = async () => {}, ...options }) {
+export async function openHeld (where, { sync, isRescue, release = async () => {}, ...options }) {
   const isDirectory = typeof where === 'string'
   const location = locationOf(where)
-  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, kind: isDirectory ? OUR_KIND : 'given', letGo })
+  const kind = isDirectory ? OUR_KIND : 'given'
+  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, kind, release })
   const { index, data } = databases
   try {
     await index.open()
     await data.open()
-    if (isDirectory && !isRepair) await assertNoRepair(location)
+    if (isDirectory && !isRescue) await assertNoRescue(location)
     if (isDirectory) databases.files = await openFolder(`${location}/blobs`)
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
@@ -107,55 +107,60 @@ export async function openHeld (where, { sync, isRepair, letGo = async () => {},
 }
 
 /**
- * Nothing is opened through a link, because what is behind it is not the store's, and is not there to be written to
- * or deleted. The location itself may be one.
+ * Refuses a store in which a folder of its own is a link, because the target of a link is not the store's to write to or
+ * delete. The location itself may be one.
  *
  * @param {string} location
  * @throws {BaoError} STORE_OPEN_FAILED
  */
-export async function assertOwn (location) {
+export async function assertOwnFolders (location) {
   try {
-    for (const path of NAMES.map(name => `${location}/${name}`)) {
-      await assertLevel(path)
-      await assertLevel(wholeOf(path))
-    }
-    for (const name of ['blobs', 'repairing']) await assertFolder(`${location}/${name}`)
+    const rescue = rescueFolder(location)
+    for (const path of [`${location}/blobs`, rescue, `${rescue}/new`, `${rescue}/old`]) await assertFolder(path)
+    for (const path of NAMES.flatMap(name => [`${location}/${name}`, `${rescue}/new/${name}`])) await assertLevel(path)
+    await assertLevel(lockFolder(location))
   } catch (cause) {
     throw notOpened('open', location, cause)
   }
 }
 
 /**
- * To be asked before there is a level: that opens itself, and makes what is not there. Without the file that it begins with LevelDB would even take its
- * directory for a new one, and delete everything in it.
+ * Must be called before there is a level, because a level makes what is missing when it is opened. LevelDB even takes a
+ * directory without the file CURRENT for a new one, and deletes everything in it.
  *
  * @param {string} location @param {boolean} create
  */
 async function assertOpenable (location, create) {
-  await assertNoRepair(location)
-  if (!create && !await isStoreAt(location) && !await isHalfSalvaged(`${location}/index`)) throw absent(location)
+  await assertNoRescue(location)
+  if (!create && !await isStoreAt(location)) throw absent(location)
   for (const name of NAMES) {
     const path = `${location}/${name}`
-    if (await isHalfSalvaged(path)) throw unrepaired(location, `${path} was being repaired: BlobStore.repair has to go on`)
-    if (await isHeadless(path)) throw unrepaired(location, `${path} lacks the file CURRENT: BlobStore.repair can make it anew`)
+    if (!await isHeadless(path)) continue
+    throw notOpened('open', location, new Error(`${path} lacks the file CURRENT: call BlobStore.rescue`))
   }
+  await removeRescued(location)
 }
 
 /** @param {string} location */
-async function assertNoRepair (location) {
-  const state = await repairAt(location)
-  if (state === 'under way') throw locked(location)
-  if (state === 'interrupted') throw unrepaired(location, 'it was being repaired: BlobStore.repair has to go on')
+async function assertNoRescue (location) {
+  const state = await rescueAt(location)
+  if (state === 'running') throw locked(location)
+  if (state === 'interrupted') {
+    throw notOpened('open', location, new Error('its rescue was interrupted: call BlobStore.rescue again'))
+  }
 }
 
-/** @param {string} location @param {string} reason */
-const unrepaired = (location, reason) => notOpened('open', location, new Error(reason))
+/** @param {'open' | 'read'} action  that failed @param {string} location @param {unknown} cause */
+function notOpened (action, location, cause) {
+  // LevelDB writes when it is opened.
+  if (isDiskFull(cause)) return diskFull(cause)
+  return new BaoError('STORE_OPEN_FAILED', `could not ${action} the store at ${location}: ${reasonOf(cause)}`, { location, cause })
+}
 
-/** @param {'open' | 'read'} what  could not be done @param {string} location @param {unknown} cause */
-function notOpened (what, location, cause) {
-  // LevelDB writes when it is opened, and tells why it could not behind an error of its own.
-  if (isNoRoom(cause) || (cause instanceof Error && isNoRoom(cause.cause))) return noRoom(cause)
-  return new BaoError('STORE_OPEN_FAILED', `could not ${what} the store at ${location}`, { location, cause })
+/** @param {unknown} cause  of LevelDB, maybe, whose own cause says more */
+function reasonOf (cause) {
+  const { cause: deeper = cause } = /** @type {{ cause?: unknown }} */ (cause ?? {})
+  return deeper instanceof Error ? deeper.message : String(deeper)
 }
 
 /** @param {string | DatabasePair} where */

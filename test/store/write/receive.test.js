@@ -1,11 +1,11 @@
-// Blobs that come in slices. What is kept was verified, whoever sent it; what a slice only claims does no harm.
+// receive() keeps verified slices, in any order and from any number of senders.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { concat, flipped, header, same, withHeader } from '../../support/bytes.js'
+import { flipped, same, withHeader } from '../../support/bytes.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { idsIn, recordsIn } from '../../support/store/inspect.js'
-import { gated, newStores, onDisk, sliceOf } from '../../support/store/stores.js'
+import { idsIn } from '../../support/store/inspect.js'
+import { newStores, onDisk, sliceOf } from '../../support/store/stores.js'
 
 const GROUP = 16384
 const GROUP_CHUNKS = 16
@@ -26,7 +26,7 @@ async function expectPartial (store, bytes, present) {
   expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
 }
 
-describe('store: receiving', () => {
+describe('store: receive()', () => {
   const newStore = newStores()
 
   it('keeps slices in any order', async () => {
@@ -182,190 +182,6 @@ describe('store: receiving', () => {
     expect(same(await collect(store.slice(ROOT, beyond)), sliceOf(BYTES, beyond))).to.equal(true)
   })
 
-  describe('that ends badly', () => {
-    const bytes = noise(5_500_001, 85) // more than a batch
-    const root = hash(bytes)
-    const slice = sliceOf(bytes)
-
-    /** What is kept must be all that stood before the fault, but for the group it fell into. */
-    async function expectKept (store, before) {
-      const { present, complete } = await store.stat(root)
-      expect(complete).to.equal(false)
-      const [[start, end]] = present.toBytes(bytes.length)
-      expect(start).to.equal(0)
-      expect(end).to.equal(Math.floor(before / GROUP) * GROUP)
-      await expectPartial(store, bytes, present)
-    }
-
-    /** Nothing but what is missing is sent, and with that the blob is whole. */
-    async function expectResumed (store) {
-      const missing = await store.missing(root)
-      const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
-      expect(complete).to.equal(true)
-      expect(received, 'nothing is sent twice').to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
-      expect(same(await store.bytes(root), bytes)).to.equal(true)
-    }
-
-    /** How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of groups. */
-    function leavesIn (to) {
-      let low = 0
-      for (let group = 1; group * GROUP <= bytes.length; group++) if (placeBehind(group) <= to) low = group * GROUP
-      return low
-    }
-    /** Where in the whole slice a group ends: behind the pairs in front of it. */
-    const placeBehind = group => 8 + group * GROUP + 64 * pairsBefore(group - 1)
-    /** A walk has met all parents to the left of the way to a group, and those on it. */
-    const pairsBefore = group => {
-      let pairs = 0
-      for (let [start, end] = [0, Math.ceil(bytes.length / GROUP)]; end - start > 1;) {
-        const left = 2 ** (Math.ceil(Math.log2(end - start)) - 1)
-        pairs++
-        if (group < start + left) end = start + left
-        else [start, pairs] = [start + left, pairs + left - 1]
-      }
-      return pairs
-    }
-
-    for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
-      it(`keeps what came before a fault at ${place}`, async () => {
-        const { store } = await newStore()
-        const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
-        expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
-        const before = leavesIn(place)
-        if (before === 0) expect(await errorOf(store.stat(root))).to.include({ code: 'STORE_NOT_FOUND' })
-        else await expectKept(store, before)
-        await expectResumed(store)
-      })
-
-      it(`keeps what came before the end at ${place}`, async () => {
-        const { store } = await newStore()
-        const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
-        expect(error).to.include({ code: 'BAO_TRUNCATED' })
-        const before = leavesIn(place)
-        if (before > 0) await expectKept(store, before)
-        await expectResumed(store)
-      })
-
-      it(`keeps what came before its source failed at ${place}`, async () => {
-        const { store } = await newStore()
-        const reason = new Error('the line broke')
-        const source = (async function * () {
-          yield * ragged(slice.subarray(0, place), 9)
-          throw reason
-        })()
-        expect(await errorOf(store.receive(root, source))).to.equal(reason)
-        const before = leavesIn(place)
-        if (before > 0) await expectKept(store, before)
-        await expectResumed(store)
-      })
-    }
-
-    it('keeps what came before it was called off', async () => {
-      const { store } = await newStore()
-      const controller = new AbortController()
-      const source = (async function * () {
-        for (const piece of ragged(slice, 10)) yield piece
-      })()
-      const error = await errorOf(store.receive(root, source, undefined, {
-        signal: controller.signal,
-        onProgress: ({ type, detail }) => {
-          expect(type).to.equal('baobox:receive')
-          if (detail.done > 5_000_000) controller.abort()
-        }
-      }))
-      expect(error).to.include({ name: 'AbortError' })
-      const { present } = await store.stat(root)
-      expect(present.contains(0, 4_800)).to.equal(true)
-      await expectResumed(store)
-    })
-
-    it('reads no more of its source than the slice', async () => {
-      const { store } = await newStore()
-      let isClosed = false
-      const source = (async function * () {
-        try {
-          yield slice
-          yield new Uint8Array(10)
-          throw new Error('read too far')
-        } finally {
-          isClosed = true
-        }
-      })()
-      expect(await store.receive(root, source)).to.deep.equal({ received: bytes.length, complete: true })
-      expect(isClosed).to.equal(true)
-    })
-  })
-
-  describe('from somebody who lies about the length', () => {
-    // Under these claims the way to the first groups looks just as it should, or there is none, or it ends.
-    const CLAIMS = [0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1, BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER]
-
-    for (const claim of CLAIMS) {
-      it(`${claim}: the truth can still be received`, async () => {
-        const { store, place } = await newStore()
-        const ranges = groups(0, 3)
-        await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
-        await store.receive(ROOT, sliceOf(BYTES, groups(0, 6)), groups(0, 6))
-        await expectPartial(store, BYTES, groups(0, 6))
-        const missing = await store.missing(ROOT)
-        expect((await store.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
-        expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
-        await store.close()
-        expect(same(await (await place.open()).bytes(ROOT), BYTES)).to.equal(true)
-      })
-
-      it(`${claim}: what is here stays here`, async () => {
-        const { store } = await newStore()
-        const mine = groups(20, 30)
-        await store.receive(ROOT, sliceOf(BYTES, mine), mine)
-        for (const ranges of [groups(0, 1), groups(40, 41)]) {
-          await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
-          expect(same(await store.bytes(ROOT, { start: 20 * GROUP, end: 30 * GROUP }), BYTES.subarray(20 * GROUP, 30 * GROUP))).to.equal(true)
-          expect((await store.missing(ROOT, mine)).isEmpty).to.equal(true)
-        }
-      })
-
-      it(`${claim}: what is here counts, also after opening the store again`, async () => {
-        const { store, place } = await newStore()
-        await store.receive(ROOT, sliceOf(BYTES, groups(20, 30)), groups(20, 30))
-        await store.close()
-        const again = await place.open()
-        await errorOf(again.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), claim), groups(0, 1)))
-        const { complete } = await again.receive(ROOT, sliceOf(BYTES))
-        expect(complete).to.equal(true)
-        expect((await again.missing(ROOT)).isEmpty).to.equal(true)
-      })
-    }
-
-    it('a bare header leaves nothing, and changes nothing', async () => {
-      const { store } = await newStore()
-      for (const claim of CLAIMS) await errorOf(store.receive(ROOT, header(claim)))
-      expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
-      await store.receive(ROOT, sliceOf(BYTES, groups(0, 2)), groups(0, 2))
-      for (const claim of CLAIMS) {
-        await errorOf(store.receive(ROOT, header(claim)))
-        expect((await store.stat(ROOT)).size, 'nothing of that claim was verified').to.equal(BYTES.length)
-      }
-      expect(await store.delete(ROOT), 'it can be deleted').to.equal(true)
-    })
-
-    it('a length under which another group would lie elsewhere does not hide a group', async () => {
-      // 6 and 7 groups: the fifth is two, or three, steps from the root.
-      const { store } = await newStore()
-      const bytes = noise(6 * GROUP, 86)
-      const root = hash(bytes)
-      await store.receive(root, sliceOf(bytes, groups(4, 5)), groups(4, 5))
-      await errorOf(store.receive(root, withHeader(sliceOf(bytes, groups(0, 1)), 7 * GROUP), groups(0, 1)))
-      expect(same(await store.bytes(root, { start: 4 * GROUP, end: 5 * GROUP }), bytes.subarray(4 * GROUP, 5 * GROUP))).to.equal(true)
-      expect(same(await store.bytes(root, { start: 0, end: GROUP }), bytes.subarray(0, GROUP))).to.equal(true)
-    })
-
-    it('a length above 2^53 - 1 is refused', async () => {
-      const { store } = await newStore()
-      expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)])))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
-    })
-  })
-
   it('goes on from partial blob to partial blob', async () => {
     const [{ store: first }, { store: second }, { store: third }] = [await newStore(), await newStore(), await newStore()]
     const ranges = groups(3, 9, 21, 22)
@@ -387,90 +203,6 @@ describe('store: receiving', () => {
     await expectPartial(again, BYTES, ranges.canonical(BYTES.length))
     const missing = await again.missing(ROOT)
     expect((await again.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
-  })
-
-  it('is completed although a crash came between data and record, after a lie', async () => {
-    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not what the record says of it.
-    const { store, place, index } = await newStore()
-    await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))
-    const { batch } = index
-    index.batch = () => Promise.reject(new Error('the power is gone'))
-    await errorOf(store.receive(ROOT, sliceOf(BYTES, groups(38, 39)), groups(38, 39)))
-    index.batch = batch
-    await store.close()
-    const again = await place.open()
-    expect((await again.receive(ROOT, sliceOf(BYTES))).complete).to.equal(true)
-    expect((await again.missing(ROOT)).boundaries).to.deep.equal([])
-    expect(same(await again.bytes(ROOT), BYTES)).to.equal(true)
-  })
-
-  describe('and putting', () => {
-    it('a put replaces the part that was here', async () => {
-      const { store, index, data } = await newStore()
-      await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))
-      expect(await store.put(BYTES)).to.include({ isNew: true })
-      expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
-      expect(await idsIn(data)).to.deep.equal((await recordsIn(index)).map(({ id }) => id))
-    })
-
-    it('a put of what was received to its end is not new', async () => {
-      const { store, data } = await newStore()
-      await store.receive(ROOT, sliceOf(BYTES))
-      expect(await store.put(BYTES)).to.include({ isNew: false })
-      expect(await idsIn(data)).to.have.length(1)
-    })
-
-    it('nothing is received of what is here', async () => {
-      const { store, data } = await newStore()
-      await store.put(BYTES)
-      expect(await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))).to.deep.equal({ received: 0, complete: true })
-      expect(await errorOf(store.receive(ROOT, flipped(sliceOf(BYTES), 5000)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
-      expect(await idsIn(data)).to.have.length(1)
-    })
-
-    const bytes = noise(10_000_001, 87)
-    const root = hash(bytes)
-    const slice = sliceOf(bytes)
-    const CUT = 5_000_000 // behind the first batch
-
-    it('a put in the middle of receiving wins', async () => {
-      const { store, data } = await newStore()
-      const gate = gated([slice.subarray(0, CUT)], [slice.subarray(CUT)])
-      const receiving = store.receive(root, gate.source)
-      await gate.reached
-      await store.put(bytes)
-      gate.open()
-      expect(await receiving).to.include({ complete: true })
-      expect(same(await store.bytes(root), bytes)).to.equal(true)
-      expect(await idsIn(data)).to.have.length(1)
-    })
-
-    for (const [what, prepare] of [
-      ['a delete', async store => store.delete(root)],
-      ['a put and a delete', async store => { await store.put(bytes); await store.delete(root) }],
-      ['a put, more of the slice, and a delete', async (store, feed) => { await store.put(bytes); await feed(); await store.delete(root) }]
-    ]) {
-      it(`after ${what} in the middle of receiving, what is here can be read`, async () => {
-        const { store, data } = await newStore()
-        const first = gated([slice.subarray(0, CUT)], [])
-        const second = gated([slice.subarray(CUT, 2 * CUT - 100_000)], [slice.subarray(2 * CUT - 100_000)])
-        const receiving = store.receive(root, (async function * () { yield * first.source; yield * second.source })())
-        await first.reached
-        await prepare(store, async () => { first.open(); await second.reached })
-        first.open()
-        second.open()
-        await receiving
-
-        const { present } = await store.stat(root)
-        for (const [start, end] of present.toBytes(bytes.length)) {
-          expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end))).to.equal(true)
-        }
-        expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present))).to.equal(true)
-        const missing = await store.missing(root)
-        expect((await store.receive(root, sliceOf(bytes, missing), missing)).complete).to.equal(true)
-        expect(await idsIn(data)).to.have.length(1)
-      })
-    }
   })
 
   it('is recorded now and then, however slowly it comes', async () => {

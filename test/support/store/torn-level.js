@@ -4,7 +4,7 @@ import { MemoryLevel } from 'memory-level'
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
-export const noRoom = () =>
+export const diskFull = () =>
   Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
 
 export class TornLevel extends MemoryLevel {
@@ -23,13 +23,13 @@ export class TornLevel extends MemoryLevel {
     if (this.failures === 0) return super.batch(operations, options)
     this.failures--
     this.image ??= await this.entries()
-    throw noRoom()
+    throw diskFull()
   }
 
   async open (options) {
     if (this.openFailures > 0) {
       this.openFailures--
-      throw noRoom()
+      throw diskFull()
     }
     await super.open(options)
     this.opened++

@@ -5,6 +5,7 @@ import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { stream } from '../feeding.js'
 import { noise } from '../inputs.js'
+import { killAtStep } from './folder-steps.js'
 import { sliceOf } from './stores.js'
 
 /** Two of which a batch is written before they end, one to be put and one to be received; two that go in at once. */
@@ -87,14 +88,21 @@ async function hold (location) {
   setInterval(() => {}, 1000)
 }
 
-/** Stays in it once the files are mended. */
-async function repair (location) {
-  await BlobStore.repair(location, {
+/** Stays in the rescue from when it checks what it has rescued. */
+async function rescueAndStay (location) {
+  await BlobStore.rescue(location, {
     onProgress () {
-      say('mending')
+      say('checking')
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     }
   })
+  say('done')
+}
+
+/** @param {string} location @param {number} step  before which the process is killed */
+async function rescueUntil (location, step) {
+  killAtStep(step)
+  await BlobStore.rescue(location)
   say('done')
 }
 
@@ -103,6 +111,7 @@ if (file === new URL(import.meta.url).pathname) {
   if (task === 'work') await work(location, Number(first))
   if (task === 'litter') await litter(location, Number(first))
   if (task === 'hold') await hold(location)
-  if (task === 'repair') await repair(location)
+  if (task === 'rescue') await rescueAndStay(location)
+  if (task === 'rescue-until') await rescueUntil(location, Number(first))
   if (task === 'try') say(await BlobStore.open(location).then(() => 'open', ({ code }) => code))
 }

@@ -325,8 +325,8 @@ describe('store: files of others in its place', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    for (const name of ['index', 'data', 'repairing', 'index.rewritten']) {
-      it(`${name} that is a link: the store is neither opened nor repaired`, async function () {
+    for (const name of ['index', 'data', 'rescue']) {
+      it(`${name} that is a link: the store is neither opened nor rescued`, async function () {
         if (IS_WINDOWS) this.skip()
         await store.close()
         const path = join(place.where, name)
@@ -334,7 +334,7 @@ describe('store: files of others in its place', () => {
         await rename(path, moved).catch(() => mkdir(moved))
         await symlink(moved, path)
         const before = await readdir(moved)
-        const attempts = [() => place.open(), () => place.open({ create: false }), () => BlobStore.repair(place.where)]
+        const attempts = [() => place.open(), () => place.open({ create: false }), () => BlobStore.rescue(place.where)]
         for (const attempt of attempts) {
           const error = await errorOf(attempt)
           expect(error).to.include({ code: 'STORE_OPEN_FAILED', location: place.where })

@@ -1,13 +1,12 @@
 // LevelDB believes its tables. One flipped bit in an index or in a key of theirs, and entries are there that nobody finds: they are not lost, and nobody
 // may treat them so.
-import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { isInOrder } from '../../../../store/storage/level/order.js'
 import { concat, hex, same } from '../../../support/bytes.js'
-import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { changeState, extentEntry, readRecord } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
@@ -65,24 +64,11 @@ describe('store: tables of LevelDB that are out of order', () => {
     for (const repair of [false, true, true]) expect(await store.fsck({ repair })).to.include({ isSound: false, isReadable: false })
     await store.close()
 
-    expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
+    expect(await BlobStore.rescue(place.where)).to.include({ isSound: true })
     const mended = await place.open()
     await expectAll(mended)
     expect(await mended.fsck()).to.include({ isSound: true })
     expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index'])
-  })
-
-  it('are not opened in the middle of a repair, which goes on where it was interrupted', async () => {
-    await mkdir(join(place.where, 'index.rewriting'))
-    await writeFile(join(place.where, 'index.rewriting', 'CURRENT'), 'what was left of another attempt')
-    for (const name of ['index', 'data']) {
-      await rename(join(place.where, name), join(place.where, `${name}.rewritten`))
-      for (const create of [true, false]) expect(await errorOf(() => place.open({ create }))).to.have.property('code', 'STORE_OPEN_FAILED')
-      expect(await BlobStore.repair(place.where)).to.include({ isSound: true })
-      const store = await place.open()
-      await expectAll(store)
-      await store.close()
-    }
   })
 
   it('do not have blobs swept away whose records are not to be known any more', async () => {
@@ -97,7 +83,7 @@ describe('store: tables of LevelDB that are out of order', () => {
     expect(await spoil(join(place.where, 'index'), concat([[1], hash(first)]), 0, 0x80)).to.equal(true)
 
     await (await place.open()).close()
-    await BlobStore.repair(place.where)
+    await BlobStore.rescue(place.where)
     const mended = await place.open()
     await expectAll(mended, others)
     await expectAll(mended, [first]) // its data was there, and has a record again

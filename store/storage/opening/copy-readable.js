@@ -1,0 +1,91 @@
+// Copies every entry that can be read from a damaged LevelDB into a new one. The damaged files stay as they are.
+//
+// LevelDB's own repair works on links to the files. It turns logs into tables, leaves out what it cannot read, and needs
+// neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name. What it makes is
+// only read here: it keeps tables whose keys are out of order, and may find an older value when it is asked for a key.
+// Iterators give the newest value of every key that they come by.
+
+import { linkFiles, readText, removeFolder } from '#disk'
+import { eachReadable } from '../errors.js'
+import { BATCH, VIEWS } from '../format/keys.js'
+import { newLevel, repairFiles } from '../level/levels.js'
+
+/** @import { AnyLevel } from '../level/levels.js' */
+
+/** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
+
+/** Bytes of values in a batch, and entries, at most. */
+const BATCH_LEN = 1 << 22
+const BATCH_COUNT = 1000
+
+/** Hands entries over one by one: when one cannot be read, all that come in the same batch would be lost. */
+const ONE_BY_ONE = { ...VIEWS, fillCache: false, highWaterMarkBytes: 1 }
+
+/** LevelDB locks a file and not its name, so a link to it must not be opened as another database's. */
+const LOCK = 'LOCK'
+
+/**
+ * @param {'index' | 'data'} name
+ * @param {object} options
+ * @param {string} options.from  the damaged database; may be missing
+ * @param {string} options.links  a folder to be made, with links to its files; removed at the end
+ * @param {string} options.to  a folder to be made, with the new database: closed, and not synced
+ * @param {(entry: Entry) => Entry} options.change  gives what is written for an entry
+ * @param {AbortSignal} [options.signal]
+ */
+export async function copyReadable (name, { from, links, to, change, signal }) {
+  await linkFiles(from, links, [LOCK])
+  await repairFiles(links)
+  assertAllWritten(await readText(`${links}/LOG`))
+  const repaired = newLevel(name, links)
+  try {
+    await repaired.open()
+    // A key that has become too great hides those that it overtakes from a reader that goes forwards, and others from one
+    // that goes backwards. Both begin now, so that LevelDB deletes no table behind them when it sorts its tables.
+    const passes = [false, true].map(reverse => repaired.iterator({ ...ONE_BY_ONE, reverse }))
+    const copy = newLevel(name, to)
+    try {
+      await copy.open()
+      for (const entries of passes) await addMissing(copy, eachReadable(entries), change, signal)
+    } finally {
+      await copy.close()
+    }
+  } finally {
+    await repaired.close()
+  }
+  await removeFolder(links)
+}
+
+/**
+ * LevelDB's repair gives up what it has read and cannot write, on a full disk, and says so only in its log.
+ *
+ * @param {string} log
+ */
+function assertAllWritten (log) {
+  const [, reason] = /ignoring conversion error: (.*)/.exec(log) ?? []
+  if (reason !== undefined) throw Object.assign(new Error(reason), { code: 'LEVEL_IO_ERROR' })
+  for (const [, table] of log.matchAll(/Table #(\d+): [1-9]\d* entries (?!OK|repaired)/g)) {
+    const isRepaired = new RegExp(`Table #${table}: \\d+ entries repaired`).test(log)
+    if (!isRepaired) throw new Error(`LevelDB could not write its table ${table} again`)
+  }
+}
+
+/** @param {AnyLevel} copy @param {AsyncIterable<Entry>} entries @param {(entry: Entry) => Entry} change @param {AbortSignal} [signal] */
+async function addMissing (copy, entries, change, signal) {
+  let batch = /** @type {Entry[]} */ ([])
+  let len = 0
+  const write = async () => {
+    const areThere = await copy.hasMany(batch.map(([key]) => key), VIEWS)
+    const missing = batch.filter((_, i) => !areThere[i])
+    await copy.batch(missing.map(([key, value]) => ({ type: 'put', key, value })), BATCH)
+    batch = []
+    len = 0
+  }
+  for await (const entry of entries) {
+    signal?.throwIfAborted()
+    batch.push(change(entry))
+    len += entry[1].length
+    if (len >= BATCH_LEN || batch.length >= BATCH_COUNT) await write()
+  }
+  await write()
+}

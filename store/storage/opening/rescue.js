@@ -1,0 +1,135 @@
+// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read of the old
+// pair, and puts them in the old ones' place.
+//
+// All of it happens in the folder `rescue`, which marks the store until the rescue is done:
+//
+//   rescue/lock    a database that is open for as long as the rescue runs: see rescue-mark.js
+//   rescue/links   links to the old files, on which LevelDB's own repair works
+//   rescue/draft   the new pair while it grows
+//   rescue/new     the same pair, complete and synced. Before this name exists nothing of the store has changed
+//   rescue/old     the old pair, from when the new one takes its place
+//
+// A rescue that is interrupted is run again. If it finds `rescue/new` it goes on from there, else it begins again. Large blobs
+// are in files that LevelDB knows nothing of: they stay where they are, and need no space.
+
+import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
+import { BaoError } from '../../../lib/core/errors.js'
+import { diskFull, isDiskFull, locked, unknownLayout } from '../errors.js'
+import { stateKey } from '../format/keys.js'
+import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
+import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
+import { copyReadable } from './copy-readable.js'
+import { holdLocation } from './location-lock.js'
+import { assertOwnFolders, openHeld } from './open.js'
+import { markRescue, rescueFolder } from './rescue-mark.js'
+
+/** @import { Databases } from '../databases.js' */
+
+/** @param {string} location */
+const newOf = location => `${rescueFolder(location)}/new`
+/** @param {string} location */
+const oldOf = location => `${rescueFolder(location)}/old`
+
+/** Orphans are not swept: `check` looks at them first, because their records may be what was lost. */
+const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
+
+/**
+ * Rescues a store. In a browser there are no files to rescue, and the store is only checked.
+ *
+ * @template T
+ * @param {string} location
+ * @param {(databases: Databases) => Promise<T>} check  verifies what was rescued and repairs the rest, then closes the databases
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>} what `check` returns
+ * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
+ */
+export async function rescueDatabases (location, check, signal) {
+  const release = await holdLocation(location)
+  if (release === undefined) throw locked(location)
+  try {
+    await assertOwnFolders(location)
+    if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED))
+    return await rescueFiles(location, check, signal)
+  } finally {
+    await release()
+  }
+}
+
+/** @template T @param {string} location  held @param {(databases: Databases) => Promise<T>} check @param {AbortSignal} [signal] */
+async function rescueFiles (location, check, signal) {
+  const failed = (/** @type {unknown} */ cause) => { throw signal?.aborted ? signal.reason : notRescued(location, cause) }
+  const mark = await markRescue(location).catch(failed)
+  let isMarked = await exists(newOf(location))
+  try {
+    if (!isMarked) await copyAll(location, signal).catch(failed)
+    isMarked = true
+    await replaceAll(location).catch(failed)
+    await assertOwnFolders(location)
+    const databases = await openHeld(location, RESCUED)
+    // Opening them has settled that nothing is swept. So the store can be used, however the check ends.
+    isMarked = false
+    return await check(databases)
+  } finally {
+    await mark.end({ isMarked })
+  }
+}
+
+/** Makes `rescue/new`, and leaves nothing when it fails. @param {string} location @param {AbortSignal} [signal] */
+async function copyAll (location, signal) {
+  const [links, draft] = [`${rescueFolder(location)}/links`, `${rescueFolder(location)}/draft`]
+  await Promise.all([removeFolder(links), removeFolder(draft)])
+  await assertNotEmpty(location)
+  try {
+    await makeFolder(links)
+    await makeFolder(draft)
+    for (const name of NAMES) {
+      const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
+      await copyReadable(name, { from, links: `${links}/${name}`, to, signal, change: entry => changed(location, entry) })
+      await syncFiles(to)
+    }
+    await syncFiles(draft)
+    await moveFolder(draft, newOf(location))
+  } finally {
+    await Promise.all([removeFolder(links), removeFolder(draft)])
+  }
+}
+
+/** @param {string} location */
+async function assertNotEmpty (location) {
+  const areMissing = await Promise.all(NAMES.map(name => isMissing(`${location}/${name}`)))
+  if (!areMissing.includes(false)) throw new Error('neither of its databases has any files')
+}
+
+/**
+ * The state may be one that LevelDB had replaced, and may have lost the later one of. As after a crash, it is compared with
+ * the ids that are used.
+ *
+ * @param {string} location
+ * @param {[key: Uint8Array, value: Uint8Array]} entry
+ * @returns {[key: Uint8Array, value: Uint8Array]}
+ * @throws {BaoError} STORE_VERSION
+ */
+function changed (location, [key, value]) {
+  const isState = key.length === stateKey.length && key[0] === stateKey[0]
+  const state = isState ? decodeState(value) : undefined
+  if (state === undefined) return [key, value]
+  if (state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
+  return [key, encodeState({ ...state, isClean: false })]
+}
+
+/** Puts the new databases in the place of the old ones. May have been interrupted before, at any step. @param {string} location */
+async function replaceAll (location) {
+  await makeFolder(oldOf(location))
+  for (const name of NAMES) {
+    const from = `${newOf(location)}/${name}`
+    if (await assertFolder(from)) await replaceFolder(from, `${location}/${name}`, `${oldOf(location)}/${name}`)
+  }
+}
+
+/** @param {string} location @param {unknown} cause */
+function notRescued (location, cause) {
+  if (cause instanceof BaoError) return cause
+  if (isDiskFull(cause)) return diskFull(cause)
+  if (isLocked(cause)) return locked(location, cause)
+  return new BaoError('STORE_OPEN_FAILED', `could not rescue the store at ${location}: ${/** @type {Error} */ (cause).message}`, { location, cause })
+}

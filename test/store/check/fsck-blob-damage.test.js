@@ -1,0 +1,194 @@
+// fsck() of one damaged blob: what it finds, what it drops, and what it computes again.
+import { expect } from 'chai'
+import { ChunkRanges } from '../../../lib/index.js'
+import { VIEWS } from '../../support/constants.js'
+import { concat, flipped, same } from '../../support/bytes.js'
+import { noise } from '../../support/inputs.js'
+import { entriesOf, isPage } from '../../support/store/inspect.js'
+import { newStores } from '../../support/store/stores.js'
+import {
+  ALL, BYTES, EXTENT, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups
+} from '../../support/store/mending.js'
+
+const PAGE = 64 * GROUP
+const BITS = 8
+
+describe('store: fsck() of a damaged blob', () => {
+  const newStore = newStores()
+
+  for (const [how, { ranges, fill }] of Object.entries(FILLS)) {
+    describe(`of a blob that was ${how}`, () => {
+      let store, data, extents, pages
+      beforeEach(async () => {
+        const made = await newStore()
+        ;({ store, data } = made)
+        await fill(store)
+        const entries = await entriesOf(data)
+        extents = entries.filter(entry => !isPage(entry))
+        pages = entries.filter(isPage)
+      })
+
+      /** Found as it is, put right, and fetched again. @param {{ data?: ChunkRanges, tree?: ChunkRanges, lost?: ChunkRanges }} what */
+      async function expectMended ({ data: wrong = ChunkRanges.none, tree = ChunkRanges.none, lost = wrong, strays }) {
+        const looks = [await store.fsck(), await store.fsck({ repair: true })]
+        for (const { damaged } of looks) {
+          expect(damaged).to.have.length(1)
+          expect(damaged[0].data.boundaries, 'data').to.deep.equal(wrong.boundaries)
+          expect(damaged[0].tree.boundaries, 'tree').to.deep.equal(tree.boundaries)
+          if (strays !== undefined) expect(damaged[0].strays, 'strays').to.equal(strays)
+        }
+        expect(looks[1].damaged[0].lost.boundaries, 'lost').to.deep.equal(lost.boundaries)
+        await expectSound(store)
+        await expectHere(store, ranges.difference(lost))
+        await fetchMissing(store, ranges)
+        await expectHere(store, ranges)
+        await expectSound(store)
+        await fetchMissing(store)
+        await expectHere(store, ALL)
+        await expectSound(store)
+      }
+
+      it('drops a group with a wrong byte, and nothing else', async () => {
+        for (const which of [0, 1, 9, extents.length - 1]) {
+          const extent = (await entriesOf(data)).filter(entry => !isPage(entry))[which]
+          const at = Math.min(2 * GROUP + 7, extent.value.length - 1)
+          await extent.put(flipped(extent.value, at))
+          const found = await store.fsck({ repair: true })
+          const wrong = groups(extent.offset + at)
+          expect(found.damaged[0].data.boundaries).to.deep.equal(wrong.boundaries)
+          await expectHere(store, ranges.difference(wrong))
+          await fetchMissing(store, ranges)
+          await expectHere(store, ranges)
+          await expectSound(store)
+        }
+      })
+
+      it('drops what is lost with an extent', async () => {
+        await extents[5].del()
+        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT) })
+      })
+
+      it('drops what an extent lacks that is too short', async () => {
+        await extents[5].put(extents[5].value.slice(0, GROUP + 5))
+        await expectMended({ data: groups(5 * EXTENT + GROUP, 6 * EXTENT), strays: 1 })
+      })
+
+      it('drops an extent that is too long, or empty', async () => {
+        await extents[7].put(concat([extents[7].value, new Uint8Array(1)])) // over the border of its cell
+        await extents[5].put(new Uint8Array(0))
+        await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT).union(groups(7 * EXTENT, 8 * EXTENT)), strays: 2 })
+      })
+
+      it('drops the group that an extent reaches into where another begins', async () => {
+        await extents[5].put(concat([extents[5].value, new Uint8Array(1)]))
+        await expectMended({ data: groups(6 * EXTENT, 6 * EXTENT + GROUP), strays: 2 })
+      })
+
+      it('drops extents that changed places', async () => {
+        await extents[2].put(extents[3].value)
+        await extents[3].put(extents[2].value)
+        await expectMended({ data: groups(2 * EXTENT, 4 * EXTENT) })
+      })
+
+      it('drops every byte, and still knows the blob', async () => {
+        for (const extent of extents) await extent.put(flipped(extent.value, 0))
+        const wrong = extents.reduce((all, { offset }) => all.union(groups(offset)), ChunkRanges.none)
+        await expectMended({ data: wrong })
+        for (const { del } of await entriesOf(data)) await del()
+        const { damaged: [{ lost }] } = await store.fsck({ repair: true })
+        expect(lost.boundaries).to.deep.equal(ALL.boundaries)
+        await expectSound(store)
+        expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: false, complete: false })
+        expect(await store.has(ROOT)).to.equal(false)
+        expect(await store.put(BYTES)).to.include({ isNew: true })
+        await expectHere(store, ALL)
+        await expectSound(store)
+      })
+
+      it('takes away what never belonged there', async () => {
+        const [{ key, value }] = extents
+        const at = (chunk, kind, len = key.length) => {
+          const other = new Uint8Array(len)
+          other.set(key)
+          new DataView(other.buffer).setBigUint64(8, BigInt(chunk))
+          other[16] = kind
+          return other
+        }
+        const strays = [
+          [at(4096, 0), value], // behind the end
+          [at(17, 0), value.slice(0, GROUP)], // inside another
+          [at(1023, 3), noise(100)], [at(1000, 1), noise(100)], [at(100 * 1024 - 1, 1), noise(100)], // pages that no such blob has
+          [at(16, 0, 18), value] // too long a key
+        ]
+        for (const [key, value] of strays) await data.put(key, value, VIEWS)
+        await expectMended({ strays: strays.length })
+        expect(await entriesOf(data)).to.satisfy(entries => !entries.some(({ key }) => strays.some(([stray]) => same(stray, key))))
+      })
+
+      it('works out again what a page had of the tree, when it is lost or wrong', async () => {
+        for (const change of [
+          page => page.del(),
+          page => page.put(page.value.map((byte, i) => i < BITS ? byte : 0)),
+          page => page.put(page.value.map((byte, i) => i < BITS ? byte : byte ^ 0x55)),
+          page => page.put(page.value.map((byte, i) => i >= BITS && i % 3 === 0 ? byte ^ 1 : byte))
+        ]) {
+          for (const [i, page] of (await entriesOf(data)).filter(isPage).entries()) {
+            await change(page)
+            const { damaged: [{ data: wrong, lost }] } = await store.fsck({ repair: true })
+            const whole = groups(Math.min(i, 2) * PAGE, Math.min((Math.min(i, 2) + 1) * PAGE, BYTES.length))
+            expect(wrong.isEmpty, 'the bytes are right').to.equal(true)
+            // What of a page is not here cannot be worked out, and what it led to is gone with it.
+            if (i === 3 || ranges.intersect(whole).equals(whole)) expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
+            else expect(lost.difference(whole).isEmpty, `page ${i}`).to.equal(true)
+            await expectHere(store, ranges.difference(lost))
+            await expectSound(store)
+            await fetchMissing(store, ranges)
+            await expectHere(store, ranges)
+            await expectSound(store)
+          }
+        }
+      })
+
+      it('works out a pair from those below it, though bytes are lost too', async () => {
+        for (const slot of [31, 15, 7]) {
+          const [page] = (await entriesOf(data)).filter(isPage)
+          const extent = (await entriesOf(data)).find(({ offset, value }) => offset <= GROUP && offset + value.length > GROUP)
+          await page.put(flipped(page.value, BITS + slot * 64 + 5))
+          await extent.put(flipped(extent.value, GROUP + 5 - extent.offset))
+          const { damaged: [{ tree, lost }] } = await store.fsck({ repair: true })
+          expect(tree.boundaries).to.deep.equal(ranges.intersect(groups(0, 2 * (slot + 1) * GROUP)).boundaries)
+          expect(lost.boundaries).to.deep.equal(slot === 31 && how === 'received in part' ? lost.boundaries : groups(GROUP).boundaries)
+          await fetchMissing(store, ranges)
+          await expectHere(store, ranges)
+          await expectSound(store)
+        }
+      })
+
+      it('loses what stands below a pair that nothing can tell', async () => {
+        const [page] = pages
+        const wrong = new Uint8Array(page.value)
+        for (const slot of [0, 1, 2, 3]) wrong.fill(0, BITS + slot * 64, BITS + (slot + 1) * 64)
+        await page.put(wrong)
+        await extents[0].put(flipped(extents[0].value, 0))
+        await expectMended({ tree: groups(0, 4 * GROUP).union(groups(4 * GROUP, 8 * GROUP)), lost: groups(0, 8 * GROUP) })
+      })
+
+      it('knows a lost mark from a lost group', async () => {
+        if (how !== 'received in part') return
+        const [page] = pages
+        await page.put(page.value.map((byte, i) => i < 4 ? 0 : byte))
+        const { damaged: [{ tree, data: wrong, lost }] } = await store.fsck({ repair: true })
+        expect(wrong.isEmpty && lost.isEmpty).to.equal(true)
+        expect(tree.boundaries).to.deep.equal(groups(0, 32 * GROUP).boundaries)
+        await expectHere(store, ranges)
+        // A mark without a group, where no other is: nobody would ever receive it.
+        const entries = await entriesOf(data)
+        for (const extent of entries.filter(({ offset }) => offset >= 2 * PAGE)) await extent.del()
+        await store.fsck({ repair: true })
+        await expectSound(store)
+        await fetchMissing(store)
+        await expectHere(store, ALL)
+      })
+    })
+  }
+})

@@ -1,0 +1,282 @@
+// fsck() of a damaged index: records, tags, notes and the state.
+import { expect } from 'chai'
+import { hash } from '../../../lib/index.js'
+import { VIEWS } from '../../support/constants.js'
+import { flipped, same } from '../../support/bytes.js'
+import { errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import {
+  changeRecord, damageRecord, databasesOf, deletionEntry, entriesOf, isPage, malformedKeys, readRecord,
+  recordEntry, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
+} from '../../support/store/inspect.js'
+import { gated, newStores, sliceOf } from '../../support/store/stores.js'
+import {
+  ALL, BYTES, GROUP, ROOT, expectHere, expectSound, fetchMissing
+} from '../../support/store/mending.js'
+describe('store: fsck() of a damaged index', () => {
+  const newStore = newStores()
+
+  it('drops a damaged record whose data is not there, or not to be known', async () => {
+    const { store, data, index } = await newStore()
+    const { cid } = await store.put(noise(100, 1))
+    await store.put(BYTES)
+    await damageRecord(index, ROOT)
+    for (const { del } of (await entriesOf(data)).filter(({ id }) => id === 1)) await del()
+    const expected = { records: [{ cid: (await store.put(BYTES)).cid, isRestored: false }] }
+    await damageRecord(index, ROOT)
+    for (const { del } of (await entriesOf(data)).filter(({ id }) => id === 2)) await del()
+    for (const repair of [false, true]) {
+      const { records, isSound } = await store.fsck({ repair })
+      expect(isSound).to.equal(false)
+      expect(records).to.deep.equal(expected.records)
+    }
+    await expectSound(store)
+    expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(await store.bytes(cid)).to.have.length(100)
+  })
+
+  for (const size of [1, 1024, GROUP, GROUP + 1, 3 * GROUP, 64 * GROUP, 65 * GROUP, BYTES.length]) {
+    it(`finds the data of a damaged record by its root, of ${size} bytes`, async () => {
+      const bytes = BYTES.subarray(0, size)
+      const root = hash(bytes)
+      for (const fill of [store => store.put(bytes), store => store.receive(root, sliceOf(bytes))]) {
+        const { store, index, data } = await newStore()
+        await store.put(noise(30 * GROUP, 3))
+        await fill(store)
+        const before = await entriesOf(data)
+        await recordEntry(index, root).change(record => flipped(record, 3))
+        expect((await store.fsck()).records[0]).to.include({ isRestored: false })
+        const report = await store.fsck({ repair: true })
+        expect(report.records[0]).to.include({ isRestored: true })
+        expect(report.orphans).to.equal(0)
+        await expectSound(store)
+        expect(await store.has(root)).to.equal(true)
+        expect(same(await store.bytes(root), bytes)).to.equal(true)
+        expect((await entriesOf(data)).length).to.be.at.least(before.length)
+      }
+    })
+  }
+
+  it('finds what is here of a blob whose record is damaged, whatever part and without its length', async () => {
+    for (const [start, end] of [[0, 1], [0, 20], [20, 60], [60, 70], [64, 65], [100, 110], [126, 130], [128, 129], [130, 135], [134, 135], [135, 136], [0, 136]]) {
+      const { store, index } = await newStore()
+      const range = { start: start * GROUP, end: Math.min(end * GROUP, BYTES.length) }
+      await store.receive(ROOT, sliceOf(BYTES, range), range)
+      const { present } = await store.stat(ROOT)
+      await damageRecord(index, ROOT)
+      const { records } = await store.fsck({ repair: true })
+      expect(records[0].isRestored, `groups ${start} to ${end}`).to.equal(true)
+      await expectHere(store, present)
+      await expectSound(store)
+      await fetchMissing(store)
+      await expectHere(store, ALL)
+    }
+  })
+
+  it('gives a whole blob a record that has none, where the index is damaged: one wrong key may hide the next', async () => {
+    for (const spoil of [
+      (index, other) => damageRecord(index, other),
+      index => index.put(new Uint8Array(7).fill(0x81), new Uint8Array(33), VIEWS),
+      index => index.put(malformedKeys(5)[0], new Uint8Array(1), VIEWS)
+    ]) {
+      const { store, index } = await newStore()
+      const other = noise(100, 1)
+      await store.put(other)
+      await store.put(BYTES)
+      await recordEntry(index, ROOT).remove()
+      await spoil(index, hash(other))
+      const { records, orphans } = await store.fsck({ repair: true })
+      expect(records.map(({ isRestored }) => isRestored)).to.include(true)
+      expect(orphans).to.equal(0)
+      expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+      expect(await store.has(hash(other))).to.equal(true)
+    }
+  })
+
+  it('sweeps away data without a record, but not what is being put', async () => {
+    const { store, index, data } = await newStore()
+    await store.put(BYTES)
+    await store.put(noise(100, 1))
+    await recordEntry(index, ROOT).remove()
+    const large = noise(9 << 20, 2)
+    const put = gated([large.subarray(0, 6 << 20)], [large.subarray(6 << 20)])
+    const putting = store.put(put.source)
+    await put.reached
+    expect((await store.fsck()).orphans).to.equal(1)
+    expect((await store.fsck({ repair: true })).orphans).to.equal(1)
+    await expectSound(store)
+    put.open()
+    const { cid } = await putting
+    expect(same(await store.bytes(cid), large)).to.equal(true)
+    await expectSound(store)
+    expect((await entriesOf(data)).some(({ id }) => id === 0), 'the first id is free').to.equal(false)
+  })
+
+  it('says nothing of what is being deleted', async () => {
+    for (const repair of [false, true]) {
+      for (const isOver of [false, true]) {
+        const { store, data } = await newStore()
+        await store.put(BYTES)
+        const { length } = await entriesOf(data)
+        const deleting = {}
+        deleting.goesOn = new Promise(resolve => { deleting.goOn = resolve })
+        deleting.isHere = new Promise(resolve => { deleting.arrive = resolve })
+        const { clear } = data
+        data.clear = async (...args) => {
+          deleting.arrive()
+          await deleting.goesOn
+          return clear.apply(data, args)
+        }
+        const deleted = store.delete(ROOT)
+        await deleting.isHere
+        const databases = databasesOf(store)
+        const isGoing = databases.isGoing.bind(databases)
+        databases.isGoing = async id => {
+          if (isOver) {
+            deleting.goOn()
+            await deleted
+          }
+          return isGoing(id)
+        }
+        expect(await store.fsck({ repair }), `repair: ${repair}, over: ${isOver}`).to.include({ isSound: true })
+        expect(await entriesOf(data)).to.have.length(isOver ? 0 : length)
+        deleting.goOn()
+        expect(await deleted).to.equal(true)
+        await expectSound(store)
+        expect(await entriesOf(data)).to.deep.equal([])
+      }
+    }
+  })
+
+  it('takes away what has no meaning, and leaves what it does not know', async () => {
+    const { store, index, data } = await newStore()
+    await store.put(BYTES)
+    for (const key of malformedKeys(5).slice(0, 2)) await index.put(key, new Uint8Array(1), VIEWS)
+    await deletionEntry(index, 0).write(new Uint8Array(1))
+    await usedEntry(index, ROOT).write(new Uint8Array(7))
+    const theirs = new Uint8Array(5).fill(200)
+    await index.put(theirs, theirs, VIEWS)
+    await data.put(Uint8Array.of(7), new Uint8Array(5), VIEWS)
+    await data.put(new Uint8Array(17).fill(255), new Uint8Array(5), VIEWS)
+    expect((await store.fsck()).strays).to.equal(6)
+    await store.fsck({ repair: true })
+    await expectSound(store)
+    await expectHere(store, ALL)
+    expect(await index.get(theirs, VIEWS)).to.deep.equal(theirs)
+  })
+
+  describe('with a tag', () => {
+    const FORMATS = ['raw', 'hashseq']
+    const named = index => tagEntry(index, 'a')
+    const beside = index => tagBesideBlobEntry(index, ROOT, 'a')
+    const WAYS = {
+      'whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
+      'that is lost under its name': { spoil: index => named(index).remove() },
+      'whose name is wrong': {
+        async spoil (index) {
+          await tagEntry(index, 'b').write(await named(index).read())
+          await named(index).remove()
+        },
+        also: 'b'
+      },
+      'whose value is wrong beside its blob': { spoil: index => beside(index).change(value => flipped(value, 3)) },
+      'that is lost beside its blob': { spoil: index => beside(index).remove() },
+      'that is too short': { spoil: index => named(index).change(value => value.slice(0, 3)) }
+    }
+
+    for (const [what, { spoil, also }] of Object.entries(WAYS)) {
+      it(`${what}, makes it whole from the other place`, async () => {
+        for (const format of FORMATS) {
+          const { store, index } = await newStore()
+          await store.put(BYTES, { tag: 'a', format })
+          await store.put(noise(100))
+          await spoil(index)
+          expect((await store.fsck()).tags.map(({ name }) => name)).to.include('a')
+          const { tags } = await store.fsck({ repair: true })
+          expect(tags).to.deep.include({ name: 'a', isRestored: true })
+          if (also) expect(tags).to.deep.include({ name: also, isRestored: false })
+          await expectSound(store)
+          const { cid, format: after } = await store.tags.get('a')
+          expect(cid.multihash.digest).to.deep.equal(ROOT)
+          expect(after).to.equal(format)
+          expect((await store.gc()).blobs, 'the other blob').to.equal(1)
+          await expectHere(store, ALL)
+        }
+      })
+    }
+
+    it('that is lost in both places, lets it go', async () => {
+      const { store, index } = await newStore()
+      await store.put(BYTES, { tag: 'a' })
+      for (const entry of [named, beside]) await entry(index).change(value => flipped(value, 1))
+      expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
+      for (const repair of [false, true]) expect((await store.fsck({ repair })).tags).to.deep.equal([{ name: 'a', isRestored: false }])
+      await expectSound(store)
+      expect(await store.tags.get('a')).to.equal(undefined)
+      expect((await store.gc()).blobs).to.equal(1)
+    })
+
+    it('that was moved, takes its name at its word', async () => {
+      const { store, index } = await newStore()
+      await store.put(BYTES, { tag: 'a' })
+      const stale = await beside(index).read()
+      const { cid } = await store.put(noise(100), { tag: 'a' })
+      await beside(index).write(stale)
+      await store.fsck({ repair: true })
+      await expectSound(store)
+      expect((await store.tags.get('a')).cid.toString()).to.equal(cid.toString())
+    })
+  })
+
+  for (const home of ['file', 'reference']) {
+    it(`does not go by a record that says its bytes are in a ${home}, where there are no files`, async () => {
+      for (const areHere of [true, false]) {
+        const { store, index, data } = await newStore()
+        await store.put(BYTES)
+        await changeRecord(index, ROOT, { home })
+        if (!areHere) for (const { del } of (await entriesOf(data)).filter(entry => !isPage(entry))) await del()
+        expect((await store.fsck()).isSound).to.equal(false)
+        const { damaged: [{ lost }] } = await store.fsck({ repair: true })
+        expect(lost.boundaries).to.deep.equal(areHere ? [] : ALL.boundaries)
+        await expectSound(store)
+        await fetchMissing(store)
+        await expectHere(store, ALL)
+        await expectSound(store)
+      }
+    })
+  }
+
+  it('takes a size for a claim again when it has dropped everything that had proven it', async () => {
+    const { store, index, data } = await newStore()
+    await store.put(BYTES)
+    // A record that was made with care lies about the length.
+    const record = await readRecord(index, ROOT)
+    await writeRecord(index, ROOT, { ...record, size: record.size + 3 * GROUP })
+    for (const { del } of await entriesOf(data)) await del()
+    await store.fsck({ repair: true })
+    await expectSound(store)
+    await store.receive(ROOT, sliceOf(BYTES))
+    await expectHere(store, ALL)
+    await expectSound(store)
+  })
+
+  it('writes a damaged state anew', async () => {
+    const { store, index } = await newStore()
+    await store.put(BYTES)
+    await stateEntry(index).write(new Uint8Array(33))
+    for (const repair of [false, true]) expect(await store.fsck({ repair })).to.include({ isStateDamaged: true, isSound: false })
+    await expectSound(store)
+  })
+
+  it('lets one blob have an id that two claim', async () => {
+    const { store, index } = await newStore()
+    await store.put(BYTES)
+    const other = noise(BYTES.length, 5)
+    const record = await readRecord(index, ROOT)
+    await writeRecord(index, hash(other), record)
+    await store.fsck({ repair: true })
+    await expectSound(store)
+    await expectHere(store, ALL)
+    expect(await errorOf(store.stat(hash(other)))).to.include({ code: 'STORE_NOT_FOUND' })
+  })
+})

@@ -1,0 +1,213 @@
+// gc() while other calls protect, read or write the blobs that it is about to take.
+import { expect } from 'chai'
+import { compare } from 'uint8arrays/compare'
+import { hash } from '../../../lib/index.js'
+import { concat, hex, same } from '../../support/bytes.js'
+import { collect, errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { databasesOf, deletesRecord, idsIn, isRecordKey } from '../../support/store/inspect.js'
+import { gated, newStores, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const MIB = 1 << 20
+const START = { start: 0, end: GROUP }
+
+const blobOf = (size, seed) => {
+  const bytes = noise(size, seed)
+  return { bytes, root: hash(bytes) }
+}
+
+/** Small blobs in the order of their hashes, in which they are swept. */
+const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i)).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
+/** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
+const fillers = []
+for (let i = 0; fillers.length < 1100; i++) {
+  const bytes = new Uint8Array(new Uint32Array([i]).buffer)
+  const root = hash(bytes)
+  if (compare(root, small[0].root) > 0 && compare(root, small[1].root) < 0) fillers.push({ bytes, root })
+}
+const sequenceOf = (...blobs) => {
+  const bytes = concat(blobs.map(({ root }) => root))
+  return { bytes, root: hash(bytes) }
+}
+
+const namesIn = async store => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
+const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
+const putAll = async (store, blobs) => { for (const { bytes } of blobs) await store.put(bytes) }
+const receivePart = (store, { bytes, root }, range = START) => store.receive(root, sliceOf(bytes, range), range)
+
+async function expectKept (store, blobs) {
+  for (const { bytes, root } of blobs) expect(same(await store.bytes(root), bytes)).to.equal(true)
+}
+
+describe('store: gc() beside other calls', () => {
+  const newStore = newStores()
+  const [swept, ...rest] = small
+
+  /**
+   * Stops a collection, does something else, and lets it go on.
+   *
+   * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up the first blob and those beside it, and
+   *   is about to look what has become protected. In a later batch: it is writing that the first blob and some others are gone
+   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile @returns the store, afterwards
+   */
+  async function collectBeside (where, prepare, meanwhile) {
+    const { store } = await newStore()
+    const { index } = databasesOf(store)
+    await store.put(swept.bytes)
+    if (where === 'in a later batch') await listed(store.putMany(fillers.map(({ bytes }) => bytes)))
+    await prepare(store, index)
+    const [method, isMeant] = {
+      'in its batch': ['getMany', keys => keys.some(key => isRecordKey(key, swept.root))],
+      'in a later batch': ['batch', operations => operations.some(operation => deletesRecord(operation, swept.root))]
+    }[where]
+    const original = index[method]
+    let go
+    const reached = new Promise(resolve => {
+      index[method] = function (given, ...args) {
+        if (!isMeant(given)) return original.call(this, given, ...args)
+        resolve()
+        return new Promise(_resolve => { go = _resolve }).then(() => original.call(this, given, ...args))
+      }
+    })
+    const collecting = store.gc()
+    await reached
+    index[method] = original
+    const doing = meanwhile(store)
+    // What needs a lock that the collection holds waits for it; nothing else is to be late.
+    await Promise.race([doing, ...where === 'in its batch' ? [new Promise(resolve => setTimeout(resolve, 500))] : []])
+    go()
+    const result = await doing
+    await collecting
+    expect(await store.has(swept.root), 'the collection went on').to.equal(false)
+    return { store, result }
+  }
+
+  const [one, two] = rest
+  const sequence = sequenceOf(two)
+  const part = blobOf(100_000, 5)
+  const tagSequence = store => store.tags.set('sequence', sequence.root, { format: 'hashseq' })
+  for (const where of /** @type {const} */ (['in its batch', 'in a later batch'])) {
+    for (const [what, prepare, meanwhile, kept] of [
+      ['tags it', store => store.put(one.bytes), store => store.tags.set('a', one.root), [one]],
+      ['tags it for a while', store => store.put(one.bytes), store => store.tempTag(one.root), [one]],
+      ['puts it again', store => store.put(one.bytes), store => store.put(one.bytes), [one]],
+      ['puts it for the first time', async () => {}, store => store.put(one.bytes), [one]],
+      ['deletes it and puts it again', store => store.put(one.bytes), async store => { await store.delete(one.root); await store.put(one.bytes) }, [one]],
+      ['renames its tag', store => store.put(one.bytes, { tag: 'm' }), async store => { await store.tags.rename('m', 'z'); await store.tags.rename('z', 'a') }, [one]],
+      ['tags a sequence that it is a member of', store => putAll(store, [two, sequence]), tagSequence, [two, sequence]],
+      ['tags such a sequence for a while', store => putAll(store, [two, sequence]), store => store.tempTag(sequence.root, { format: 'hashseq' }), [two, sequence]],
+      ['puts such a sequence, which has a tag', async store => { await tagSequence(store); await store.put(two.bytes) }, store => store.put(sequence.bytes), [two, sequence]],
+      ['receives such a sequence, which has a tag', async store => { await tagSequence(store); await store.put(two.bytes) }, store => store.receive(sequence.root, sliceOf(sequence.bytes)), [two, sequence]],
+      ['puts and tags such a sequence in one', store => store.put(two.bytes), store => store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }), [two, sequence]],
+      ['receives it', async () => {}, store => store.receive(part.root, sliceOf(part.bytes)), [part]],
+      ['receives the rest of it', store => receivePart(store, part), store => store.receive(part.root, sliceOf(part.bytes)), [part]]
+    ]) {
+      it(`who ${what} keeps it, ${where}`, async () => {
+        const { store } = await collectBeside(where, prepare, meanwhile)
+        expect(await namesIn(store)).to.deep.equal(namesOf(kept))
+        await expectKept(store, kept)
+      })
+    }
+
+    for (const [what, begin] of [
+      ['tagging it', (store, write) => write(store.tags.set('a', one.root))],
+      ['renaming its tag', async (store, write) => { await store.tags.set('m', one.root); await write(store.tags.rename('m', 'a')) }],
+      ['tagging a sequence that it is a member of', (store, write) => write(store.tags.set('a', sequence.root, { format: 'hashseq' }))],
+      ['putting and tagging such a sequence', (store, write) => write(store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }))]
+    ]) {
+      it(`who is ${what} when the collection begins keeps it, ${where}`, async () => {
+        let finish
+        const { store } = await collectBeside(where, async (store, index) => {
+          await putAll(store, [one, two])
+          if (what.startsWith('tagging a sequence')) await store.put(sequence.bytes)
+          const temporary = store.tempTag(one.root)
+          temporary.add(two.root)
+          await begin(store, async writing => {
+            // It stands before its write, and the collection is about to begin.
+            const { batch } = index
+            let go
+            await new Promise(resolve => {
+              index.batch = function (operations, ...args) {
+                resolve()
+                return new Promise(_resolve => { go = _resolve }).then(() => batch.call(this, operations, ...args))
+              }
+            })
+            index.batch = batch
+            finish = async () => {
+              go()
+              await writing
+              temporary.release()
+            }
+          })
+        }, () => finish())
+        await expectKept(store, what.includes('sequence') ? [two, sequence] : [one])
+      })
+    }
+
+    it(`who lets go of it does not lose another one, ${where}`, async () => {
+      const { store } = await collectBeside(where, store => putAll(store, [two, sequence]).then(() => tagSequence(store)), store => store.tags.delete('sequence'))
+      await store.gc()
+      expect(await namesIn(store)).to.deep.equal([])
+    })
+  }
+
+  it('who reads it has it as long as that takes', async () => {
+    const { store } = await newStore()
+    const large = blobOf(2 * MIB, 6)
+    await store.put(large.bytes)
+    for (const [read, expected] of [[() => store.get(large.root), large.bytes], [() => store.get(large.root, { verify: false }), large.bytes], [() => store.slice(large.root), sliceOf(large.bytes)]]) {
+      const pieces = read()
+      const { value } = await pieces.next()
+      expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
+      expect(same(concat([value, await collect(pieces)]), expected)).to.equal(true)
+    }
+    const left = store.get(large.root)
+    await left.next()
+    await left.return()
+    expect(await store.gc(), 'nobody reads any more').to.deep.equal({ blobs: 1, bytes: 2 * MIB })
+  })
+
+  it('who looks what is here of it before he reads has it, too', async () => {
+    const { store, place, data } = await newStore()
+    const part = blobOf(100_000, 5)
+    await receivePart(store, part)
+    await store.close()
+    const reopened = await place.open()
+    const { keys } = data
+    const wanted = { start: 0, end: 1000 }
+    for (const read of [() => collect(reopened.slice(part.root, wanted)), () => errorOf(reopened.outboard(part.root)), () => reopened.bytes(part.root, { start: 0, end: 1000 })]) {
+      let collected
+      data.keys = function (...args) {
+        data.keys = keys
+        const looking = keys.apply(this, args)
+        const next = looking.next.bind(looking)
+        looking.next = async () => {
+          collected ??= await reopened.gc()
+          return next()
+        }
+        return looking
+      }
+      await read()
+      expect(collected).to.deep.equal({ blobs: 0, bytes: 0 })
+    }
+  })
+
+  it('who is putting or receiving it is not disturbed', async () => {
+    const { store, place } = await newStore()
+    const [put, received] = [blobOf(9 * MIB, 7), blobOf(9 * MIB, 8)]
+    const slice = sliceOf(received.bytes)
+    const [putting, receiving] = [put.bytes, slice].map(bytes => gated([bytes.subarray(0, 6 * MIB)], [bytes.subarray(6 * MIB)]))
+    const done = [store.put(putting.source), store.receive(received.root, receiving.source)]
+    await Promise.all([putting.reached, receiving.reached])
+    expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
+    expect(await namesIn(store), 'a part is kept already').to.deep.equal(namesOf([received]))
+    putting.open()
+    receiving.open()
+    expect((await Promise.all(done))[1]).to.deep.equal({ received: 9 * MIB, complete: true })
+    await expectKept(store, [put, received])
+    expect(await store.gc()).to.deep.equal({ blobs: 2, bytes: 18 * MIB })
+    await store.close()
+    await place.look(async ({ data }) => expect(await idsIn(data)).to.deep.equal([]))
+  })
+})

@@ -1,0 +1,146 @@
+// gc() that cannot read what protects blobs, or that is interrupted.
+import { expect } from 'chai'
+import { MemoryLevel } from 'memory-level'
+import { compare } from 'uint8arrays/compare'
+import { hash } from '../../../lib/index.js'
+import { BlobStore } from '../../../store/index.js'
+import { VIEWS } from '../../support/constants.js'
+import { concat, hex, same } from '../../support/bytes.js'
+import { errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { damageRecord, entriesOf, idsIn } from '../../support/store/inspect.js'
+import { expectNoOrphans, newStores } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const blobOf = (size, seed) => {
+  const bytes = noise(size, seed)
+  return { bytes, root: hash(bytes) }
+}
+
+/** Small blobs in the order of their hashes, in which they are swept. */
+const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i)).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
+/** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
+const fillers = []
+for (let i = 0; fillers.length < 1100; i++) {
+  const bytes = new Uint8Array(new Uint32Array([i]).buffer)
+  const root = hash(bytes)
+  if (compare(root, small[0].root) > 0 && compare(root, small[1].root) < 0) fillers.push({ bytes, root })
+}
+const sequenceOf = (...blobs) => {
+  const bytes = concat(blobs.map(({ root }) => root))
+  return { bytes, root: hash(bytes) }
+}
+
+const namesIn = async store => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
+const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
+const putAll = async (store, blobs) => { for (const { bytes } of blobs) await store.put(bytes) }
+async function expectKept (store, blobs) {
+  for (const { bytes, root } of blobs) expect(same(await store.bytes(root), bytes)).to.equal(true)
+}
+
+describe('store: gc() that fails', () => {
+  describe('that cannot tell', () => {
+    const newStore = newStores()
+    const sequence = sequenceOf(...Array.from({ length: 2000 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) })), small[0])
+
+    it('what a damaged sequence protects takes nothing', async () => {
+      for (const spoil of ['put', 'del']) {
+        const { store, data } = await newStore()
+        await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
+        const [extent] = (await entriesOf(data)).filter(({ offset }) => offset !== undefined)
+        await (spoil === 'del' ? extent.del() : extent.put(extent.value.map((byte, i) => i === 40_000 ? byte ^ 1 : byte)))
+        await putAll(store, small)
+        const all = await namesIn(store)
+        for (const options of [{}, { dryRun: true }]) {
+          expect(await errorOf(store.gc(options))).to.include({ code: 'STORE_CORRUPT', start: spoil === 'del' ? 0 : 2 * GROUP })
+        }
+        expect(await namesIn(store)).to.deep.equal(all)
+        await store.tags.delete('a')
+        expect(await store.gc()).to.deep.equal({ blobs: small.length + 1, bytes: all.length && sequence.bytes.length + small.reduce((sum, { bytes }) => sum + bytes.length, 0) })
+      }
+    })
+
+    it('what a sequence with a damaged record protects takes nothing', async () => {
+      const { store, index } = await newStore()
+      await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
+      await putAll(store, small)
+      await damageRecord(index, sequence.root)
+      expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
+      expect(await listed(store.list({ prefix: hex(small[0].root) }))).to.have.length(1)
+    })
+
+    it('whose a damaged record is leaves it alone', async () => {
+      const { store, index } = await newStore()
+      await putAll(store, small)
+      await damageRecord(index, small[3].root)
+      expect(await store.gc()).to.include({ blobs: small.length - 1 })
+      expect(await errorOf(store.stat(small[3].root))).to.include({ code: 'STORE_CORRUPT' })
+    })
+
+    it('reads sequences verified, also in a store that does not verify', async () => {
+      const { store, data } = await newStore({ verify: false })
+      await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
+      const [extent] = await entriesOf(data)
+      await extent.put(extent.value.map((byte, i) => i === 0 ? byte ^ 1 : byte))
+      expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
+    })
+  })
+
+  describe('that does not end', () => {
+    const newStore = newStores()
+    const sequence = sequenceOf(small[0], small[1])
+    const kept = [small[0], small[1], small[2], sequence]
+
+    /** Each write to a database from some number on fails, as when the disk is gone. */
+    function failFrom (database, methods, number, reason) {
+      let calls = 0
+      const originals = methods.map(method => database[method])
+      methods.forEach((method, i) => {
+        database[method] = function (...args) { return calls++ >= number ? Promise.reject(reason) : originals[i].apply(this, args) }
+      })
+      return () => methods.forEach((method, i) => { database[method] = originals[i] })
+    }
+
+    for (const [name, methods, most] of [['index', ['batch', 'put', 'del'], 120], ['data', ['clear', 'batch'], 60]]) {
+      it(`because writes to the ${name} fail has lost nothing that is protected, and is ended the next time`, async () => {
+        const reason = new Error('the disk is gone')
+        for (let number = 0; number < most; number += 7) {
+          const databases = { index: new MemoryLevel(VIEWS), data: new MemoryLevel(VIEWS) }
+          const store = await BlobStore.open(databases)
+          await putAll(store, [...small, sequence])
+          await store.tags.set('a', sequence.root, { format: 'hashseq' })
+          await store.tags.set('b', small[2].root)
+          const restore = failFrom(databases[name], methods, number, reason)
+          const error = await errorOf(store.gc())
+          if (error) expect(error).to.equal(reason)
+          restore()
+          // Whether the store is closed or its process is gone, the next one finds the same.
+          if (number % 2) await store.close()
+          const again = await BlobStore.open(databases)
+          await expectKept(again, kept)
+          await again.gc()
+          expect(await namesIn(again)).to.deep.equal(namesOf(kept))
+          expect(await idsIn(databases.data)).to.have.length(kept.length)
+          await again.close()
+        }
+      })
+    }
+
+    it('because the store is closed says so', async () => {
+      for (let steps = 0; steps < 400; steps += 9) {
+        const { store, place } = await newStore()
+        await putAll(store, [...small, sequence])
+        await store.tags.set('a', sequence.root, { format: 'hashseq' })
+        const collecting = errorOf(store.gc())
+        for (let i = 0; i < steps; i++) await undefined
+        await store.close()
+        const error = await collecting
+        if (error) expect(error, error.stack).to.include({ code: 'STORE_CLOSED' })
+        const again = await place.open()
+        await expectKept(again, [small[0], small[1], sequence])
+        await again.close()
+        await expectNoOrphans(place)
+      }
+    })
+  })
+})

@@ -1,0 +1,160 @@
+// A blockstore whose aliases and bytes are damaged, or cut off by a crash.
+import { expect } from 'chai'
+import { CID } from 'multiformats/cid'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import { blake3, hash } from '../../../lib/index.js'
+import { BlobStore, asBlockstore } from '../../../store/index.js'
+import { flipped, same } from '../../support/bytes.js'
+import { collect, errorOf, listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn } from '../../support/store/inspect.js'
+import { expectNoOrphans, inMemory, newStores } from '../../support/store/stores.js'
+
+const RAW = 0x55
+const cidOf = async (hasher, bytes, codec = RAW) => CID.createV1(codec, await hasher.digest(bytes))
+
+/** What a blockstore has, by name, in order. */
+async function namesIn (blocks) {
+  const names = []
+  for await (const { cid, bytes } of blocks.getAll()) {
+    expect(cid.code).to.equal(RAW)
+    await collect(bytes)
+    names.push(cid.toString())
+  }
+  return names.sort()
+}
+
+describe('store: damaged blockstore', () => {
+  const newStore = newStores()
+  const newBlocks = async options => {
+    const made = await newStore()
+    return { ...made, blocks: asBlockstore(made.store, options) }
+  }
+  const bytes = noise(40_000, 91)
+
+  it('of the bytes is told, with its place', async () => {
+    const { blocks, data } = await newBlocks()
+    const cid = await cidOf(sha256, bytes)
+    await blocks.put(cid, bytes)
+    const [extent] = (await entriesOf(data)).filter(({ offset }) => offset === 0)
+    await extent.put(flipped(extent.value, 20_000))
+    const pieces = blocks.get(cid)
+    const error = await errorOf(pieces.next())
+    expect(error).to.include({ code: 'STORE_CORRUPT', start: 16384, len: 16384 })
+  })
+
+  it('of a name gives no other bytes', async () => {
+    const other = noise(30_000, 93)
+    const { blocks, store, index } = await newBlocks()
+    const cid = await cidOf(sha256, bytes)
+    await store.put(other)
+    for (const [value, expected] of [
+      [hash(other), { code: 'STORE_CORRUPT', cid }],
+      [flipped(hash(bytes), 5), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }],
+      [hash(bytes).subarray(0, 31), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }],
+      [new Uint8Array(0), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }]
+    ]) {
+      await blocks.put(cid, bytes)
+      await aliasEntry(index, cid.multihash.bytes).write(value)
+      expect(await errorOf(collect(blocks.get(cid)))).to.include(expected)
+      const [{ bytes: pieces }] = await listed(blocks.getMany([cid]))
+      expect(await errorOf(collect(pieces))).to.include(expected)
+      await blocks.put(cid, bytes)
+      expect(same(await collect(blocks.get(cid)), bytes), 'putting it again mends it').to.equal(true)
+      await aliasEntry(index, cid.multihash.bytes).write(value)
+      await blocks.delete(cid)
+      expect(same(await store.bytes(hash(other)), other), 'another blob is not harmed').to.equal(true)
+    }
+  })
+
+  it('of a key hides no other name', async () => {
+    const { blocks, index } = await newBlocks()
+    const cid = await cidOf(sha256, bytes)
+    await blocks.put(cid, bytes)
+    for (const multihash of [new Uint8Array(0), new Uint8Array(40).fill(0xff), Uint8Array.of(0x12)]) await aliasEntry(index, multihash).write(hash(bytes))
+    expect(await namesIn(blocks)).to.deep.equal([cid.toString()])
+  })
+
+  it('is not looked for where the store was told not to', async () => {
+    const { place, store, data } = await newStore()
+    const cid = await cidOf(sha256, bytes)
+    await asBlockstore(store).put(cid, bytes)
+    const [extent] = await entriesOf(data)
+    await extent.put(flipped(extent.value, 20_000))
+    await store.close()
+    const blocks = asBlockstore(await place.open({ verify: false }))
+    expect(same(await collect(blocks.get(cid)), flipped(bytes, 20_000))).to.equal(true)
+  })
+
+  describe('a crash', () => {
+    const CIDS = Promise.all([sha256, blake3, sha512].map(hasher => cidOf(hasher, bytes)))
+    const JOBS = {
+      'while the first name is put': { before: [], job: async (blocks, [a]) => blocks.put(a, bytes) },
+      'while a second name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[2], bytes) },
+      'while the own name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[1], bytes) },
+      'while two names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany([0, 2].map(i => ({ cid: cids[i], bytes })))) },
+      'while all names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany(cids.map(cid => ({ cid, bytes })))) },
+      'while one of two names is deleted': { before: [0, 2], job: async (blocks, cids) => blocks.delete(cids[0]) },
+      'while the own name is deleted': { before: [1, 2], job: async (blocks, cids) => blocks.delete(cids[1]) },
+      'while the last name is deleted': { before: [2], job: async (blocks, cids) => blocks.delete(cids[2]) },
+      'while a blob with two names is deleted': { before: [0, 2], job: async (blocks, cids, store) => store.delete(hash(bytes)) }
+    }
+
+    for (const [what, { before, job }] of Object.entries(JOBS)) {
+      it(`${what} leaves the names from before, or those from after`, async () => {
+        const cids = await CIDS
+        const seen = new Set()
+        let isDone = false
+        for (let writes = 0; !isDone; writes++) {
+          const place = await inMemory()
+          const store = await BlobStore.open(place.where) // and never closed
+          const blocks = asBlockstore(store)
+          for (const i of before) await blocks.put(cids[i], bytes)
+          const revive = dieAfter(writes, place.where.index, place.where.data)
+          isDone = await errorOf(job(blocks, cids, store)) === undefined
+          revive()
+
+          // As a new process finds it: the store was not closed.
+          const again = await place.open()
+          const found = asBlockstore(again)
+          const names = await namesIn(found)
+          for (const cid of cids) {
+            expect(await found.has(cid)).to.equal(names.includes(CID.createV1(RAW, cid.multihash).toString()))
+            if (await found.has(cid)) expect(same(await collect(found.get(cid)), bytes)).to.equal(true)
+          }
+          seen.add(names.join())
+          expect(await again.has(hash(bytes)), 'the bytes are there with a name, and only then').to.equal(names.length > 0)
+          for (const cid of cids) await found.put(cid, bytes)
+          expect(await namesIn(found)).to.deep.equal(cids.map(String).sort())
+          for (const cid of cids) await found.delete(cid)
+          await again.close()
+          await expectNothing(place)
+        }
+        expect(seen.size, 'before and after, and nothing between').to.equal(2)
+      })
+    }
+  })
+})
+
+/** Neither data nor a record nor a name is left. */
+async function expectNothing (place) {
+  await expectNoOrphans(place)
+  await place.look(async ({ index, data }) => {
+    expect(await idsIn(data)).to.deep.equal([])
+    expect(await recordsIn(index)).to.deep.equal([])
+    expect(await aliasKeysIn(index)).to.deep.equal([])
+  })
+}
+
+/** After so many writes none reaches the databases any more. @returns {() => void} ends that */
+function dieAfter (writes, ...databases) {
+  let left = writes
+  const revivals = databases.flatMap(database => ['put', 'del', 'batch', 'clear'].map(method => {
+    const original = database[method]
+    database[method] = function (...args) {
+      return left-- > 0 ? original.apply(this, args) : Promise.reject(new Error('dead'))
+    }
+    return () => { database[method] = original }
+  }))
+  return () => revivals.forEach(revive => revive())
+}

@@ -1,0 +1,136 @@
+// receive() of slices that are wrong, truncated or aborted.
+import { expect } from 'chai'
+import { hash } from '../../../lib/index.js'
+import { flipped, same } from '../../support/bytes.js'
+import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+
+/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
+async function expectPartial (store, bytes, present) {
+  const root = hash(bytes)
+  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
+  for (const [start, end] of present.toBytes(bytes.length)) {
+    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
+    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
+  }
+  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
+}
+
+describe('store: receive() of a faulty slice', () => {
+  const newStore = newStores()
+
+  const bytes = noise(5_500_001, 85) // more than a batch
+  const root = hash(bytes)
+  const slice = sliceOf(bytes)
+
+  /** What is kept must be all that stood before the fault, but for the group it fell into. */
+  async function expectKept (store, before) {
+    const { present, complete } = await store.stat(root)
+    expect(complete).to.equal(false)
+    const [[start, end]] = present.toBytes(bytes.length)
+    expect(start).to.equal(0)
+    expect(end).to.equal(Math.floor(before / GROUP) * GROUP)
+    await expectPartial(store, bytes, present)
+  }
+
+  /** Nothing but what is missing is sent, and with that the blob is whole. */
+  async function expectResumed (store) {
+    const missing = await store.missing(root)
+    const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
+    expect(complete).to.equal(true)
+    expect(received, 'nothing is sent twice').to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
+    expect(same(await store.bytes(root), bytes)).to.equal(true)
+  }
+
+  /** How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of groups. */
+  function leavesIn (to) {
+    let low = 0
+    for (let group = 1; group * GROUP <= bytes.length; group++) if (placeBehind(group) <= to) low = group * GROUP
+    return low
+  }
+  /** Where in the whole slice a group ends: behind the pairs in front of it. */
+  const placeBehind = group => 8 + group * GROUP + 64 * pairsBefore(group - 1)
+  /** A walk has met all parents to the left of the way to a group, and those on it. */
+  const pairsBefore = group => {
+    let pairs = 0
+    for (let [start, end] = [0, Math.ceil(bytes.length / GROUP)]; end - start > 1;) {
+      const left = 2 ** (Math.ceil(Math.log2(end - start)) - 1)
+      pairs++
+      if (group < start + left) end = start + left
+      else [start, pairs] = [start + left, pairs + left - 1]
+    }
+    return pairs
+  }
+
+  for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
+    it(`keeps what came before a fault at ${place}`, async () => {
+      const { store } = await newStore()
+      const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
+      expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
+      const before = leavesIn(place)
+      if (before === 0) expect(await errorOf(store.stat(root))).to.include({ code: 'STORE_NOT_FOUND' })
+      else await expectKept(store, before)
+      await expectResumed(store)
+    })
+
+    it(`keeps what came before the end at ${place}`, async () => {
+      const { store } = await newStore()
+      const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
+      expect(error).to.include({ code: 'BAO_TRUNCATED' })
+      const before = leavesIn(place)
+      if (before > 0) await expectKept(store, before)
+      await expectResumed(store)
+    })
+
+    it(`keeps what came before its source failed at ${place}`, async () => {
+      const { store } = await newStore()
+      const reason = new Error('the line broke')
+      const source = (async function * () {
+        yield * ragged(slice.subarray(0, place), 9)
+        throw reason
+      })()
+      expect(await errorOf(store.receive(root, source))).to.equal(reason)
+      const before = leavesIn(place)
+      if (before > 0) await expectKept(store, before)
+      await expectResumed(store)
+    })
+  }
+
+  it('keeps what came before it was called off', async () => {
+    const { store } = await newStore()
+    const controller = new AbortController()
+    const source = (async function * () {
+      for (const piece of ragged(slice, 10)) yield piece
+    })()
+    const error = await errorOf(store.receive(root, source, undefined, {
+      signal: controller.signal,
+      onProgress: ({ type, detail }) => {
+        expect(type).to.equal('baobox:receive')
+        if (detail.done > 5_000_000) controller.abort()
+      }
+    }))
+    expect(error).to.include({ name: 'AbortError' })
+    const { present } = await store.stat(root)
+    expect(present.contains(0, 4_800)).to.equal(true)
+    await expectResumed(store)
+  })
+
+  it('reads no more of its source than the slice', async () => {
+    const { store } = await newStore()
+    let isClosed = false
+    const source = (async function * () {
+      try {
+        yield slice
+        yield new Uint8Array(10)
+        throw new Error('read too far')
+      } finally {
+        isClosed = true
+      }
+    })()
+    expect(await store.receive(root, source)).to.deep.equal({ received: bytes.length, complete: true })
+    expect(isClosed).to.equal(true)
+  })
+})

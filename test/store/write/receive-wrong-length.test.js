@@ -1,0 +1,113 @@
+// receive() of slices whose header claims a wrong length.
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { concat, header, same, withHeader } from '../../support/bytes.js'
+import { collect, errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
+
+const GROUP = 16384
+const GROUP_CHUNKS = 16
+/** 41 groups, the last one short. */
+const BYTES = noise(40 * GROUP + 5001, 81)
+const ROOT = hash(BYTES)
+
+const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(group => group * GROUP_CHUNKS))
+
+/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
+async function expectPartial (store, bytes, present) {
+  const root = hash(bytes)
+  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
+  for (const [start, end] of present.toBytes(bytes.length)) {
+    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
+    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
+  }
+  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
+}
+
+describe('store: receive() of a wrong length', () => {
+  const newStore = newStores()
+
+  // Under these claims the way to the first groups looks just as it should, or there is none, or it ends.
+  const CLAIMS = [0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1, BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER]
+
+  for (const claim of CLAIMS) {
+    it(`${claim}: the truth can still be received`, async () => {
+      const { store, place } = await newStore()
+      const ranges = groups(0, 3)
+      await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
+      await store.receive(ROOT, sliceOf(BYTES, groups(0, 6)), groups(0, 6))
+      await expectPartial(store, BYTES, groups(0, 6))
+      const missing = await store.missing(ROOT)
+      expect((await store.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
+      expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+      await store.close()
+      expect(same(await (await place.open()).bytes(ROOT), BYTES)).to.equal(true)
+    })
+
+    it(`${claim}: what is here stays here`, async () => {
+      const { store } = await newStore()
+      const mine = groups(20, 30)
+      await store.receive(ROOT, sliceOf(BYTES, mine), mine)
+      for (const ranges of [groups(0, 1), groups(40, 41)]) {
+        await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
+        expect(same(await store.bytes(ROOT, { start: 20 * GROUP, end: 30 * GROUP }), BYTES.subarray(20 * GROUP, 30 * GROUP))).to.equal(true)
+        expect((await store.missing(ROOT, mine)).isEmpty).to.equal(true)
+      }
+    })
+
+    it(`${claim}: what is here counts, also after opening the store again`, async () => {
+      const { store, place } = await newStore()
+      await store.receive(ROOT, sliceOf(BYTES, groups(20, 30)), groups(20, 30))
+      await store.close()
+      const again = await place.open()
+      await errorOf(again.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), claim), groups(0, 1)))
+      const { complete } = await again.receive(ROOT, sliceOf(BYTES))
+      expect(complete).to.equal(true)
+      expect((await again.missing(ROOT)).isEmpty).to.equal(true)
+    })
+  }
+
+  it('a bare header leaves nothing, and changes nothing', async () => {
+    const { store } = await newStore()
+    for (const claim of CLAIMS) await errorOf(store.receive(ROOT, header(claim)))
+    expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
+    await store.receive(ROOT, sliceOf(BYTES, groups(0, 2)), groups(0, 2))
+    for (const claim of CLAIMS) {
+      await errorOf(store.receive(ROOT, header(claim)))
+      expect((await store.stat(ROOT)).size, 'nothing of that claim was verified').to.equal(BYTES.length)
+    }
+    expect(await store.delete(ROOT), 'it can be deleted').to.equal(true)
+  })
+
+  it('a length under which another group would lie elsewhere does not hide a group', async () => {
+    // 6 and 7 groups: the fifth is two, or three, steps from the root.
+    const { store } = await newStore()
+    const bytes = noise(6 * GROUP, 86)
+    const root = hash(bytes)
+    await store.receive(root, sliceOf(bytes, groups(4, 5)), groups(4, 5))
+    await errorOf(store.receive(root, withHeader(sliceOf(bytes, groups(0, 1)), 7 * GROUP), groups(0, 1)))
+    expect(same(await store.bytes(root, { start: 4 * GROUP, end: 5 * GROUP }), bytes.subarray(4 * GROUP, 5 * GROUP))).to.equal(true)
+    expect(same(await store.bytes(root, { start: 0, end: GROUP }), bytes.subarray(0, GROUP))).to.equal(true)
+  })
+
+  it('a length above 2^53 - 1 is refused', async () => {
+    const { store } = await newStore()
+    expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)])))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+  })
+
+  it('is completed although a crash came between data and record, after a lie', async () => {
+    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not what the record says of it.
+    const { store, place, index } = await newStore()
+    await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))
+    const { batch } = index
+    index.batch = () => Promise.reject(new Error('the power is gone'))
+    await errorOf(store.receive(ROOT, sliceOf(BYTES, groups(38, 39)), groups(38, 39)))
+    index.batch = batch
+    await store.close()
+    const again = await place.open()
+    expect((await again.receive(ROOT, sliceOf(BYTES))).complete).to.equal(true)
+    expect((await again.missing(ROOT)).boundaries).to.deep.equal([])
+    expect(same(await again.bytes(ROOT), BYTES)).to.equal(true)
+  })
+})
