@@ -18,6 +18,9 @@ import { kernel } from '../engine/kernel/index.js'
  * @property {number} leafLen  bytes of each leaf: a power of two
  */
 
+/** Both children of every parent are wanted. */
+const WHOLE = { hasLeft: true, hasRight: true }
+
 /** Bytes of the encoding of a subtree. @param {number} len  bytes of the subtree @param {number} leafLen */
 export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
 
@@ -57,10 +60,7 @@ export function visitSteps ({ start, len, pre, post }, leafLen, onPair, onLeaf) 
   const leafLog = Math.log2(leafLen / CHUNK_LEN)
   const firstPost = post + 2 - leaves
   /** @type {Step} */
-  const parent = {
-    kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post,
-    hasLeft: true, hasRight: true
-  }
+  const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, ...WHOLE }
   for (let leaf = 0; leaf < leaves; leaf++) {
     parent.start = start + leaf * leafLen
     for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
