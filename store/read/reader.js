@@ -189,6 +189,8 @@ export class BlobReader {
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
       const { root, record } = await this.#use(cid, options.signal)
+      // Behind the end that was claimed there may be chunks, too.
+      if (!record.complete) await this.#require(root, record, range)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
     }
     assertKnownOptions(range, RANGE_OPTIONS)
