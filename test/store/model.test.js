@@ -254,7 +254,7 @@ const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, ...LEVEL === 'cl
 
 for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
   describe(`store: model ${where}`, () => {
-    it('any calls, one after the other', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
+    it('any calls in turn give what the model gives', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
       const place = await newPlace()
       const real = { place, store: await place.open(FAST), model: new Model() }
       try {
@@ -267,7 +267,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
       }
     }), 100 * share))
 
-    it('any calls, all at once, lose nothing and mix nothing up', () => holds(`store: model ${where} at once`, fc.asyncProperty(
+    it('any calls at once lose no blob and give no wrong byte', () => holds(`store: model ${where} at once`, fc.asyncProperty(
       fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'compact', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
         const place = await newPlace()
         const store = await place.open(FAST)

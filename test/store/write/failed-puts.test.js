@@ -115,7 +115,7 @@ describe('store: failed writes', () => {
     await expectNoOrphans(place)
   })
 
-  it('a receive whose record cannot be written, though its data was, goes on with what is missing', async () => {
+  it('a receive whose data was written and whose record was not goes on with what is missing', async () => {
     const slice = sliceOf(large)
     for (let failing = 0; failing < 3; failing++) {
       const made = await newStore()
@@ -128,7 +128,7 @@ describe('store: failed writes', () => {
     }
   })
 
-  it('says so when it is for want of room, and goes on when there is some', async () => {
+  it('a full disk is STORE_FULL, and the store goes on when there is room', async () => {
     const made = await newStore()
     await made.store.put(small)
     for (const reason of [
@@ -146,7 +146,7 @@ describe('store: failed writes', () => {
     expect(await made.store.put(large)).to.include({ isNew: true })
   })
 
-  it('says so when it is closed without room for what is to be noted then, and is closed', async () => {
+  it('close() without room for its notes fails with STORE_FULL, and closes the store', async () => {
     for (const write of [0, 1]) {
       const { store: first, place, index } = await newStore()
       await first.put(small)

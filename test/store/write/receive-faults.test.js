@@ -66,7 +66,7 @@ describe('store: receive() of a faulty slice', () => {
   }
 
   for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
-    it(`keeps what came before a fault at ${place}`, async () => {
+    it(`receive() keeps what came before a wrong byte at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
       expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
@@ -76,7 +76,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`keeps what came before the end at ${place}`, async () => {
+    it(`receive() keeps what came of a slice that ends at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
       expect(error).to.include({ code: 'BAO_TRUNCATED' })
@@ -85,7 +85,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`keeps what came before its source failed at ${place}`, async () => {
+    it(`receive() keeps what came before its source failed at ${place}`, async () => {
       const { store } = await newStore()
       const reason = new Error('the line broke')
       const source = (async function * () {
@@ -99,7 +99,7 @@ describe('store: receive() of a faulty slice', () => {
     })
   }
 
-  it('keeps what came before it was called off', async () => {
+  it('receive() keeps what came before it was aborted', async () => {
     const { store } = await newStore()
     const controller = new AbortController()
     const source = (async function * () {
@@ -118,7 +118,7 @@ describe('store: receive() of a faulty slice', () => {
     await expectResumed(store)
   })
 
-  it('reads no more of its source than the slice', async () => {
+  it('receive() reads no more of its source than the slice', async () => {
     const { store } = await newStore()
     let isClosed = false
     const source = (async function * () {
