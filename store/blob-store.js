@@ -47,25 +47,25 @@ import { closed, notFound, tagged, asStoreFull } from './storage/errors.js'
 
 /**
  * @typedef {object} StoreOptions
- * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end of the
- *   process. Default: `sync`
+ * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end
+ *   of the process. Default: `sync`
  * @property {boolean} [verify]  compare what is read with the hash? Default: true
- * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read wait for
- *   the disk on another thread. Default: true
+ * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read
+ *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
- * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more blobs there
- *   are
+ * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
+ *   blobs there are
  */
 
 const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for `tags.set`,
- *   or a temporary tag
+ * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
+ *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
@@ -86,8 +86,8 @@ const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
 /**
  * @typedef {object} ReadOptions
  * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
- * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused then.
- *   `bytes` and `stream` give memory of their own in any case. Default: false
+ * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
+ *   then. `bytes` and `stream` give memory of their own in any case. Default: false
  * @property {AbortSignal} [signal]
  */
 
@@ -107,7 +107,10 @@ export class StoreContext {
   observers = new Observers()
   protection = new Protection()
 
-  /** @param {Databases} databases @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions` */
+  /**
+   * @param {Databases} databases
+   * @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions`
+   */
   constructor (databases, { verify, syncReads, quota }) {
     this.databases = databases
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
@@ -160,7 +163,8 @@ export class BlobStore {
    *   `{ index, data }`, which the store then owns
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
-   * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED
+   * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
+   *   STORE_OPEN_FAILED
    */
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
@@ -182,20 +186,22 @@ export class BlobStore {
   }
 
   /**
-   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). Everything that can be read
-   * of them is copied to new databases, which need as much space, and take the old ones' place. Then every record and byte is
-   * verified, and the store repaired, as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted
-   * blobs may be back.
+   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). Everything that can
+   * be read of them is copied to new databases, which need as much space, and take the old ones' place. Then every
+   * record and byte is verified, and the store repaired, as `fsck({ repair: true })` does. A whole blob without a
+   * record gets one, so deleted blobs may be back.
    *
-   * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing is lost,
-   * and the store cannot be opened before.
+   * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
+   * is lost, and the store cannot be opened before.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
-   * @returns {Promise<FsckReport>} what was found in the new databases. Of what LevelDB could not read there may be no trace
+   * @returns {Promise<FsckReport>} what was found in the new databases. Of what LevelDB could not read there may be
+   *   no trace
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
+    assertKnownOptions(options, ['signal', 'onProgress'])
     return rescueDatabases(location, async databases => {
       const store = new BlobStore(databases)
       try {
@@ -207,30 +213,31 @@ export class BlobStore {
   }
 
   /**
-   * Keeps a blob. Memory stays bounded however long the blob is. Nobody sees it until it is complete, and a failure leaves
-   * nothing.
+   * Keeps a blob. Memory stays bounded however long the blob is. Nobody sees it until it is complete, and a failure
+   * leaves nothing.
    *
    * @param {Source} source
    * @param {PutOptions} [options]
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: the store did not have the whole blob before
-   * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: nothing was deleted then, unless
-   *   something came to be protected meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a damaged tag or
-   *   sequence protects
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: the store did not have the whole blob
+   *   before
+   * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: nothing was deleted then,
+   *   unless something came to be protected meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a
+   *   damaged tag or sequence protects
    */
   put (source, options = {}) {
     return this.#run(() => this.#context.writer.put(source, options), options, PUT_OPTIONS)
   }
 
   /**
-   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones are kept
-   * as by `put`. Under a quota every blob is kept by itself.
+   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones
+   * are kept as by `put`. Under a quota every blob is kept by itself.
    *
-   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next are
-   *   asked for
+   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next
+   *   are asked for
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails, what
-   *   came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the end may leave
-   *   up to three batches more
+   * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails,
+   *   what came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the
+   *   end may leave up to three batches more
    */
   putMany (blobs, options = {}) {
     return putMany(this.#context, blobs, options)
@@ -241,8 +248,8 @@ export class BlobStore {
    *
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what `bytes`
-   *   would throw
+   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what
+   *   `bytes` would throw
    */
   getMany (cids, options = {}) {
     return getMany(this.#context, cids, options)
@@ -252,10 +259,11 @@ export class BlobStore {
    * Reads a blob piece by piece. Each piece is verified before it is given.
    *
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, beside which the options may stand; or ranges of
-   *   chunks, whose bytes come one behind the other. Default: the whole blob
+   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, beside which the options may stand; or
+   *   ranges of chunks, whose bytes come one behind the other. Default: the whole blob
    * @param {ReadOptions} [options]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with `reuse`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
+   *   `reuse`
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }, STORE_CORRUPT { cid, start, len }
    */
   get (cid, range, options) {
@@ -299,10 +307,10 @@ export class BlobStore {
    * Puts a file. Browsers have no files: give the File to `put` there.
    *
    * @param {string | URL} path
-   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does. `reference` keeps
-   *   only the tree, and reads the file whenever the bytes are wanted. They are verified in any case, so a file that was
-   *   changed is STORE_CORRUPT { cid, start, len }, and one that is gone STORE_MISSING { cid, ranges }. The store never
-   *   deletes the file. Default: `copy`
+   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does.
+   *   `reference` keeps only the tree, and reads the file whenever the bytes are wanted. They are verified in any
+   *   case, so a file that was changed is STORE_CORRUPT { cid, start, len }, and one that is gone STORE_MISSING {
+   *   cid, ranges }. The store never deletes the file. Default: `copy`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>}
    */
   importFile (path, options = {}) {
@@ -310,8 +318,8 @@ export class BlobStore {
   }
 
   /**
-   * Writes a whole blob to a file. The file is replaced when all of the blob is written and verified; a failure leaves it as
-   * it was.
+   * Writes a whole blob to a file. The file is replaced when all of the blob is written and verified; a failure
+   * leaves it as it was.
    *
    * @param {BlobName} cid
    * @param {string | URL} path
@@ -383,11 +391,11 @@ export class BlobStore {
    * Deletes a blob, whole or in part. Readers that have begun get the rest, or STORE_NOT_FOUND.
    *
    * @param {BlobName} cid
-   * @param {{ force?: boolean }} [options]  `force`: also delete a blob that has tags? The tags stay, and name a blob that
-   *   the store does not have. Default: false
+   * @param {{ force?: boolean }} [options]  `force`: also delete a blob that has tags? The tags stay, and name a blob
+   *   that the store does not have. Default: false
    * @returns {Promise<boolean>} did the store have it?
-   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it among its members does
-   *   not count
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it among its members
+   *   does not count
    */
   async delete (cid, options = {}) {
     const root = parseRoot(cid, 'cid')
@@ -403,8 +411,8 @@ export class BlobStore {
   }
 
   /**
-   * A tag that lives as long as the process, for what is to be tagged later or used only for a while. Call its `release`, or
-   * declare it with `await using`.
+   * A tag that lives as long as the process, for what is to be tagged later or used only for a while. Call its
+   * `release`, or declare it with `await using`.
    *
    * @param {BlobName} [cid]  the tag's `add` takes more of them, and `put` takes the tag
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
@@ -417,22 +425,22 @@ export class BlobStore {
   }
 
   /**
-   * Deletes every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of hashes
-   * that has it as a member, and it is not being put, received or read. The store may be used meanwhile. When it is
-   * interrupted it has deleted some of them.
+   * Deletes every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of
+   * hashes that has it as a member, and it is not being put, received or read. The store may be used meanwhile. When
+   * it is interrupted it has deleted some of them.
    *
    * @param {GcOptions} [options]
    * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
-   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: then it cannot be told what
-   *   is protected, and nothing is deleted
+   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: then it cannot be
+   *   told what is protected, and nothing is deleted
    */
   gc (options = {}) {
     return this.#run(() => this.#context.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
   }
 
   /**
-   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this LevelDB
-   * does the latter later, when it rewrites its files.
+   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this
+   * LevelDB does the latter later, when it rewrites its files.
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
@@ -447,9 +455,10 @@ export class BlobStore {
    *
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]  must be present. Default: the whole blob
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length? Default:
-   *   true. `reuse`: as for `get`
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with `reuse`
+   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length?
+   *   Default: true. `reuse`: as for `get`
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
+   *   `reuse`
    * @throws {BaoError} as `get`
    */
   slice (cid, ranges, options) {
@@ -457,15 +466,16 @@ export class BlobStore {
   }
 
   /**
-   * Keeps what a slice proves. It is verified first, then written, and what has been kept stays when the rest fails. Whole
-   * chunk groups (16 KiB) are kept, and nothing less.
+   * Keeps what a slice proves. It is verified first, then written, and what has been kept stays when the rest fails.
+   * Whole chunk groups (16 KiB) are kept, and nothing less.
    *
    * @param {BlobName} cid
    * @param {Source} source  the slice, at group log 4
    * @param {RangesLike} [ranges]  that the slice proves. Default: the whole blob
-   * @param {ProgressOptions & { size?: number }} [options]  `size`: of the blob, for slices without the length in front.
-   *   `onProgress` gets `baobox:receive`
-   * @returns {Promise<{ received: number, complete: boolean }>} bytes that were missing before; is the blob complete now?
+   * @param {ProgressOptions & { size?: number }} [options]  `size`: of the blob, for slices without the length in
+   *   front. `onProgress` gets `baobox:receive`
+   * @returns {Promise<{ received: number, complete: boolean }>} bytes that were missing before; is the blob complete
+   *   now?
    * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
   receive (cid, source, ranges, options = {}) {
@@ -491,15 +501,15 @@ export class BlobStore {
   }
 
   /**
-   * Checks everything that is kept: each extent and page of the tree against the roots, each record, and what lies beside
-   * them. The store may be used meanwhile. Damage is reported, and not thrown.
+   * Checks everything that is kept: each extent and page of the tree against the roots, each record, and what lies
+   * beside them. The store may be used meanwhile. Damage is reported, and not thrown.
    *
    *     const { damaged } = await store.fsck({ repair: true })
    *     for (const { cid } of damaged) await store.receive(cid, await fetchSlice(cid, await store.missing(cid)), await store.missing(cid))
    *
-   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops what is
-   *   damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that while the store
-   *   is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
+   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops
+   *   what is damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that
+   *   while the store is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
@@ -511,13 +521,13 @@ export class BlobStore {
   }
 
   /**
-   * What is present of a blob: now, and whenever that has changed. It ends when the blob is complete. Slow callers miss what
-   * lies between.
+   * What is present of a blob: now, and whenever that has changed. It ends when the blob is complete. Slow callers
+   * miss what lies between.
    *
    * @param {BlobName} cid  of a blob of which nothing is present, too
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size` when
-   *   nothing is present
+   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size`
+   *   when nothing is present
    */
   observe (cid, options = {}) {
     return observe(this.#context, cid, options)
@@ -536,8 +546,8 @@ export class BlobStore {
   }
 
   /**
-   * Ends what is under way and closes the databases. Every later call fails with STORE_CLOSED. So does what is being put or
-   * received; what has been received is kept.
+   * Ends what is under way and closes the databases. Every later call fails with STORE_CLOSED. So does what is being
+   * put or received; what has been received is kept.
    */
   close () {
     this.#context.life.end()

@@ -25,9 +25,12 @@ export const environment = () => ({
 /** @param {string} file @returns {Kept} */
 export const readKept = file => JSON.parse(readFileSync(file, 'utf8'))
 
-/** Samples keep six digits, which is more than they are good for. @param {Kept} kept @param {string} file */
-export const writeKept = (kept, file) =>
-  writeFileSync(file, JSON.stringify(kept, (_key, value) => typeof value === 'number' ? Number(value.toPrecision(6)) : value) + '\n')
+/** Writes samples with six digits, which is more than they are good for. @param {Kept} kept @param {string} file */
+export function writeKept (kept, file) {
+  const rounded = (/** @type {string} */ _key, /** @type {unknown} */ value) =>
+    typeof value === 'number' ? Number(value.toPrecision(6)) : value
+  writeFileSync(file, JSON.stringify(kept, rounded) + '\n')
+}
 
 /**
  * Several runs of the same bench as one: all their rounds.
@@ -46,9 +49,9 @@ export const pooled = runs => runs[0].map((table, t) => ({
 }))
 
 /**
- * What changed since a file was written. The time of a call moves with the machine; how it compares with the others in the same rounds
- * moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two runs of the same code differ too, by
- * some percent, so run each side more than once.
+ * What changed since a file was written. The time of a call moves with the machine; how it compares with the others
+ * in the same rounds moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two
+ * runs of the same code differ too, by some percent, so run each side more than once.
  *
  * @param {Table} table
  * @param {string} file
@@ -69,9 +72,16 @@ function changes (result, old) {
   const [first, ...others] = Object.keys(result.samples).filter(name => name in old.samples)
   if (first === undefined) return []
   return [
-    changed(`${result.name}: ${first}`, inUnits(result, old.samples[first]), inUnits(result, result.samples[first]), showSpeed(result)),
-    ...others.map(other =>
-      changed(`${result.name}: x ${other}`, speedups(old.samples, first, other), speedups(result.samples, first, other), x => x.toFixed(2)))
+    changed(
+      `${result.name}: ${first}`,
+      inUnits(result, old.samples[first]),
+      inUnits(result, result.samples[first]),
+      showSpeed(result)
+    ),
+    ...others.map(other => {
+      const [before, after] = [old, result].map(({ samples }) => speedups(samples, first, other))
+      return changed(`${result.name}: x ${other}`, before, after, x => x.toFixed(2))
+    })
   ]
 }
 

@@ -1,5 +1,6 @@
-// Other names of blobs: multihashes of other functions than BLAKE3. An alias is kept twice, by its multihash and by the blob. Both go into the batch
-// that holds the blob's record, or one behind it, so an alias never leads to what is not here yet; what it leads to is hashed when it is read.
+// Other names of blobs: multihashes of other functions than BLAKE3. An alias is kept twice, by its multihash and by
+// the blob. Both go into the batch that holds the blob's record, or one behind it, so an alias never leads to what is
+// not here yet; what it leads to is hashed when it is read.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -22,7 +23,12 @@ export class Aliases {
     this.#index = index
   }
 
-  /** The blob that an alias leads to. @param {Uint8Array} multihash @returns {Promise<Uint8Array | undefined>} its hash */
+  /**
+   * The blob that an alias leads to.
+   *
+   * @param {Uint8Array} multihash
+   * @returns {Promise<Uint8Array | undefined>} its hash
+   */
   async rootOf (multihash) {
     return rootIn(await readable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
@@ -52,8 +58,10 @@ export class Aliases {
   }
 
   /**
-   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all of them, in the order of their multihashes
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others have been given
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all of them, in the order of their
+   *   multihashes
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others have
+   *   been given
    */
   async * all () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {

@@ -1,6 +1,6 @@
-// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record comes,
-// changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is present in part. Both
-// tell those that have to know: presence, quota, observers and garbage collection.
+// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record
+// comes, changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is present
+// in part. Both tell those that have to know: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -32,8 +32,8 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  * @property {BlobRecord} [after]  the record from then on; undefined when the blob is forgotten, with all its names
  * @property {number} gained  bytes that the store keeps from then on and did not before; negative when bytes go
  * @property {Reservation[]} [reservations]  of the quota, in which the bytes were expected
- * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; or, of a blob that is forgotten, that
- *   led to it
+ * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; or, of a blob that is
+ *   forgotten, that led to it
  * @property {number} [unusedAt]  of a blob that is forgotten: see `UsesInOrder.unusedAt`
  * @property {string} [path]  of the file of somebody else that has the bytes
  */
@@ -49,8 +49,8 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  */
 
 /**
- * Is told, under the blob's lock, of everything that is written. Of a write that has failed nothing is told, although it
- * may have reached the disk.
+ * Is told, under the blob's lock, of everything that is written. Of a write that has failed nothing is told, although
+ * it may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
@@ -95,7 +95,12 @@ export class Catalog {
     return found(root, await readable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
   }
 
-  /** The same for several. @param {Uint8Array[]} roots @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>} */
+  /**
+   * The same for several.
+   *
+   * @param {Uint8Array[]} roots
+   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>}
+   */
   async lookMany (roots) {
     const { allocate } = this.#store.databases
     const keys = roots.map(root => blobKey(root, allocate))
@@ -160,12 +165,13 @@ export class Catalog {
   }
 
   /**
-   * Writes changes of records in one batch, and tells the subscribers. The data that a change gives up is noted in the same
-   * batch and deleted afterwards; when that is interrupted, the next opening of the store finishes it.
+   * Writes changes of records in one batch, and tells the subscribers. The data that a change gives up is noted in
+   * the same batch and deleted afterwards; when that is interrupted, the next opening of the store finishes it.
    *
    * @param {Change[]} changes
    * @param {object} [options]
-   * @param {boolean} [options.sync]  must the disk have them before this resolves, if the store is so durable? Default: true
+   * @param {boolean} [options.sync]  must the disk have them before this resolves, if the store is so durable?
+   *   Default: true
    * @param {Operation[]} [options.also]  what else counts from the same moment on
    * @param {boolean} [options.deletesData]  default: true. Otherwise the caller calls `deleteData`
    */
@@ -190,8 +196,8 @@ export class Catalog {
   }
 
   /**
-   * Writes chunk groups, with the pages that say that they are present. They count from then on, whether a record follows
-   * or not, so the caller commits the record after them.
+   * Writes chunk groups, with the pages that say that they are present. They count from then on, whether a record
+   * follows or not, so the caller commits the record after them.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: for the data database
@@ -202,7 +208,11 @@ export class Catalog {
     this.#tellGroups(groups)
   }
 
-  /** Takes back groups of a blob that gets no record. @param {BlobRecord} record @param {number} len  bytes that counted */
+  /**
+   * Takes back groups of a blob that gets no record.
+   *
+   * @param {BlobRecord} record @param {number} len  bytes that counted
+   */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
   /** @param {GroupsChange} groups */
@@ -274,8 +284,8 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  unless the record is damaged
-   * @param {{ hasAliases?: boolean, unusedAt?: number }} [options]  what is known of the blob: `hasAliases` false when it has
-   *   none, default: true; `unusedAt`: see `UsesInOrder.unusedAt`
+   * @param {{ hasAliases?: boolean, unusedAt?: number }} [options]  what is known of the blob: `hasAliases` false
+   *   when it has none, default: true; `unusedAt`: see `UsesInOrder.unusedAt`
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, unusedAt } = {}) {

@@ -1,4 +1,5 @@
-// Who wants to know when something changes about a blob. Changes are not kept for who is slow: what is told is how things are then.
+// Who wants to know when something changes about a blob. Changes are not kept for who is slow: what is told is how
+// things are then.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from './roots.js'

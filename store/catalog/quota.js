@@ -1,4 +1,5 @@
-// How many bytes of blobs a store may keep, and how many it keeps. What the databases need beside the bytes is not counted.
+// How many bytes of blobs a store may keep, and how many it keeps. What the databases need beside the bytes is not
+// counted.
 
 /** @import { Change } from './catalog.js' */
 
@@ -51,7 +52,10 @@ export class Quota {
   /** @param {{ gained: number, reservations?: Reservation[] }} groups */
   groupsChanged ({ gained, reservations }) { this.#gain(gained, reservations) }
 
-  /** @param {number} gained  bytes; negative when bytes have gone @param {Reservation[]} [reservations]  in which they were expected */
+  /**
+   * @param {number} gained  bytes; negative when bytes have gone
+   * @param {Reservation[]} [reservations]  in which they were expected
+   */
   #gain (gained, reservations = []) {
     this.#used += gained
     let left = gained

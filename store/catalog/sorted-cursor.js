@@ -14,8 +14,8 @@ export class SortedCursor {
   #hasEnded = false
 
   /**
-   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a hash, in
-   *   their order
+   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a
+   *   hash, in their order
    */
   constructor (iterator) {
     this.#iterator = iterator

@@ -1,5 +1,5 @@
-// Tags: names under which blobs are protected from garbage collection. The index keeps each tag twice, under its name and
-// beside the blob that it names.
+// Tags: names under which blobs are protected from garbage collection. The index keeps each tag twice, under its name
+// and beside the blob that it names.
 
 import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -34,8 +34,8 @@ export class Tags {
    *
    * @param {string} name  any text but an empty one
    * @param {BlobName} cid
-   * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists of, 32 bytes each; unless
-   *   told, a CID with the codec for that (0x80) means it
+   * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists
+   *   of, 32 bytes each; unless told, a CID with the codec for that (0x80) means it
    */
   async set (name, cid, options) {
     assertName('name', name)
@@ -43,7 +43,11 @@ export class Tags {
     return this.#life.run(() => this.#index.set({ name, ...what }))
   }
 
-  /** @param {string} name @returns {Promise<TagInfo | undefined>} @throws {BaoError} STORE_CORRUPT { tag }: it can be set anew */
+  /**
+   * @param {string} name
+   * @returns {Promise<TagInfo | undefined>}
+   * @throws {BaoError} STORE_CORRUPT { tag }: it can be set anew
+   */
   async get (name) {
     assertName('name', name)
     return this.#life.run(async () => {
@@ -158,7 +162,12 @@ export class TagIndex {
     })
   }
 
-  /** Does a tag name a blob itself? @param {Uint8Array} root @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one */
+  /**
+   * Does a tag name a blob itself?
+   *
+   * @param {Uint8Array} root
+   * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one
+   */
   async tagOf (root) {
     const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
     return entry === undefined ? { isTagged: this.#store.protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
@@ -227,7 +236,12 @@ export class TagIndex {
   /** @param {Operation[]} operations */
   #write (operations) { return this.#index.batch(operations, this.#store.databases.syncBatch) }
 
-  /** One after the other by name. Two names are taken in order, so that nobody waits in a circle. @template T @param {string[]} names @param {() => Promise<T>} work @returns {Promise<T>} */
+  /**
+   * One after the other by name. Two names are taken in order, so that nobody waits in a circle.
+   *
+   * @template T @param {string[]} names @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
   #alone (names, work) {
     const [first, ...rest] = [...new Set(names)].sort()
     return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
@@ -270,7 +284,11 @@ export function assertName (argument, name) {
   assertWellFormed(argument, name)
 }
 
-/** Half of a surrogate pair has no UTF-8: two such names would be kept as one. @param {string} argument @param {string} text */
+/**
+ * Half of a surrogate pair has no UTF-8: two such names would be kept as one.
+ *
+ * @param {string} argument @param {string} text
+ */
 export function assertWellFormed (argument, text) {
   if (/\p{Surrogate}/u.test(text)) throw new RangeError(`"${argument}" expected text that UTF-8 can hold, got half a surrogate pair`)
 }

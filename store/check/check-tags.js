@@ -58,7 +58,11 @@ export class TagCheck {
     if (this.#repairs) await this.#index.del(key)
   }
 
-  /** An entry beside a blob, once more: it may have been changed meanwhile. @param {Uint8Array} key @param {string} name */
+  /**
+   * An entry beside a blob, once more: it may have been changed meanwhile.
+   *
+   * @param {Uint8Array} key @param {string} name
+   */
   async #settleBeside (key, name) {
     const value = await readable(this.#index.get(key, VIEWS))
     const tag = value && decodeTagged(key, value)

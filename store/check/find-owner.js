@@ -21,7 +21,8 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
- * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it be a blob without a record?
+ * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it
+ *   be a blob without a record?
  * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
  * @throws why the system could not read the file
  */
@@ -54,7 +55,11 @@ async function look (databases, record) {
   }
 }
 
-/** Blobs that this may be, with a size under which all that is here can be proven. @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head */
+/**
+ * Blobs that this may be, with a size under which all that is here can be proven.
+ *
+ * @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head
+ */
 async function * candidates (data, id, end, head) {
   if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }
   const outboard = new StoredOutboard(data, NO_ROOT, { id, size: 0 }, VIEWS)
@@ -74,9 +79,12 @@ async function * candidates (data, id, end, head) {
 }
 
 /**
- * How many chunks a blob may have, from the pairs on its right edge: where the last one that is known stands, its right side begins.
+ * How many chunks a blob may have, from the pairs on its right edge: where the last one that is known stands, its
+ * right side begins.
  *
- * @param {number} level  of the root @param {Uint8Array} pair  of the root @param {(node: number) => Promise<Uint8Array | undefined>} pairOf
+ * @param {number} level  of the root
+ * @param {Uint8Array} pair  of the root
+ * @param {(node: number) => Promise<Uint8Array | undefined>} pairOf
  * @returns {Promise<[moreThan: number, atMost: number]>}
  */
 async function sizesOf (level, pair, pairOf) {

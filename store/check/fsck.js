@@ -1,4 +1,5 @@
-// A look at everything in the store: every extent and page against the roots, every record against its checksum, and what lies between.
+// A look at everything in the store: every extent and page against the roots, every record against its checksum, and
+// what lies between.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -32,7 +33,8 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
  * @property {number} strays  entries beside the blob's own, or not in their shape
- * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair would drop at most
+ * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair
+ *   would drop at most
  * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
  *   fails? The bytes may be right, so
  *   `repair` drops nothing of it
@@ -43,21 +45,26 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {boolean} isSound  was nothing found?
  * @property {number} blobs  that were looked at
  * @property {DamagedBlob[]} damaged
- * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found, and has a record again
- * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where they are kept. The others are
- *   gone then: before that no garbage can be collected
+ * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found,
+ *   and has a record again
+ * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where
+ *   they are kept. The others are gone then: before that no garbage can be collected
  * @property {number} orphans  blobs' worth of data that no record speaks of
- * @property {number} strays  entries and files that were never written like that. What has the name of a file of the store
- *   and is a link, a folder or a device, stays where it is, with `repair`, too
+ * @property {number} strays  entries and files that were never written like that. What has the name of a file of the
+ *   store and is a link, a folder or a device, stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in them: `BlobStore.rescue` makes it.
- *   Until then data without a record is left alone, since its record may be among what cannot be read; and where something is not found, everything is
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in
+ *   them: `BlobStore.rescue` makes it. Until then data without a record is left alone, since its record may be among
+ *   what cannot be read; and where something is not found, everything is
  */
 
 export class Fsck {
   #store
   #repairs
-  /** May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has none gets one. */
+  /**
+   * May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has
+   * none gets one.
+   */
   #adopts
   #signal
   #onProgress
@@ -77,8 +84,8 @@ export class Fsck {
 
   /**
    * @param {StoreContext} store
-   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records may have been lost
-   *   without a trace
+   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records
+   *   may have been lost without a trace
    */
   constructor (store, { repair, adopts = false, signal, onProgress }) {
     this.#store = store
@@ -109,7 +116,9 @@ export class Fsck {
     return report
   }
 
-  /** What LevelDB has and does not find is not lost: `BlobStore.rescue` brings it back, unless it was dropped before. */
+  /**
+   * What LevelDB has and does not find is not lost: `BlobStore.rescue` brings it back, unless it was dropped before.
+   */
   async #checkOrder () {
     const { index, data } = this.#store.databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
@@ -291,7 +300,10 @@ export class Fsck {
   /** @param {number} done  bytes */
   #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
 
-  /** @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have one, when the records were looked through? */
+  /**
+   * @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have
+   *   one, when the records were looked through?
+   */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#store.databases
     const withFile = new Set(await files?.ids())
@@ -328,7 +340,8 @@ export class Fsck {
   /**
    * Gives a blob its record back.
    *
-   * @param {{ root: Uint8Array, record: BlobRecord }} found @returns {Promise<boolean>} false when that was not its data, or it has a record by now
+   * @param {{ root: Uint8Array, record: BlobRecord }} found
+   * @returns {Promise<boolean>} false when that was not its data, or it has a record by now
    */
   #restore ({ root, record }) {
     return this.#store.locks.run(nameOf(root), async () => {

@@ -1,4 +1,5 @@
-// Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside them.
+// Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside
+// them.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -69,7 +70,8 @@ export async function examine (databases, root, record, { signal, onProgress } =
 }
 
 /**
- * A source for `validRanges`. Bytes that are not there are zeros, so that those behind them can be looked at: `stored` tells.
+ * A source for `validRanges`. Bytes that are not there are zeros, so that those behind them can be looked at:
+ * `stored` tells.
  */
 export class BlobScan {
   #iterator
@@ -193,7 +195,12 @@ export class BlobScan {
     else if (band === 0) for (const [start, end] of markedChunks(lastChunk, new Page(value))) this.#marked.add(start, end)
   }
 
-  /** As a reader would. @param {number} offset @param {Uint8Array} value @returns {boolean} is there anything new in it? */
+  /**
+   * As a reader would.
+   *
+   * @param {number} offset @param {Uint8Array} value
+   * @returns {boolean} is there anything new in it?
+   */
   #takeExtent (offset, value) {
     const end = offset + value.length
     if (this.#file !== undefined || value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
@@ -222,7 +229,11 @@ export class BlobScan {
   }
 }
 
-/** Is it a whole number of groups, except where the blob ends? @param {number} offset @param {number} end @param {number} size */
+/**
+ * Is it a whole number of groups, except where the blob ends?
+ *
+ * @param {number} offset @param {number} end @param {number} size
+ */
 export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
 
 /** Nothing where there is no file. @param {FileReader} file @param {number} start @param {number} end */

@@ -1,4 +1,5 @@
-// Pairs that a disk has lost are worked out again, from pairs or bytes below them: what hashes to what is promised above it is right.
+// Pairs that a disk has lost are worked out again, from pairs or bytes below them: what hashes to what is promised
+// above it is right.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
@@ -36,7 +37,10 @@ class PairRecomputer {
   #what
   #outboard
 
-  /** @param {{ data: Databases['data'], root: Uint8Array, record: BlobRecord, stored: ChunkRanges, doubtful: ChunkRanges, reader: ReturnType<typeof sourceOf>, signal?: AbortSignal }} what */
+  /**
+   * @param {{ data: Databases['data'], root: Uint8Array, record: BlobRecord, stored: ChunkRanges, doubtful:
+   *   ChunkRanges, reader: ReturnType<typeof sourceOf>, signal?: AbortSignal }} what
+   */
   constructor (what) {
     this.#what = what
     this.#outboard = this.#newOutboard()
@@ -57,7 +61,8 @@ class PairRecomputer {
     const isExpected = /** @param {Uint8Array | undefined} pair */ pair => pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First from the pairs right below. They may be wrong too, as may the whole page: then from the pages below it, and from bytes at last.
+    // First from the pairs right below. They may be wrong too, as may the whole page: then from the pages below it,
+    // and from bytes at last.
     for (const trusts of [() => true, /** @param {number} below */ below => placeInPages(below).page.band !== page.band, () => false]) {
       if (isExpected(pair)) break
       pair = await this.#computed(start, middle, end, trusts)
@@ -68,14 +73,20 @@ class PairRecomputer {
     await this.visit(middle, end, pair.slice(HASH_LEN))
   }
 
-  /** @param {number} start @param {number} middle @param {number} end @param {(node: number) => boolean} trusts  does what is stored count? */
+  /**
+   * @param {number} start @param {number} middle @param {number} end
+   * @param {(node: number) => boolean} trusts  does what is stored count?
+   */
   async #computed (start, middle, end, trusts) {
     const left = await this.#cv(start, middle, trusts)
     const right = left && await this.#cv(middle, end, trusts)
     return left && right && concat([left, right])
   }
 
-  /** @param {number} start @param {number} end @param {(node: number) => boolean} trusts @returns {Promise<Uint8Array | undefined>} undefined when something is not here */
+  /**
+   * @param {number} start @param {number} end @param {(node: number) => boolean} trusts
+   * @returns {Promise<Uint8Array | undefined>} undefined when something is not here
+   */
   async #cv (start, end, trusts) {
     const { stored, reader, signal } = this.#what
     signal?.throwIfAborted()

@@ -1,4 +1,5 @@
-// Puts one blob right: pairs that can be worked out again are, what is not right then is dropped, and the record says what is left.
+// Puts one blob right: pairs that can be worked out again are, what is not right then is dropped, and the record says
+// what is left.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { validRanges } from '../../verifier/valid.js'
@@ -25,8 +26,8 @@ const CHANGES_COUNT = 1000
 const COPY_LEN = 1 << 20
 
 /**
- * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins again.
- * Under the blob's lock.
+ * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins
+ * again. Under the blob's lock.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ signal?: AbortSignal }} options
@@ -64,7 +65,10 @@ async function prove (databases, root, record, signal) {
   return rightChunks(databases, root, record, stored, signal)
 }
 
-/** @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored @param {AbortSignal} [signal] */
+/**
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored
+ * @param {AbortSignal} [signal]
+ */
 async function rightChunks (databases, root, record, stored, signal) {
   const scan = new BlobScan(databases, root, record)
   try {
@@ -77,10 +81,14 @@ async function rightChunks (databases, root, record, stored, signal) {
 }
 
 /**
- * Before marks are set, the bytes outlast what marks do. Of a file that is somebody else's what is right is taken over: what is missing
- * cannot be received into it.
+ * Before marks are set, the bytes outlast what marks do. Of a file that is somebody else's what is right is taken
+ * over: what is missing cannot be received into it.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} right @param {AbortSignal} [signal]
+ * @param {Databases} databases
+ * @param {Uint8Array} root
+ * @param {BlobRecord} record
+ * @param {ChunkRanges} right
+ * @param {AbortSignal} [signal]
  */
 async function settleFile (databases, root, record, right, signal) {
   const { files, isSync } = databases
@@ -104,7 +112,11 @@ async function settleFile (databases, root, record, right, signal) {
 /**
  * Drops what is not right, and puts marks where they belong.
  *
- * @param {Databases} databases @param {BlobRecord} record @param {ChunkRanges} right @param {Changes} changes @param {AbortSignal} [signal]
+ * @param {Databases} databases
+ * @param {BlobRecord} record
+ * @param {ChunkRanges} right
+ * @param {Changes} changes
+ * @param {AbortSignal} [signal]
  */
 async function sortOut ({ data, extentLen }, { id, size, home }, right, changes, signal) {
   let cell = new Cell(-1, size)
@@ -130,7 +142,11 @@ async function sortOut ({ data, extentLen }, { id, size, home }, right, changes,
   await changes.add(...cell.operations(id, extentLen, right))
 }
 
-/** Pages for groups that have none: those of whole blobs need no marks. @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes */
+/**
+ * Pages for groups that have none: those of whole blobs need no marks.
+ *
+ * @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes
+ */
 async function markRest (data, id, right, changes) {
   let passed = -1
   for (const [start, end] of right) {

@@ -1,8 +1,8 @@
 // Garbage collection: what nothing protects is found, and forgotten.
 //
-// Marks are made first and swept by afterwards, while the store is in use. What becomes protected in between is told to the marks
-// (protection.js), and looked at once more in the moment in which a blob is forgotten, under its lock. What loses its protection
-// meanwhile stays until the next time.
+// Marks are made first and swept by afterwards, while the store is in use. What becomes protected in between is told
+// to the marks (protection.js), and looked at once more in the moment in which a blob is forgotten, under its lock.
+// What loses its protection meanwhile stays until the next time.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -22,7 +22,8 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
  * @property {boolean} [dryRun]  forget nothing, only say what would be
  * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  told of every blob that is forgotten
  * @property {AbortSignal} [signal]
- * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the number of blobs that were looked at
+ * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the
+ *   number of blobs that were looked at
  */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, unusedAt?: number }} Unprotected */
@@ -242,7 +243,10 @@ export class Marks {
     }
   }
 
-  /** @param {Uint8Array} root @param {AbortSignal} [signal] @returns {Promise<boolean>} false when it has to be read again */
+  /**
+   * @param {Uint8Array} root @param {AbortSignal} [signal]
+   * @returns {Promise<boolean>} false when it has to be read again
+   */
   async #read (root, signal) {
     const record = await this.#store.catalog.record(root)
     if (record === undefined) return true
@@ -258,8 +262,8 @@ export class Marks {
   }
 
   /**
-   * Only those that are here are remembered: however long a sequence is, memory follows what is in the store. What is left behind the last whole
-   * hash names nothing.
+   * Only those that are here are remembered: however long a sequence is, memory follows what is in the store. What is
+   * left behind the last whole hash names nothing.
    *
    * @param {AsyncIterable<Uint8Array>} pieces
    */

@@ -9,7 +9,9 @@ import { isKept } from '../catalog/presence.js'
 /** @import { Marks, Sweep } from './collector.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 
-/** @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970 */
+/**
+ * @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970
+ */
 
 /** Candidates that are kept from one survey of the store to the next, and names that marks may gather until then. */
 const KEPT_CANDIDATES = 1000
@@ -39,13 +41,14 @@ export class Evictor {
   }
 
   /**
-   * Sees to it that there is room for more of a blob. Must not be called under a blob's lock, and the blob must be held.
+   * Sees to it that there is room for more of a blob. Must not be called under a blob's lock, and the blob must be
+   * held.
    *
    * @param {Uint8Array} root
    * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are here
    * @returns {Promise<Reservation>}
-   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected meanwhile; STORE_CORRUPT when it cannot be told what a
-   *   damaged tag or sequence protects
+   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected
+   *   meanwhile; STORE_CORRUPT when it cannot be told what a damaged tag or sequence protects
    */
   async reserve (root, lenBeyond) {
     if (!this.#store.quota.isLimited) return this.#store.quota.reserve(0)

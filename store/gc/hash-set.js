@@ -1,7 +1,8 @@
 // A set of hashes in little memory: 8 bytes of each stand for it, since a set of a million strings takes 80 MB.
 //
 // Two hashes that begin with the same 8 bytes count as the same. Of a million hashes chance makes two such with a
-// probability of 3 in 10^8. A caller must not lose anything by that: a collection keeps a blob that it could have taken.
+// probability of 3 in 10^8. A caller must not lose anything by that: a collection keeps a blob that it could have
+// taken.
 
 /** Slots at first: a power of two, as always. */
 const FIRST_SLOTS = 1024

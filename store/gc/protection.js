@@ -36,8 +36,8 @@ export class Protection {
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
-   * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been protected since then must
-   * not be swept by them either.
+   * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been
+   * protected since then must not be swept by them either.
    *
    * @param {Marks} marks @returns {() => void} ends it
    */
@@ -47,9 +47,14 @@ export class Protection {
   }
 
   /**
-   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are told once it is there.
+   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are
+   * told once it is there.
    *
-   * @template T @param {Uint8Array} root @param {TagFormat} format @param {() => Promise<T>} write @returns {Promise<T>}
+   * @template T
+   * @param {Uint8Array} root
+   * @param {TagFormat} format
+   * @param {() => Promise<T>} write
+   * @returns {Promise<T>}
    */
   async whileTagging (root, format, write) {
     const release = this.tag(root, format)

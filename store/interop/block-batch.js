@@ -42,9 +42,13 @@ export class BlockBatch {
 }
 
 /**
- * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must not wait for ever.
+ * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must
+ * not wait for ever.
  *
- * @template T @param {Iterable<T> | AsyncIterable<T>} source @param {AbortSignal} [signal]  ends it at once @returns {AsyncGenerator<T | undefined>}
+ * @template T
+ * @param {Iterable<T> | AsyncIterable<T>} source
+ * @param {AbortSignal} [signal]  ends it at once
+ * @returns {AsyncGenerator<T | undefined>}
  */
 export const unhurried = (source, signal) => abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
 

@@ -42,7 +42,8 @@ export class Name {
  * Blocks that are here, under these names, and stand in one extent.
  *
  * @param {StoreContext} store @param {unknown[]} cids  at most LOOKUP_COUNT
- * @returns {Promise<(HeldBlock | undefined)[]>} undefined for what is to be looked for by itself, to be told what is wrong with it
+ * @returns {Promise<(HeldBlock | undefined)[]>} undefined for what is to be looked for by itself, to be told what is
+ *   wrong with it
  */
 export async function lookUp (store, cids) {
   const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(/** @type {CID} */ (cid)))

@@ -1,7 +1,9 @@
-// A store as an `interface-blockstore`: blocks under CIDs of any hash function, as Helia and its modules want them. Source: interface-blockstore 7.
+// A store as an `interface-blockstore`: blocks under CIDs of any hash function, as Helia and its modules want them.
+// Source: interface-blockstore 7.
 //
-// Every name stands for itself. A block is there under the multihashes that it was put under, whatever their codec; deleting one leaves the
-// others, and the bytes stay as long as one is left. What was put into the store itself, or received, is there under its BLAKE3 hash.
+// Every name stands for itself. A block is there under the multihashes that it was put under, whatever their codec;
+// deleting one leaves the others, and the bytes stay as long as one is left. What was put into the store itself, or
+// received, is there under its BLAKE3 hash.
 
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -27,7 +29,10 @@ import { contextOf } from '../blob-store.js'
 /** @import { HeldBlock } from './block-name.js' */
 
 /** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
-/** @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are asked for */
+/**
+ * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are
+ *   asked for
+ */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
@@ -37,8 +42,9 @@ const MAX_BLOCK_LEN = 1 << 22
 /**
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than BLAKE3: it is gathered in memory to be hashed.
- *   4 MiB unless told; Infinity for any. What is in the store can be got, however long it is
+ * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than
+ *   BLAKE3: it is gathered in memory to be hashed. 4 MiB unless told; Infinity for any. What is in the store can be
+ *   got, however long it is
  */
 
 /**
@@ -66,7 +72,10 @@ class Blockstore {
     this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
   }
 
-  /** @param {CID} cid @param {AbortOptions} [options] @returns {Promise<boolean>} is the whole block here, under this name? */
+  /**
+   * @param {CID} cid @param {AbortOptions} [options]
+   * @returns {Promise<boolean>} is the whole block here, under this name?
+   */
   async has (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
@@ -77,8 +86,9 @@ class Blockstore {
    * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
-   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash function that is not known,
-   *   BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more bytes than `maxBlockLen`
+   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash
+   *   function that is not known, BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more
+   *   bytes than `maxBlockLen`
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
@@ -93,7 +103,8 @@ class Blockstore {
   }
 
   /**
-   * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is kept, and what stands behind it is not.
+   * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is
+   * kept, and what stands behind it is not.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
@@ -130,7 +141,8 @@ class Blockstore {
   /**
    * @param {CID} cid @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`), STORE_CORRUPT { cid }
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
+   *   STORE_CORRUPT { cid }
    */
   async * get (cid, { signal } = {}) {
     const name = new Name(cid)
@@ -149,7 +161,8 @@ class Blockstore {
   }
 
   /**
-   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are not here fail when their bytes are asked for.
+   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are not here fail
+   * when their bytes are asked for.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
@@ -229,7 +242,12 @@ class Blockstore {
     } else yield * this.get(name.cid, options) // which tells what is damaged
   }
 
-  /** The hash of a block that is here, whole, and under this name. @param {Name} name @returns {Promise<Uint8Array | undefined>} */
+  /**
+   * The hash of a block that is here, whole, and under this name.
+   *
+   * @param {Name} name
+   * @returns {Promise<Uint8Array | undefined>}
+   */
   #rootOf (name) {
     const { catalog, life } = this.#context
     return life.run(async () => {
@@ -255,7 +273,8 @@ class Blockstore {
   }
 
   /**
-   * What an alias leads to is only believed when it has been hashed with the function of that name: the alias itself may be damaged.
+   * What an alias leads to is only believed when it has been hashed with the function of that name: the alias itself
+   * may be damaged.
    *
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
@@ -269,7 +288,8 @@ class Blockstore {
   }
 
   /**
-   * A copy of a block that is what its name says: what was hashed is what is kept, whatever the caller does to his bytes meanwhile.
+   * A copy of a block that is what its name says: what was hashed is what is kept, whatever the caller does to his
+   * bytes meanwhile.
    *
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    */
@@ -279,7 +299,11 @@ class Blockstore {
     return block
   }
 
-  /** Under a quota none is: there may be room for some of a batch only. @param {BlockBytes} bytes  of a block, or where they come from */
+  /**
+   * Under a quota none is: there may be room for some of a batch only.
+   *
+   * @param {BlockBytes} bytes  of a block, or where they come from
+   */
   #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited }
 
   /** @param {Name} name @param {Uint8Array} block */
@@ -294,7 +318,10 @@ class Blockstore {
     return equals(digest, name.digest)
   }
 
-  /** @param {BlockBytes} bytes @param {AbortSignal | undefined} signal @param {{ cid: CID } | { alias: Uint8Array }} name */
+  /**
+   * @param {BlockBytes} bytes @param {AbortSignal | undefined} signal
+   * @param {{ cid: CID } | { alias: Uint8Array }} name
+   */
   #write (bytes, signal, name) {
     const { writer, life } = this.#context
     return life.run(() => writer.put(bytes, { signal }, name))
@@ -307,7 +334,11 @@ function assertBlock (bytes) {
   throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
 }
 
-/** In memory of its own; bytes at hand are copied at once. @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options */
+/**
+ * In memory of its own; bytes at hand are copied at once.
+ *
+ * @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options
+ */
 async function gathered (bytes, { cid, limit, signal }) {
   const pieces = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
   let len = 0

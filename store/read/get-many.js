@@ -39,7 +39,10 @@ export async function * getMany (store, cids, options) {
   for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) yield * results(store, found, signal)
 }
 
-/** @param {Many<BlobName>} cids @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array[]>} roots of one lookup */
+/**
+ * @param {Many<BlobName>} cids @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array[]>} roots of one lookup
+ */
 async function * lookupsOf (cids, signal) {
   let roots = []
   try {
@@ -56,7 +59,10 @@ async function * lookupsOf (cids, signal) {
   if (roots.length > 0) yield roots
 }
 
-/** @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  bytes as they are stored: not verified */
+/**
+ * @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  bytes as they are stored: not
+ *   verified
+ */
 
 /**
  * Looks up blobs, and the bytes of those that stand in one extent.

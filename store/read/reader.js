@@ -67,7 +67,9 @@ export class BlobReader {
   }
 
   /**
-   * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]  see `BlobStore.bytes`
+   * @param {BlobName} cid
+   * @param {GetOptions | ChunkRanges} [range]
+   * @param {ReadOptions} [options]  see `BlobStore.bytes`
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
   async bytes (cid, range, options) {
@@ -100,7 +102,12 @@ export class BlobReader {
     }
   }
 
-  /** Reads the long way. The caller protects the blob. @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  /**
+   * Reads the long way. The caller protects the blob.
+   *
+   * @param {Wanted} wanted
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
   async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
@@ -131,7 +138,10 @@ export class BlobReader {
     }
   }
 
-  /** @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard` @returns {Promise<Outboard>} */
+  /**
+   * @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard`
+   * @returns {Promise<Outboard>}
+   */
   async outboard (cid, options = {}) {
     assertKnownOptions(options, ['signal'])
     const { signal } = options
@@ -188,7 +198,11 @@ export class BlobReader {
   }
 
   /**
-   * @param {Uint8Array} root @param {BlobRecord} record @param {number} start @param {number} end @param {ReadOptions} options
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {number} start
+   * @param {number} end
+   * @param {ReadOptions} options
    * @returns {Wanted}
    */
   #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal }) {
@@ -196,7 +210,11 @@ export class BlobReader {
     return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal }
   }
 
-  /** Looks up a blob that is about to be read, and notes its use. @param {BlobName} cid @param {AbortSignal} [signal] */
+  /**
+   * Looks up a blob that is about to be read, and notes its use.
+   *
+   * @param {BlobName} cid @param {AbortSignal} [signal]
+   */
   async #use (cid, signal) {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
@@ -248,7 +266,12 @@ export class BlobReader {
   }
 }
 
-/** The bytes between which all groups of the wanted chunks lie. @param {ChunkRanges} wanted @param {number} size @returns {[start: number, end: number]} */
+/**
+ * The bytes between which all groups of the wanted chunks lie.
+ *
+ * @param {ChunkRanges} wanted @param {number} size
+ * @returns {[start: number, end: number]}
+ */
 function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]

@@ -1,6 +1,6 @@
-// Small reads at any place of a complete blob: one read of the bytes, mostly synchronous (read-pace.js), compared with pairs
-// that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing; then the reader takes the long way
-// (snapshot.js, verified-pieces.js), which gives what is right and says what is wrong.
+// Small reads at any place of a complete blob: one read of the bytes, mostly synchronous (read-pace.js), compared
+// with pairs that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing; then the reader
+// takes the long way (snapshot.js, verified-pieces.js), which gives what is right and says what is wrong.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
@@ -28,8 +28,9 @@ export class SmallReads {
 
   /**
    * @param {Wanted} wanted
-   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has to be read the long
-   *   way. At once where nothing has to be waited for: otherwise whoever waits protects the blob
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined
+   *   when it has to be read the long way. At once where nothing has to be waited for: otherwise whoever waits
+   *   protects the blob
    */
   read ({ root, record, start, end, verify, signal }) {
     if (!record.complete || start >= end) return undefined
@@ -54,7 +55,11 @@ export class SmallReads {
     return home === 'file' && files !== undefined ? readSoon(files, id, from, to) : undefined
   }
 
-  /** What was put is in extents that are as long as they can be. @param {number} id @param {number} from @param {number} to */
+  /**
+   * What was put is in extents that are as long as they can be.
+   *
+   * @param {number} id @param {number} from @param {number} to
+   */
   #inExtents (id, from, to) {
     const { data, extentLen } = this.#databases
     const start = from - from % extentLen
@@ -63,8 +68,8 @@ export class SmallReads {
   }
 
   /**
-   * In a store whose extents have another length some are not where they are looked for: then there is the long way. One that is longer than it
-   * should be covers the beginning of the next.
+   * In a store whose extents have another length some are not where they are looked for: then there is the long way.
+   * One that is longer than it should be covers the beginning of the next.
    *
    * @param {number} id @param {number} from @param {number} to
    */
@@ -85,7 +90,10 @@ export class SmallReads {
   }
 
   /**
-   * @param {Uint8Array} root @param {BlobRecord} record @param {Uint8Array} bytes  of groups @param {number} from  where they begin
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {Uint8Array} bytes  of groups
+   * @param {number} from  where they begin
    * @returns {boolean | Promise<boolean>} at once where the pairs are trusted
    */
   #isRight (root, record, bytes, from) {

@@ -1,5 +1,5 @@
-// What one reader sees of a stored blob, whatever happens to the blob meanwhile: its bytes, which `isRight` compares with
-// the tree, and its pairs.
+// What one reader sees of a stored blob, whatever happens to the blob meanwhile: its bytes, which `isRight` compares
+// with the tree, and its pairs.
 
 import { ExtentReader } from '../storage/content/extents.js'
 import { FileReader } from '../storage/content/stored-file.js'
@@ -53,8 +53,9 @@ export class StoredView {
   }
 
   /**
-   * Options that read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob is
-   * deleted finds that out. Many small reads of a blob in a file need nothing of the database, so the snapshot waits.
+   * Options that read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob
+   * is deleted finds that out. Many small reads of a blob in a file need nothing of the database, so the snapshot
+   * waits.
    */
   get #state () {
     const { data } = this.#databases
@@ -68,7 +69,8 @@ export class StoredView {
  * Where the bytes of a blob are read from.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read @param {object} options  for the database
+ * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read
+ * @param {object} options  for the database
  */
 export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'
   ? new ExtentReader(databases, record, start, end, options)

@@ -1,5 +1,5 @@
-// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and kept
-// in memory as trusted, so that the next read near by hashes nothing but its own bytes.
+// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and
+// kept in memory as trusted, so that the next read near by hashes nothing but its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
@@ -56,8 +56,8 @@ export class TrustedTree {
    * @param {number} start  where it begins, in bytes
    * @param {Database} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are wrong or
-   *   missing
+   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are
+   *   wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -94,8 +94,8 @@ export class TrustedTree {
   }
 
   /**
-   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before it is
-   * blamed.
+   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before
+   * it is blamed.
    *
    * @param {Above} above @param {Parent} parent @param {Database} data @param {() => object} options
    */
@@ -111,7 +111,8 @@ export class TrustedTree {
   }
 
   /**
-   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the root.
+   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the
+   * root.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */

@@ -1,5 +1,6 @@
-// Reads a stored blob piece by piece. Each piece is a subtree, hashed as a whole and compared with what the tree expects.
-// A piece that differs is compared group by group, to give what is right in front of the fault and to name the fault.
+// Reads a stored blob piece by piece. Each piece is a subtree, hashed as a whole and compared with what the tree
+// expects. A piece that differs is compared group by group, to give what is right in front of the fault and to name
+// the fault.
 
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { leafMismatch, truncated } from '../../lib/core/errors.js'
@@ -18,7 +19,8 @@ import { MAX_AHEAD, readSpansAhead } from '../../lib/source/read-pieces.js'
 /**
  * @param {StoredView} view @param {Span} wanted  inside the blob @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front of it has been given
+ * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front
+ *   of it has been given
  */
 export async function * verified (view, { start, end }, options) {
   for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
@@ -69,7 +71,10 @@ class Reusing {
 }
 
 /**
- * @param {StoredView} view @param {{ bytes: Uint8Array<ArrayBuffer>, at: number, stop: number }} piece @param {number} start @param {number} end
+ * @param {StoredView} view
+ * @param {{ bytes: Uint8Array<ArrayBuffer>, at: number, stop: number }} piece
+ * @param {number} start
+ * @param {number} end
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
 async function * groupByGroup (view, { bytes, at, stop }, start, end) {
@@ -83,7 +88,10 @@ async function * groupByGroup (view, { bytes, at, stop }, start, end) {
   }
 }
 
-/** @param {Uint8Array<ArrayBuffer>} bytes @param {number} at  where they stand @param {number} start @param {number} end */
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes @param {number} at  where they stand @param {number} start
+ * @param {number} end
+ */
 function within (bytes, at, start, end) {
   const from = Math.max(start - at, 0)
   const to = Math.min(end - at, bytes.length)

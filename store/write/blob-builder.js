@@ -16,7 +16,10 @@ import { offsetOfExtent } from '../storage/format/keys.js'
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
-/** Blobs above this many bytes are kept in files, where there are any: a small one costs more as a file than in a database. */
+/**
+ * Blobs above this many bytes are kept in files, where there are any: a small one costs more as a file than in a
+ * database.
+ */
 export const FILE_FROM = 1 << 20
 /** Bytes of extents that are written in one batch: larger ones make the database move its memory about. */
 const PUTS_LEN = 1 << 20
@@ -42,7 +45,10 @@ export class IncomingBlob {
   /** Has somebody begun to write its record, and not been told that it is there? */
   mayBeRecorded = false
 
-  /** @param {Databases} databases @param {number} id @param {{ isElsewhere?: boolean }} [options]  `isElsewhere`: keep the tree alone */
+  /**
+   * @param {Databases} databases @param {number} id
+   * @param {{ isElsewhere?: boolean }} [options]  `isElsewhere`: keep the tree alone
+   */
   constructor (databases, id, { isElsewhere = false } = {}) {
     this.#databases = databases
     this.#id = id
@@ -120,8 +126,8 @@ export class IncomingBlob {
   }
 
   /**
-   * Pages in front of the last window are complete; those that reach into it may get one more pair. Extents wait for their pages, so that
-   * every batch has greater keys than the one before.
+   * Pages in front of the last window are complete; those that reach into it may get one more pair. Extents wait for
+   * their pages, so that every batch has greater keys than the one before.
    */
   async #writeBatch () {
     await this.#writing

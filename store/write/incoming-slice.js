@@ -65,7 +65,10 @@ export class IncomingSlice {
     throw error
   }
 
-  /** Waits until what is in the file would outlast a power cut. When that fails nobody knows what would: the system forgets what it could not write. */
+  /**
+   * Waits until what is in the file would outlast a power cut. When that fails nobody knows what would: the system
+   * forgets what it could not write.
+   */
   async sync () {
     try {
       await this.#file?.writer.sync()

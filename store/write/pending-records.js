@@ -1,4 +1,5 @@
-// Blobs of which slices come, and nothing is recorded yet. What is written of them is under ids that count as under way; their records are written behind it.
+// Blobs of which slices come, and nothing is recorded yet. What is written of them is under ids that count as under
+// way; their records are written behind it.
 
 import { FILE_FROM } from './blob-builder.js'
 import { nameOf } from '../catalog/roots.js'
@@ -28,7 +29,12 @@ export class Unseen {
     this.#store = store
   }
 
-  /** What the record of a blob is to be that has none. @param {IncomingSlice} slice  that brings it @param {number} size  a claim @returns {Promise<BlobRecord>} */
+  /**
+   * What the record of a blob is to be that has none.
+   *
+   * @param {IncomingSlice} slice  that brings it @param {number} size  a claim
+   * @returns {Promise<BlobRecord>}
+   */
   async recordFor (slice, size) {
     const name = nameOf(slice.root)
     const blob = this.#blobs.get(name) ?? await this.#newBlob(size)
@@ -78,7 +84,11 @@ export class Unseen {
   /** May this slice bring a blob that is unseen yet? @param {IncomingSlice} slice */
   has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
 
-  /** A slice has ended. Nothing is left of a blob that has not been recorded, unless another may still bring it. @param {IncomingSlice} slice */
+  /**
+   * A slice has ended. Nothing is left of a blob that has not been recorded, unless another may still bring it.
+   *
+   * @param {IncomingSlice} slice
+   */
   async leave (slice) {
     const { root } = slice
     const blob = this.#blobs.get(nameOf(root))

@@ -23,7 +23,10 @@ const NOTHING = new Uint8Array(0)
 /** The chunk behind everything below a parent. @param {number} node */
 const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
-/** @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and where their bytes are if these are still held */
+/**
+ * @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and where their
+ *   bytes are if these are still held
+ */
 /** @typedef {{ node: number, bytes: Uint8Array }} Pair */
 
 /** @param {Run} run */
@@ -95,7 +98,10 @@ export class ProvenGroups {
   /** Is there enough to be written, of groups or of pairs that lead to none? */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
-  /** Since when there have been bytes that nobody has begun to record: as `performance.now`, Infinity when there are none. */
+  /**
+   * Since when there have been bytes that nobody has begun to record: as `performance.now`, Infinity when there are
+   * none.
+   */
   get since () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
   /** @param {number} node @param {number} at */
@@ -104,13 +110,18 @@ export class ProvenGroups {
   }
 
   /**
-   * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it ends where the blob
-   * does, and a leaf that ends a blob of the claimed size has proven that size.
+   * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it
+   * ends where the blob does, and a leaf that ends a blob of the claimed size has proven that size.
    *
-   * @param {number} start @param {Uint8Array} memory  copied from @param {number} at @param {number} len @param {number} size  the claim
+   * @param {number} start
+   * @param {Uint8Array} memory  copied from
+   * @param {number} at
+   * @param {number} len
+   * @param {number} size  the claim
    */
   leaf (start, memory, at, len, size) {
-    // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that checked out too.
+    // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that
+    // checked out too.
     this.#provenPairs = this.#pairs.length
     this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
@@ -190,14 +201,17 @@ export class ProvenGroups {
   }
 
   /**
-   * Batch operations that record what has been proven and is not there yet. It stays here until they are written: whoever fails may try again.
+   * Batch operations that record what has been proven and is not there yet. It stays here until they are written:
+   * whoever fails may try again.
    *
    * @param {Batch[]} batches
    * @param {Databases} databases
    * @param {number} id
    * @param {ChunkRanges} present  what is there
-   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<Batch, number> }>} `fresh`: chunks that were not there; `reach`: the chunk behind the
-   *   last group, there or not; `lens`: how many fresh bytes each batch has. There is an operation whenever anything is there: an empty batch would bring nothing to the disk
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<Batch, number> }>} `fresh`:
+   *   chunks that were not there; `reach`: the chunk behind the last group, there or not; `lens`: how many fresh
+   *   bytes each batch has. There is an operation whenever anything is there: an empty batch would bring nothing to
+   *   the disk
    */
   async operations (batches, { data, extentLen }, id, present) {
     // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.

@@ -24,7 +24,9 @@ import { nameOf } from '../catalog/roots.js'
 /** Blobs, and bytes, that one batch has at most. */
 export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
-/** Batches that are being written while the next is gathered. One waits for the disk while another uses the processor. */
+/**
+ * Batches that are being written while the next is gathered. One waits for the disk while another uses the processor.
+ */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
@@ -46,7 +48,11 @@ export async function * putMany (store, blobs, options) {
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
     return
   }
-  /** A long blob waits for all that is under way before it. @param {PutBatch} batch @param {Promise<unknown>[]} before */
+  /**
+   * A long blob waits for all that is under way before it.
+   *
+   * @param {PutBatch} batch @param {Promise<unknown>[]} before
+   */
   const keep = async (batch, before) => {
     if ('small' in batch) {
       const kept = await store.life.run(() => keepMany(store, batch.small))
@@ -61,7 +67,10 @@ export async function * putMany (store, blobs, options) {
   for await (const results of inOrder(batchesOf(store.databases, blobs, signal), aheadOf, keep)) for (const result of results) yield result
 }
 
-/** @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release` ends the use of its memory */
+/**
+ * @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release` ends the use of
+ *   its memory
+ */
 
 /**
  * Small blobs by the batch, copied; others as they are. What came before a failure is given first.
@@ -207,7 +216,9 @@ async function keepBlobs (store, blobs, aliases) {
 /**
  * Blobs of a batch may be the same: the first of them is kept, under the names of all.
  *
- * @param {NewBlob[]} blobs @param {{ isThere: boolean, record?: BlobRecord }[]} looks @param {(Uint8Array | undefined)[]} aliases
+ * @param {NewBlob[]} blobs
+ * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
+ * @param {(Uint8Array | undefined)[]} aliases
  * @returns {Map<string, Content>} by name
  */
 function eachOnce (blobs, looks, aliases) {
@@ -253,7 +264,12 @@ function smallBlob ({ allocate }, id, bytes) {
   return { id, root, name: nameOf(root), size: bytes.length, puts: [extent] }
 }
 
-/** A blob with a tree. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {Promise<NewBlob>} */
+/**
+ * A blob with a tree.
+ *
+ * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
+ * @returns {Promise<NewBlob>}
+ */
 async function treeBlob (databases, id, bytes) {
   const blob = new IncomingBlob(databases, id)
   await blob.write(bytes)

@@ -28,8 +28,9 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
-   * @param {{ cid?: CID, alias?: Uint8Array, path?: string }} [known]  what names it: a BLAKE3 CID, which is compared; or the multihash of
-   *   another function, which was. `path`: of a file that has the bytes and will keep them
+   * @param {{ cid?: CID, alias?: Uint8Array, path?: string }} [known]  what names it: a BLAKE3 CID, which is
+   *   compared; or the multihash of another function, which was. `path`: of a file that has the bytes and will keep
+   *   them
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
     // What is in memory does not keep anybody waiting.
@@ -71,7 +72,8 @@ export class BlobWriter {
    * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
-   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }} options  `tagging`: the tag that it is to have
+   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }}
+   *   options  `tagging`: the tag that it is to have
    */
   async #adopt (id, root, blob, { reservation, tagging, alias, path, signal }) {
     const { isThere, record: before } = await this.#store.catalog.look(root)

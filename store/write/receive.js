@@ -1,5 +1,5 @@
-// How slices get into the store. Three things go on at a time: a piece is verified; what was verified before is written to where it belongs;
-// and what was written before that is recorded, once the disk has it.
+// How slices get into the store. Three things go on at a time: a piece is verified; what was verified before is
+// written to where it belongs; and what was written before that is recorded, once the disk has it.
 
 import { Background, eitherOf } from '../storage/concurrency/activity.js'
 import { chunkCount } from '../../lib/tree/geometry.js'
@@ -85,7 +85,8 @@ export class BlobReceiver {
         await recording.end()
       } catch (error) {
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
-        // What failed says nothing against what came before: that is kept, and then the failure is told, whatever else fails.
+        // What failed says nothing against what came before: that is kept, and then the failure is told, whatever
+        // else fails.
         if (verifier.error === undefined) flush(verifier)
         await writing.settle()
         await recording.settle()
@@ -119,7 +120,11 @@ export class BlobReceiver {
     })
   }
 
-  /** Records what has been written to a file, once it is on the disk. @param {IncomingSlice} slice @param {Keeping} how */
+  /**
+   * Records what has been written to a file, once it is on the disk.
+   *
+   * @param {IncomingSlice} slice @param {Keeping} how
+   */
   async #recordSynced (slice, how) {
     const batches = slice.received.due()
     await slice.sync()
@@ -132,7 +137,10 @@ export class BlobReceiver {
   /**
    * Under the blob's lock.
    *
-   * @param {IncomingSlice} slice @param {Batch[]} batches  what counts from now on @param {BlobRecord} before @param {Keeping} how
+   * @param {IncomingSlice} slice
+   * @param {Batch[]} batches  what counts from now on
+   * @param {BlobRecord} before
+   * @param {Keeping} how
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
@@ -189,7 +197,11 @@ export class BlobReceiver {
   }
 }
 
-/** Looks at what is complete. A fault that shows now came behind the failure that is being told already. @param {SliceVerifier} verifier */
+/**
+ * Looks at what is complete. A fault that shows now came behind the failure that is being told already.
+ *
+ * @param {SliceVerifier} verifier
+ */
 function flush (verifier) {
   try {
     verifier.flush()
@@ -197,8 +209,8 @@ function flush (verifier) {
 }
 
 /**
- * Which size to go by. A proven one; else the claim under which the group furthest to the right was verified: everything to the left of its
- * path hangs in perfect subtrees, whose shape is the same under any size.
+ * Which size to go by. A proven one; else the claim under which the group furthest to the right was verified:
+ * everything to the left of its path hangs in perfect subtrees, whose shape is the same under any size.
  *
  * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present
  * @param {number} reach  the chunk behind the last group that was verified under the claim

@@ -39,7 +39,8 @@ forEachKernel(() => describe('an outboard of a blob that has grown', () => {
           const sink = new MemorySink({ bytes: fileOf(old) })
           const info = { root: old.root, size: old.size, groupLog, order: 'post', header: hasHeader }
           const grown = await writeOutboard(BYTES.subarray(0, expected.size), sink, { append: info })
-          expect(grown).to.deep.equal({ ...info, root: expected.root, cid: expected.cid, size: expected.size })
+          expect({ ...grown }).to.deep.equal({ ...info, root: expected.root, size: expected.size })
+          expect(grown.cid.equals(expected.cid)).to.equal(true)
           expect(same(sink.bytes, fileOf(expected)), `${old.size} to ${expected.size} bytes`).to.equal(true)
           if (expected.size === old.size) expect(sink.writes).to.have.length(0)
         }

@@ -54,11 +54,13 @@ describe('store: options', () => {
       })
     }
 
-    it('BlobStore.open', async () => {
-      const error = await errorOf(BlobStore.open('nowhere', odd))
-      expect(error).to.be.instanceOf(TypeError)
-      expect(error.message).to.include('"ofset"')
-    })
+    for (const name of ['open', 'rescue']) {
+      it(`BlobStore.${name}`, async () => {
+        const error = await errorOf(BlobStore[name]('nowhere', odd))
+        expect(error).to.be.instanceOf(TypeError)
+        expect(error.message).to.include('"ofset"')
+      })
+    }
   })
 
   it('a store is opened, and not constructed', () => {

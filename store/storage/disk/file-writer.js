@@ -2,41 +2,11 @@
 // A file that is to replace another gets its name when all of it is written.
 
 import { fdatasync, writev } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { absolute, syncFolder } from './folders.js'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 
 /** Bytes that are gathered before they are written. */
 const WRITE_LEN = 1 << 20
-
-/**
- * Replaces a file once all of it is there: what fails leaves it as it was.
- *
- * @param {string | URL} path
- * @param {AsyncIterable<Uint8Array>} pieces
- * @param {boolean} sync  make it outlast a power cut
- */
-export async function writeFileAtomically (path, pieces, sync) {
-  const target = absolute(path)
-  const part = `${target}.${process.pid}-${Math.random().toString(36).slice(2)}.part`
-  const writer = new FileWriter(await open(part, 'wx+'))
-  try {
-    try {
-      for await (const piece of pieces) await writer.append(piece)
-      await writer.end()
-      if (sync) await writer.sync()
-    } finally {
-      await writer.close()
-    }
-    await rename(part, target)
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
-  if (sync) await syncFolder(dirname(target))
-}
 
 export class FileWriter {
   #handle

@@ -1,7 +1,6 @@
 // What the store asks of a disk, where there is one: disk.none.js stands in elsewhere. Only what is behind this file needs `node:fs`.
 
 export { openFolder } from './blob-folder.js'
-export { writeFileAtomically } from './file-writer.js'
 export { assertRoomFor, identityOf, logsLen, syncOlderLogs } from './level-folder.js'
 export { openRegular } from './regular-file.js'
 export {

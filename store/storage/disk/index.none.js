@@ -50,11 +50,6 @@ export const linkFiles = async (_from, _to, _except) => {}
 /** @param {string} _path */
 export const syncFiles = async _path => {}
 
-/** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {boolean} _sync @returns {Promise<never>} */
-export async function writeFileAtomically (path, _pieces, _sync) {
-  throw new TypeError(`there are no files here: ${path} cannot be written`)
-}
-
 /** @param {string} path @param {object} [_options] @returns {Promise<never>} */
 export async function openRegular (path, _options) {
   throw new TypeError(`there are no files here: ${path} cannot be opened`)
