@@ -2,12 +2,11 @@
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { idsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, gated, newStores, sliceOf } from '../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: close()', () => {
   const newStore = newStores()

@@ -5,13 +5,13 @@ import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
 import { flipped, header, same } from '../support/bytes.js'
+import { GROUP } from '../support/constants.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
 import { databasesOf, idsIn, recordsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
-const GROUP = 16384
 const FAST = { durability: 'process' }
 /** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
 const SIZES = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5]

@@ -2,12 +2,11 @@
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { LAYOUT_VERSION, changeState, idsIn, stateEntry } from '../support/store/inspect.js'
 import { forEachPlace, onDisk, sliceOf } from '../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: open()', () => {
   forEachPlace(newPlace => {

@@ -3,12 +3,12 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
 import { forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
 const BYTES = noise(40 * GROUP + 5001, 600)
 const ROOT = hash(BYTES)
 const ALL = ChunkRanges.all.canonical(BYTES.length)

@@ -2,14 +2,12 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { refusesAllButCounts } from '../../support/slips.js'
 import { entriesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
-
-const GROUP = 16384
-const MIB = 1 << 20
 
 const blobOf = (size, seed) => {
   const bytes = noise(size, seed)

@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const EXTENT = 4 * GROUP
 const PAIR = 64
 const BITS = 8
 /** Three pages in the lowest band, the last one short; and the root's page above them. */

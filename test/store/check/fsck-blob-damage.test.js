@@ -1,14 +1,12 @@
 // fsck() of one damaged blob: what it finds, what it drops, and what it computes again.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { EXTENT, GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, EXTENT, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups
-} from '../../support/store/mending.js'
+import { ALL, BYTES, FILLS, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 const PAGE = 64 * GROUP
 const BITS = 8

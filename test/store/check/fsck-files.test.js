@@ -3,10 +3,11 @@ import { open, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
+import { GROUP } from '../../support/constants.js'
 import { flipped } from '../../support/bytes.js'
 import { damageRecord, entriesOf } from '../../support/store/inspect.js'
 import { onDisk } from '../../support/store/stores.js'
-import { ALL, BYTES, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
+import { ALL, BYTES, FILLS, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 describe('store: fsck() of blobs in files', () => {
   let place, store, path

@@ -1,7 +1,7 @@
 // fsck() of a damaged index: records, tags, notes and the state.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { flipped, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -10,9 +10,7 @@ import {
   recordEntry, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
 } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, GROUP, ROOT, expectHere, expectSound, fetchMissing
-} from '../../support/store/mending.js'
+import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing } from '../../support/store/mending.js'
 describe('store: fsck() of a damaged index', () => {
   const newStore = newStores()
 

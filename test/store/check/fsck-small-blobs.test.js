@@ -1,7 +1,7 @@
 // fsck() of many blobs that have one entry each in the data database.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, hex, same } from '../../support/bytes.js'
 import { listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -9,7 +9,7 @@ import {
   entriesOf, idsIn, isPage, readRecord, recordEntry, scannedIdsIn, writeRecord
 } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
-import { GROUP, expectSound } from '../../support/store/mending.js'
+import { expectSound } from '../../support/store/mending.js'
 describe('store: fsck() of many small blobs', () => {
   const newStore = newStores()
 

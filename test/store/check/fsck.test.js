@@ -2,13 +2,12 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, hex, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage, recordsIn } from '../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, EXTENT, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups
-} from '../../support/store/mending.js'
+import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 const PAGE = 64 * GROUP
 describe('store: fsck()', () => {

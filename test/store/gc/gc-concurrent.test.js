@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf, deletesRecord, idsIn, isRecordKey } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const MIB = 1 << 20
 const START = { start: 0, end: GROUP }
 
 const blobOf = (size, seed) => {

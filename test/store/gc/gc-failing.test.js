@@ -4,14 +4,13 @@ import { MemoryLevel } from 'memory-level'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { concat, hex, same } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { damageRecord, entriesOf, idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const blobOf = (size, seed) => {
   const bytes = noise(size, seed)
   return { bytes, root: hash(bytes) }

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectNoOrphans, onDisk } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const LEN = 2 * MIB + 1
 
 describe('store: gc() of blobs in files', () => {

@@ -3,12 +3,12 @@ import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const START = { start: 0, end: GROUP }
 
 const blobOf = (size, seed) => {

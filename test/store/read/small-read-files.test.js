@@ -3,12 +3,12 @@ import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf } from '../../support/store/inspect.js'
 import { onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const BYTES = noise((1 << 20) + 5 * GROUP + 99, 64)
 const ROOT = hash(BYTES)
 const RANGE = { start: 7 * GROUP, end: 8 * GROUP }

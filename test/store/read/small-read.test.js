@@ -2,13 +2,12 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isHeld, isPageKey, recordsIn, writeRecord } from '../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const EXTENT = 4 * GROUP
 const BYTES = noise(11 * GROUP + 777, 61)
 const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)

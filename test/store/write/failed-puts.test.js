@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { entriesOf, recordsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores, sliceOf } from '../../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: failed writes', () => {
   const newStore = newStores()

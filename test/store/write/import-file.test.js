@@ -9,13 +9,13 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { ChunkRanges, hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
 const bytes = noise(2_500_001, 500)
 const root = hash(bytes)
 

@@ -3,13 +3,13 @@ import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { afterNextLookup, entriesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const SIZES = [0, 1, 1024, 4096, 16_384, 16_385, 65_536, 65_537, 300_000, MIB, MIB + 1, 2 * MIB + 5]
 
 describe('store: putMany() and getMany()', () => {

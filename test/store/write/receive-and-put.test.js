@@ -2,12 +2,12 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn, recordsIn } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */
 const BYTES = noise(40 * GROUP + 5001, 81)

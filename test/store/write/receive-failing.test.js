@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { DONE, FAULTS, failAt, reason } from '../../support/store/failing.js'
 import { noise } from '../../support/inputs.js'
@@ -15,7 +16,6 @@ const IN_FILE = noise(1_300_000, 32)
 const FRONT = { start: 0, end: 40 * 16384 }
 const REST = { start: 40 * 16384 }
 
-const MIB = 1 << 20
 const QUOTA = 100 * MIB
 const FOR_A_WHILE = 'and all behind it fail for a while'
 const fails = () => Promise.reject(reason)

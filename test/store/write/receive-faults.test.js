@@ -2,11 +2,10 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
-
-const GROUP = 16384
 
 /** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
 async function expectPartial (store, bytes, present) {

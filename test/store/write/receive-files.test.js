@@ -3,13 +3,13 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../support/store/stores.js'
 import { meddle } from '../../support/store/writers.js'
 
-const MIB = 1 << 20
 const BYTES = noise(80 * MIB, 21)
 const ROOT = hash(BYTES)
 const SLICE = sliceOf(BYTES)

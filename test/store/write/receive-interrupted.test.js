@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
-const MIB = 1 << 20
 const bytes = noise(9 * MIB + 777, 700)
 const root = hash(bytes)
 const slice = sliceOf(bytes)

@@ -2,11 +2,11 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { concat, header, same, withHeader } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */
 const BYTES = noise(40 * GROUP + 5001, 81)
