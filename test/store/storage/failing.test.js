@@ -1,5 +1,5 @@
-// Writes that fail at the disk. What failed may have come to it all the same, and nobody knows before the store is opened again; and what was there
-// before it failed is kept.
+// Writes that fail at the disk. What failed may have come to it all the same, and nobody knows before the store is
+// opened again; and what was there before it failed is kept.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'

@@ -1,5 +1,6 @@
-// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on. What was kept before is still
-// there, nothing half done shows, and nothing lies about once the store has been opened again.
+// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on.
+// What was kept before is still there, nothing half done shows, and nothing lies about once the store has been
+// opened again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'

@@ -1,4 +1,5 @@
-// Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by others.
+// Extents are as long as suits a database. Whatever length they have, they are read, proven, mended and joined by
+// others.
 import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { CELL_LEN } from '../../../../store/storage/content/extents.js'

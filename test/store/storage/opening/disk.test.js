@@ -174,7 +174,8 @@ describe('store: on a disk', () => {
       for (const [i, state] of known) await expectKept(store, i, state)
       await store.close()
       await expectNoOrphans(place)
-      // What is there after one death must be there after the next one too; to be quick, only the last are looked at again.
+      // What is there after one death must be there after the next one too; to be quick, only the last are looked
+      // at again.
       for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
     }
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
@@ -219,7 +220,10 @@ describe('store: on a disk', () => {
   })
 })
 
-/** @param {number} i  number of the blob @param {string} state  what was promised, with a question mark when it was under way */
+/**
+ * @param {number} i  number of the blob
+ * @param {string} state  what was promised, with a question mark when it was under way
+ */
 async function expectKept (store, i, state) {
   const bytes = blobOf(i)
   const root = hash(bytes)
