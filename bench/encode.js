@@ -1,10 +1,11 @@
 // What do encodings cost on top of hashing?
 //
-// A row is a thing to make out of 16 MiB; `hash` is our own one-shot hash of the same bytes, taken in the same rounds. `x hash` is the
-// share of hashing speed that is left. An encoding copies the blob, and keeps what hashing throws away; a validated slice is
-// hashed once more before it leaves, while one that is not validated hashes nothing and may be faster than hashing. `into memory at hand`
-// spares the system the fresh pages, which cost up to as much as hashing what they hold. Of the rows in Rust,
-// `combined` makes the tree as well, the others have an outboard, and `hash` is the hash function of the crate blake3.
+// A row is a thing to make out of 16 MiB; `hash` is our own one-shot hash of the same bytes, taken in the same
+// rounds. `x hash` is the share of hashing speed that is left. An encoding copies the blob, and keeps what hashing
+// throws away; a validated slice is hashed once more before it leaves, while one that is not validated hashes nothing
+// and may be faster than hashing. `into memory at hand` spares the system the fresh pages, which cost up to as much
+// as hashing what they hold. Of the rows in Rust, `combined` makes the tree as well, the others have an outboard, and
+// `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
 import { createOutboardSync, encode, encodeSlice, encodeSliceSync, sliceLen } from '../encoder/index.js'
@@ -35,7 +36,8 @@ for (const groupLog of GROUP_LOGS) {
     waysToMake[name] = () => encodeSliceSync(blob, outboard, undefined, { validate })
     waysToMake[`${name}, into memory at hand`] = () => encodeSliceSync(blob, outboard, undefined, { validate, into })
     waysToMake[`${name}, streamed`] = () => drain(encodeSlice(blob, outboard, undefined, { validate }))
-    waysToMake[`${name}, streamed, memory reused`] = () => drain(encodeSlice(blob, outboard, undefined, { validate, reuse: true }))
+    waysToMake[`${name}, streamed, memory reused`] = () =>
+      drain(encodeSlice(blob, outboard, undefined, { validate, reuse: true }))
   }
 }
 

@@ -1,8 +1,9 @@
 // How fast is hashing of a file that is in the page cache?
 //
-// A row is a way to do it, and how many times as fast as our `hashStream` it is. Reading alone says what the file costs before anything
-// is hashed. Others are fed by `readSync` into one buffer, which is the quickest that Node has and blocks meanwhile, and by
-// `createReadStream`, as most programs do it; ours does not block. Everybody has one thread: threads.js asks what more of them bring.
+// A row is a way to do it, and how many times as fast as our `hashStream` it is. Reading alone says what the file
+// costs before anything is hashed. Others are fed by `readSync` into one buffer, which is the quickest that Node has
+// and blocks meanwhile, and by `createReadStream`, as most programs do it; ours does not block. Everybody has one
+// thread: threads.js asks what more of them bring.
 
 import assert from 'node:assert/strict'
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs'
@@ -25,7 +26,8 @@ const buffer = new Uint8Array(PIECE_LEN)
 
 await withRandomFile(SIZE, async path => {
   const expected = Buffer.from(await hashStream(path))
-  await run('file', `hashing of a file of ${sized(SIZE)} in the page cache`, [{ name: sized(SIZE), bytes: SIZE, contestants: ways(path, expected) }], { form: 'ranking' })
+  const cases = [{ name: sized(SIZE), bytes: SIZE, contestants: ways(path, expected) }]
+  await run('file', `hashing of a file of ${sized(SIZE)} in the page cache`, cases, { form: 'ranking' })
 })
 
 /** @param {string} path @param {Buffer} expected */
@@ -41,9 +43,12 @@ function ways (path, expected) {
   }
   for (const [name, { incremental }] of Object.entries(peers)) {
     if (incremental === undefined || SIZE > (PEERS[name].upTo ?? Infinity)) continue
-    if (!PEERS[name].isOther) assert.ok(expected.equals(readInto(path, incremental()).digest()), `${name} gives another hash`)
+    const isSameHash = PEERS[name].isOther || expected.equals(readInto(path, incremental()).digest())
+    assert.ok(isSameHash, `${name} gives another hash`)
     ways[`${name}, readSync`] = () => readInto(path, incremental()).digest()
-    if (STREAMED.includes(name)) ways[`${name}, createReadStream`] = async () => (await streamInto(path, incremental())).digest()
+    if (STREAMED.includes(name)) {
+      ways[`${name}, createReadStream`] = async () => (await streamInto(path, incremental())).digest()
+    }
   }
   return ways
 }

@@ -1,6 +1,7 @@
 // How fast is hashing where WebAssembly is refused, beside the plain JavaScript of other packages?
 //
-// Refused as a content policy does it: modules do not compile. Packages that are WebAssembly and nothing else are not here.
+// Refused as a content policy does it: modules do not compile. Packages that are WebAssembly and nothing else are not
+// here.
 
 WebAssembly.validate = () => false
 WebAssembly.Module = class {

@@ -11,4 +11,5 @@ import { flags, run } from './support/run.js'
 const SIZES = [8 * KiB, 16 * KiB, 64 * KiB, 100_000, MiB, 16 * MiB, 256 * MiB]
 
 const sizes = flags.quick ? SIZES.filter(size => size <= MiB) : SIZES
-await run('hash-large', 'one-shot hash, beside other packages', hashCases({ hash }, await loadPeers(), sizes), { rivals: RIVALS })
+const cases = hashCases({ hash }, await loadPeers(), sizes)
+await run('hash-large', 'one-shot hash, beside other packages', cases, { rivals: RIVALS })

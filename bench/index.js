@@ -1,6 +1,7 @@
-// All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`; `micro` stands for all micro/*.
-// Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no matter of the next. With --repeat,
-// in several: what a compiler makes of the same code differs from process to process, and stays as it is within one.
+// All benches, or those that the command line names: `npm run bench -- hash-small verify --quick`; `micro` stands for
+// all micro/*. Each runs in a process of its own: what one does to compiled code, to memory or to the globals is no
+// matter of the next. With --repeat, in several: what a compiler makes of the same code differs from process to
+// process, and stays as it is within one.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,9 +13,11 @@ import { pooled, readKept } from './support/report.js'
 import { flags, names, report } from './support/run.js'
 
 const BENCHES = [
-  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice', 'memory', 'startup',
+  'hash-small', 'hash-large', 'hash-js', 'incremental', 'file', 'threads', 'outboard', 'encode', 'verify', 'slice',
+  'memory', 'startup',
   'store-large', 'store-small', 'store-many', 'store-random', 'store-partial',
-  'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels', 'micro/windows', 'micro/pointers'
+  'micro/steps', 'micro/single', 'micro/mixing', 'micro/registers', 'micro/rounds', 'micro/tails', 'micro/levels',
+  'micro/windows', 'micro/pointers'
 ]
 const MICRO = BENCHES.filter(name => name.startsWith('micro/'))
 
@@ -29,8 +32,10 @@ installPeers()
 const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
 try {
   for (const name of wanted) {
-    const runs = Array.from({ length: Number(flags.repeat ?? 1) }, () => runOf(name)).filter(tables => tables !== undefined)
-    if (runs.length > 0) for (const { bench, question, results, ...shape } of pooled(runs)) report(bench, question, results, shape)
+    const tries = Array.from({ length: Number(flags.repeat ?? 1) }, () => runOf(name))
+    const runs = tries.filter(tables => tables !== undefined)
+    if (runs.length === 0) continue
+    for (const { bench, question, results, ...shape } of pooled(runs)) report(bench, question, results, shape)
   }
 } finally {
   rmSync(folder, { recursive: true })
@@ -40,7 +45,8 @@ try {
 function runOf (name) {
   const file = fileURLToPath(new URL(`${name}.js`, import.meta.url))
   const part = join(folder, 'part.json')
-  const { status } = spawnSync(process.execPath, [file, '--json', part, ...flags.quick ? ['--quick'] : []], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const args = [file, '--json', part, ...flags.quick ? ['--quick'] : []]
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   if (status === 0) return readKept(part).tables
   console.error(`failed: ${name}`)
   process.exitCode = 1

@@ -1,9 +1,10 @@
 // How much memory does it take to go through a blob that is longer than memory?
 //
-// A row is something that is done to a file of 10 GiB, which has holes and takes no place on the disk, in a process of its own; the figures are peaks over
-// the idle process, which has imported everything. `heap and buffers` is what JavaScript holds and has not collected yet, looked at all along;
-// `resident` is all that the system counts, with what the engine compiles and keeps for later. Outboards are files, but for
-// `createOutboard`, whose outboard is part of what it holds. `verifyStream` reads from a pipe what another process sends.
+// A row is something that is done to a file of 10 GiB, which has holes and takes no place on the disk, in a process
+// of its own; the figures are peaks over the idle process, which has imported everything. `heap and buffers` is what
+// JavaScript holds and has not collected yet, looked at all along; `resident` is all that the system counts, with
+// what the engine compiles and keeps for later. Outboards are files, but for `createOutboard`, whose outboard is part
+// of what it holds. `verifyStream` reads from a pipe what another process sends.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, openSync, ftruncateSync, closeSync, rmSync } from 'node:fs'
@@ -39,7 +40,11 @@ const JOBS = [
 ]
 
 /** @type {Record<string, (value: any) => string>} */
-const WORDS = { groupLog: groupLog => `group log ${groupLog}`, threads: count => count === 1 ? 'one thread' : `${count} threads`, reuse: () => 'reuse' }
+const WORDS = {
+  groupLog: groupLog => `group log ${groupLog}`,
+  threads: count => count === 1 ? 'one thread' : `${count} threads`,
+  reuse: () => 'reuse'
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'baobox-bench-'))
 try {
@@ -49,10 +54,14 @@ try {
   /** @type {Result[]} */
   const results = []
   for (const [job, options] of JOBS) {
-    const { idle, held, resident } = JSON.parse(execFileSync(process.execPath, [CHILD, String(job), JSON.stringify(options), folder], { encoding: 'utf8' }))
+    const args = [CHILD, String(job), JSON.stringify(options), folder]
+    const { idle, held, resident } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
     const name = [job, ...Object.entries(options).map(([key, value]) => WORDS[key](value))].join(', ')
     const row = { name, bytes: SIZE, unit: /** @type {const} */ ('megabytes') }
-    results.push({ ...row, name: `${name}: heap and buffers`, samples: { peak: [held] } }, { ...row, name: `${name}: resident`, samples: { peak: [resident - idle] } })
+    const peaks = { 'heap and buffers': held, resident: resident - idle }
+    for (const [what, peak] of Object.entries(peaks)) {
+      results.push({ ...row, name: `${name}: ${what}`, samples: { peak: [peak] } })
+    }
   }
   report('memory', `memory over the idle process, for ${sized(SIZE)}`, results)
 } finally {

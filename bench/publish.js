@@ -1,13 +1,13 @@
-// Brings what was measured to the documents: full tables to bench/results/, the picture to docs/throughput.svg, and the headline
-// tables, which are excerpts of the full ones, to docs/performance.md.
+// Brings what was measured to the documents: full tables to bench/results/, the picture to docs/throughput.svg, and
+// the headline tables, which are excerpts of the full ones, to docs/performance.md.
 //
 //   npm run bench -- --repeat 3 --json out.json && node bench/publish.js out.json
 //   node bench/publish.js      (copies the excerpts alone)
 //
-// The first version of Node.js goes to bench/results/node-20.md, whose text is written by hand: a table stands between
-// `<!-- bench: NAME -->` and `<!-- /bench -->`, and what the page shows of another version after `<!-- bench: NAME on v24 -->`.
-// A table whose bench was not run stays as it is. Several files of one version count as one. The tables of any other version
-// make a page of their own, such as bench/results/node-24.md.
+// The first version of Node.js goes to bench/results/node-20.md, whose text is written by hand: a table stands
+// between `<!-- bench: NAME -->` and `<!-- /bench -->`, and what the page shows of another version after `<!-- bench:
+// NAME on v24 -->`. A table whose bench was not run stays as it is. Several files of one version count as one. The
+// tables of any other version make a page of their own, such as bench/results/node-24.md.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { withExcerpts } from './support/excerpts.js'

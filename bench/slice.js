@@ -1,9 +1,10 @@
 // What does a part of a blob cost, to who sends it and to who gets it?
 //
-// A row is a slice out of 16 MiB, and the time of a call; `hash` is our own one-shot hash of just the bytes that were asked for, taken in the
-// same rounds. The pairs that lead there count too: the smaller the slice, the less of it is hashing, so `x hash` falls. At group log 4 a
-// slice that ends within a group brings pairs from below the outboard, which are made from the group's bytes. A slice that is not validated
-// hashes nothing else. In the rows in Rust, `hash` is the hash function of the crate blake3.
+// A row is a slice out of 16 MiB, and the time of a call; `hash` is our own one-shot hash of just the bytes that were
+// asked for, taken in the same rounds. The pairs that lead there count too: the smaller the slice, the less of it is
+// hashing, so `x hash` falls. At group log 4 a slice that ends within a group brings pairs from below the outboard,
+// which are made from the group's bytes. A slice that is not validated hashes nothing else. In the rows in Rust,
+// `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
 import { createOutboardSync, encodeSliceSync } from '../encoder/index.js'
@@ -19,10 +20,12 @@ const SLICE_LENS = [KiB, 64 * KiB, MiB]
 const SLICE_START = 4883 * KiB
 
 const blob = randomBytes(SIZE)
-const rust = measureRust('slice', SIZE).map(({ what, bytes, ...figures }) => ({ ...figures, bytes, what: `${what}, ${sized(bytes)} of ${sized(SIZE)}` }))
+const rust = measureRust('slice', SIZE)
+  .map(({ what, bytes, ...figures }) => ({ ...figures, bytes, what: `${what}, ${sized(bytes)} of ${sized(SIZE)}` }))
+const [extracted, verified] = ['extract', 'verify'].map(verb => rust.filter(({ what }) => what.startsWith(verb)))
 
-await runBesideRust('slice', 'slices on their way out, time of a call', extraction(), rust.filter(({ what }) => what.startsWith('extract')), 'time')
-await runBesideRust('slice', 'slices that come in, time of a call', verification(), rust.filter(({ what }) => what.startsWith('verify')), 'time')
+await runBesideRust('slice', 'slices on their way out, time of a call', extraction(), extracted, 'time')
+await runBesideRust('slice', 'slices that come in, time of a call', verification(), verified, 'time')
 
 function * extraction () {
   for (const { name, outboard, ranges, wanted } of slices()) {
@@ -42,7 +45,8 @@ function * verification () {
     const { root, groupLog } = outboard
     const slice = encodeSliceSync(blob, outboard, ranges)
     const options = { root, groupLog, ranges }
-    assert.ok(Buffer.concat(verifySlice(slice, options).map(({ bytes }) => bytes)).equals(wanted), 'verified bytes differ from the blob')
+    const verified = Buffer.concat(verifySlice(slice, options).map(({ bytes }) => bytes))
+    assert.ok(verified.equals(wanted), 'verified bytes differ from the blob')
     yield {
       name,
       bytes: wanted.length,
@@ -57,7 +61,8 @@ function * slices () {
     const outboard = createOutboardSync(blob, { groupLog })
     for (const len of SLICE_LENS) {
       const ranges = { start: SLICE_START, end: SLICE_START + len }
-      yield { name: `${sized(len)} of ${sized(SIZE)}, group log ${groupLog}`, outboard, ranges, wanted: blob.subarray(ranges.start, ranges.end) }
+      const wanted = blob.subarray(ranges.start, ranges.end)
+      yield { name: `${sized(len)} of ${sized(SIZE)}, group log ${groupLog}`, outboard, ranges, wanted }
     }
   }
 }

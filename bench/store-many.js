@@ -1,10 +1,10 @@
-// What does it cost to keep very many small blobs? Each is to cost as much when there are a million as when there are a
-// hundred thousand.
+// What does it cost to keep very many small blobs? Each is to cost as much when there are a million as when there are
+// a hundred thousand.
 //
-// A row is something that is done to a store, in a process of its own; a column is how many blobs of 64 bytes there are.
-// `gc` takes half of them: the other half are the members of a tagged sequence of hashes. `peak memory` is by how much
-// the resident memory grew at most. It counts the pages of LevelDB's files that are mapped, too, which the system takes
-// back when it needs them: `without files` leaves them out.
+// A row is something that is done to a store, in a process of its own; a column is how many blobs of 64 bytes there
+// are. `gc` takes half of them: the other half are the members of a tagged sequence of hashes. `peak memory` is by
+// how much the resident memory grew at most. It counts the pages of LevelDB's files that are mapped, too, which the
+// system takes back when it needs them: `without files` leaves them out.
 
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 // What do slices cost: to serve them out of a store, and to receive them into one?
 //
-// The blob is long, the slices that are served are short, and lie anywhere. `receive` takes the slice of everything, verifies it and keeps it; `put` takes
-// the bytes.
+// The blob is long, the slices that are served are short, and lie anywhere. `receive` takes the slice of everything,
+// verifies it and keeps it; `put` takes the bytes.
 
 import { BlobStore } from '../store/index.js'
 import { GiB, KiB, MiB, randomBytes, sized } from './support/inputs.js'
@@ -25,7 +25,9 @@ async function * pieces (size) {
 await inFolder(async folder => {
   const store = await BlobStore.open(folder, { durability: 'process' })
   const { cid } = await store.put(pieces(SIZE))
-  const drain = async (/** @type {AsyncIterable<Uint8Array>} */ slice) => { for await (const piece of slice) if (piece.length === 0) throw new Error('empty') }
+  const drain = async (/** @type {AsyncIterable<Uint8Array>} */ slice) => {
+    for await (const piece of slice) if (piece.length === 0) throw new Error('empty')
+  }
   await run('store-partial', `slices at random places of a blob of ${sized(SIZE)}`, LENS.map(len => {
     const range = () => {
       const start = Math.floor(Math.random() * (SIZE - len))
@@ -44,6 +46,7 @@ await inFolder(async folder => {
   const costs = await measureStores({ put: baobox, receive: baobox }, ROUNDS, (there, name) => name === 'put'
     ? there.put(() => store.get(moved))
     : there.receive(moved, store.slice(moved)))
-  report('store-partial', `a blob of ${sized(MOVED)} from one store to another, as bytes or as a slice`, costRows('moved', MOVED, costs), { form: 'ranking' })
+  const question = `a blob of ${sized(MOVED)} from one store to another, as bytes or as a slice`
+  report('store-partial', question, costRows('moved', MOVED, costs), { form: 'ranking' })
   await store.close()
 })

@@ -1,7 +1,8 @@
 // How many small reads at random places are there in a second?
 //
-// Ours are ranges of 16 KiB of one long blob, each verified against its hash. Those of stores that know whole values only are whole values of 16 KiB,
-// which they do not verify. `plain file` reads the ranges and believes them. One read after the other; everything is in the page cache.
+// Ours are ranges of 16 KiB of one long blob, each verified against its hash. Those of stores that know whole values
+// only are whole values of 16 KiB, which they do not verify. `plain file` reads the ranges and believes them. One
+// read after the other; everything is in the page cache.
 
 import { readSync, openSync, closeSync } from 'node:fs'
 import { hash, toCid } from '../lib/index.js'
@@ -38,7 +39,8 @@ await inFolder(async folder => {
   const buffer = new Uint8Array(LEN)
   ways['one plain file, a range'] = async () => readSync(file, buffer, 0, LEN, place() * LEN)
 
-  const reads = Object.fromEntries(Object.entries(ways).map(([name, read]) => [name, async () => { for (let i = 0; i < READS; i++) await read() }]))
+  const repeated = read => async () => { for (let i = 0; i < READS; i++) await read() }
+  const reads = Object.fromEntries(Object.entries(ways).map(([name, read]) => [name, repeated(read)]))
   await run('store-random', `reads of ${sized(LEN)} at random places of ${sized(SIZE)}`,
     [{ name: 'reads', bytes: LEN * READS, unit: 'speed', contestants: reads }], { form: 'ranking' })
   closeSync(file)

@@ -1,8 +1,8 @@
 // What does it cost to keep many small blobs, and to read them back?
 //
-// A row is a store. Ours are put and got by `putMany` and `getMany`, others by what they have for many, or one after the other.
-// Names are made with our hash by everybody. Only `baobox` and what is called fsync promise that what they have acknowledged
-// outlasts a power cut.
+// A row is a store. Ours are put and got by `putMany` and `getMany`, others by what they have for many, or one after
+// the other. Names are made with our hash by everybody. Only `baobox` and what is called fsync promise that what they
+// have acknowledged outlasts a power cut.
 
 import { KiB, randomBytes, sized } from './support/inputs.js'
 import { flags, report } from './support/run.js'
@@ -20,5 +20,6 @@ for (const [len, count] of CASES) {
   const put = await measureStores(all, ROUNDS, store => store.putMany(blobs))
   report('store-small', `${count} blobs of ${sized(len)}: put`, costRows('put', len * count, put), { form: 'ranking' })
   const get = await measureStores(all, ROUNDS, store => store.getMany(cids), store => store.putMany(blobs))
-  report('store-small', `${count} blobs of ${sized(len)}: get`, costRows('get', len * count, get, { disk: false }), { form: 'ranking' })
+  const rows = costRows('get', len * count, get, { disk: false })
+  report('store-small', `${count} blobs of ${sized(len)}: get`, rows, { form: 'ranking' })
 }

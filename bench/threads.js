@@ -1,7 +1,8 @@
 // How much faster is hashing on several threads?
 //
-// A row is a number of threads, the one in question first; beside its speed stands how many times as fast as one thread it is. `auto` is
-// what the library takes by itself. The file is in the page cache; the memory is shared, so nobody copies it from thread to thread.
+// A row is a number of threads, the one in question first; beside its speed stands how many times as fast as one
+// thread it is. `auto` is what the library takes by itself. The file is in the page cache; the memory is shared, so
+// nobody copies it from thread to thread.
 
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
@@ -17,7 +18,9 @@ const FILE_LEN = flags.quick ? 32 * MiB : GiB
 const MEMORY_LEN = flags.quick ? 16 * MiB : 256 * MiB
 
 /** One, two, four and so on, and as many as this machine has. */
-const COUNTS = Array.from({ length: availableParallelism() }, (_, i) => i + 1).filter(n => n === availableParallelism() || Number.isInteger(Math.log2(n)))
+const WORDS = { auto: 'auto', 1: '1 thread' }
+const COUNTS = Array.from({ length: availableParallelism() }, (_, i) => i + 1)
+  .filter(n => n === availableParallelism() || Number.isInteger(Math.log2(n)))
 
 await withRandomFile(FILE_LEN, async path => {
   await run('threads', 'hashing and outboards on several threads', cases(path), { form: 'ranking' })
@@ -35,12 +38,14 @@ async function * cases (path) {
   ])
   for (const [name, bytes, task, source] of tasks) {
     const alone = await task(source, { threads: 1 })
-    for (const threads of [2, 'auto']) assert.deepEqual(await task(source, { threads }), alone, `${name} gives something else on several threads`)
+    for (const threads of [2, 'auto']) {
+      assert.deepEqual(await task(source, { threads }), alone, `${name} gives something else on several threads`)
+    }
     yield {
       name,
       bytes,
       contestants: Object.fromEntries([...COUNTS, 'auto'].map(threads =>
-        [threads === 'auto' ? 'auto' : threads === 1 ? '1 thread' : `${threads} threads`, () => task(source, { threads })]))
+        [WORDS[threads] ?? `${threads} threads`, () => task(source, { threads })]))
     }
   }
 }

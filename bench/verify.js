@@ -1,10 +1,11 @@
 // What does verification cost on top of hashing?
 //
-// A row is a way to verify; `hash` is our own one-shot hash of exactly the bytes that come out verified, taken in the same rounds.
-// `x hash` is the share of hashing speed that is left: verification has to hash everything it is given, so 1 is the limit.
-// A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as small as network packets. Verified bytes have
-// fresh memory unless a row says otherwise: `into` memory of the caller, `reused`, or `borrowed` by a callback. For slices see
-// slice.js. Rows in Rust are whole encodings, too; there `hash` is the hash function of the crate blake3.
+// A row is a way to verify; `hash` is our own one-shot hash of exactly the bytes that come out verified, taken in the
+// same rounds. `x hash` is the share of hashing speed that is left: verification has to hash everything it is given,
+// so 1 is the limit. A combined encoding comes whole, in pieces as files and HTTP bodies give them, or in pieces as
+// small as network packets. Verified bytes have fresh memory unless a row says otherwise: `into` memory of the
+// caller, `reused`, or `borrowed` by a callback. For slices see slice.js. Rows in Rust are whole encodings, too;
+// there `hash` is the hash function of the crate blake3.
 
 import assert from 'node:assert/strict'
 import { encode } from '../encoder/index.js'
@@ -36,7 +37,8 @@ function * wholeEncodings () {
       contestants: { verify: () => verifySlice(encoding, options), hash: () => hash(blob) }
     }
     const memory = new Uint8Array(SIZE)
-    for (const [kept, keep] of /** @type {[string, KeepOptions][]} */ ([['into', { into: memory }], ['borrowed', { onLeaf }]])) {
+    const keeps = /** @type {[string, KeepOptions][]} */ ([['into', { into: memory }], ['borrowed', { onLeaf }]])
+    for (const [kept, keep] of keeps) {
       yield {
         name: `whole, ${kept}, group log ${groupLog}`,
         bytes: SIZE,
@@ -48,7 +50,11 @@ function * wholeEncodings () {
       const pieces = split(encoding, pieceLen)
       assertVerified(inPieces(pieces, options), blob)
       for (const [how, given] of /** @type {[string, Partial<VerifyOptions>][]} */ ([
-        ['', {}], [', reused', { reuse: true }], [', borrowed', { onLeaf }], [', borrowed by leaf', { onLeaf, release: 'leaf' }], [', borrowed by window', { onLeaf, release: 'window' }]
+        ['', {}],
+        [', reused', { reuse: true }],
+        [', borrowed', { onLeaf }],
+        [', borrowed by leaf', { onLeaf, release: 'leaf' }],
+        [', borrowed by window', { onLeaf, release: 'window' }]
       ])) {
         yield {
           name: `pieces of ${sized(pieceLen)}${how}, group log ${groupLog}`,
@@ -60,7 +66,12 @@ function * wholeEncodings () {
   }
 }
 
-/** What a stream's reader does: leaves are looked at and let go. @param {Uint8Array[]} pieces @param {VerifyOptions} options */
+/**
+ * What a stream's reader does: leaves are looked at and let go.
+ *
+ * @param {Uint8Array[]} pieces
+ * @param {VerifyOptions} options
+ */
 function drain (pieces, options) {
   const verifier = new SliceVerifier(options)
   let leaves = 0

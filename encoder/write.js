@@ -24,8 +24,7 @@ import { toCid } from '../lib/hash/cid.js'
 
 /**
  * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} Layout
- * @typedef {{ root: Uint8Array, cid: CID } & Layout} WrittenOutboard  what the bytes of an outboard do not say
- * @typedef {NamedBlob & Layout} KeptOutboard  the same as a caller may have kept it: `root` or `cid` in any form
+ * @typedef {NamedBlob & Layout} KeptOutboard  a `WrittenOutboard` as callers keep it: `root` or `cid` in any form
  * @typedef {object} WriteOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0? default: false
  * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
@@ -33,6 +32,32 @@ import { toCid } from '../lib/hash/cid.js'
  */
 
 const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress', 'threads']
+
+/** What the bytes of an outboard do not say. `openOutboard` and `append` need it. */
+export class WrittenOutboard {
+  /** The hash of the blob: 32 bytes. */
+  root
+  /** Bytes of the blob. */
+  size
+  /** Pairs are kept at and above this level: a group is 2^groupLog chunks. */
+  groupLog
+  /** @type {Order} */
+  order
+  /** Does the outboard begin with the size in 8 bytes? */
+  header
+
+  /** @param {{ root: Uint8Array } & Layout} parts */
+  constructor ({ root, size, groupLog, order, header }) {
+    this.root = root
+    this.size = size
+    this.groupLog = groupLog
+    this.order = order
+    this.header = header
+  }
+
+  /** The blob's name. Copies of this object do not have it. @returns {CID} */
+  get cid () { return toCid(this.root) }
+}
 
 /**
  * Writes the outboard of a source, in one pass. It may be longer than memory.
@@ -80,7 +105,7 @@ export async function writeOutboard (source, target, options = {}) {
     const type = 'baobox:outboard'
     const { root, size } = await hashSource(source, { mode, outboard, threads, signal, onProgress, type })
     await writer.finish(size)
-    return { root, cid: toCid(root), size, groupLog, order, header }
+    return new WrittenOutboard({ root, size, groupLog, order, header })
   })
 }
 
@@ -107,7 +132,7 @@ async function appendTo (source, sink, info, options) {
   }, options)
   if (grown.size > oldSize) await writer.finish(grown.size)
   const root = grown.size > oldSize ? grown.root : old.root
-  return { root, cid: toCid(root), size: grown.size, groupLog, order, header }
+  return new WrittenOutboard({ root, size: grown.size, groupLog, order, header })
 }
 
 /**

@@ -7,11 +7,11 @@ import { writeOutboard } from 'baobox/encoder'
 
 const [log = import.meta.filename] = process.argv.slice(2)
 const outboard = `${log}.obao`
-const note = `${log}.json`     // what the bytes of an outboard do not say: root, size, order
+const note = `${log}.json`     // what the bytes of an outboard do not say: its name, size and order
 
 const append = await readFile(note, 'utf8').then(JSON.parse, () => undefined)
 const info = await writeOutboard(log, outboard, append === undefined ? { order: 'post' } : { append })
-const root = Buffer.from(info.root).toString('hex')
-await writeFile(note, JSON.stringify({ ...info, root, cid: undefined }))
+const cid = `${info.cid}`
+await writeFile(note, JSON.stringify({ ...info, root: undefined, cid }))
 
-console.log(`${info.size} bytes, ${append === undefined ? 'all' : info.size - append.size} of them new: ${root}`)
+console.log(`${info.size} bytes, ${append === undefined ? 'all' : info.size - append.size} of them new: ${cid}`)

@@ -106,6 +106,14 @@ it('docs/errors.md explains every code of an error', () => {
   expect(explained.sort()).to.deep.equal(union.match(/[A-Z]+_[A-Z_]+/g).sort())
 })
 
+it('docs/architecture.md lists every room', () => {
+  const foldersOf = parent => readdirSync(new URL(`${parent}/`, ROOT), { withFileTypes: true })
+    .filter(entry => entry.isDirectory()).map(({ name }) => `${parent}/${name}`)
+  const rooms = ['lib', 'encoder', 'verifier', 'store', 'bin'].flatMap(foldersOf)
+  const listed = [...read('docs/architecture.md').matchAll(/^\| `(\w+\/\w+)` \|/gm)].map(([, name]) => name)
+  expect(listed).to.have.members(rooms)
+})
+
 describe('the documents', () => {
   const decisions = readdirSync(new URL('docs/decisions/', ROOT)).map(name => `docs/decisions/${name}`)
   const pages = readdirSync(new URL('docs/', ROOT)).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)

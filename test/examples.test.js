@@ -87,10 +87,10 @@ describe('examples', () => {
   it('append-log.js hashes what is new', async () => {
     const log = join(project, 'log')
     await writeFile(log, content)
-    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`300000 bytes, all of them new: ${Buffer.from(hash(content)).toString('hex')}`])
+    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`300000 bytes, all of them new: ${cid}`])
     await appendFile(log, content)
-    const root = Buffer.from(hash(Buffer.concat([content, content]))).toString('hex')
-    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`600000 bytes, 300000 of them new: ${root}`])
+    const grown = toCid(hash(new Uint8Array([...content, ...content])))
+    expect(await linesOf('append-log.js', 'log')).to.deep.equal([`600000 bytes, 300000 of them new: ${grown}`])
   })
 
   it('quota-cache.js keeps what was used last', async () => {

@@ -1,5 +1,5 @@
-// Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in lib/engine/kernel/simd.js left open.
-// Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
+// Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in
+// lib/engine/kernel/simd.js left open. Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../../lib/core/constants.js'
 import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../lib/engine/kernel/assembler.js'
@@ -30,7 +30,9 @@ export const PLAIN = {
   keepsMasks: false,
   /** (a + b) + word, as the paper has it; else (a + word) + b, since the word is there before b is. */
   addsWordLast: true,
-  /** Are mixings that have nothing to do with each other written line by line side by side? Else one after the other. */
+  /**
+   * Are mixings that have nothing to do with each other written line by line side by side? Else one after the other.
+   */
   isSideBySide: false
 }
 
@@ -78,7 +80,13 @@ function fourLanes ({ by16, by8, keepsMasks }, local) {
 
 /** @typedef {{ a: Local, b: Local, c: Local, d: Local, x: Code, y: Code }} Operands  of a mixing */
 
-/** The lines of the paper's G. @param {Arithmetic} words @param {boolean} addsWordLast @returns {((operands: Operands) => Code)[]} */
+/**
+ * The lines of the paper's G.
+ *
+ * @param {Arithmetic} words
+ * @param {boolean} addsWordLast
+ * @returns {((operands: Operands) => Code)[]}
+ */
 function linesOf ({ add, xor, rotr }, addsWordLast) {
   const sum = (/** @type {Local} */ a, /** @type {Local} */ b, /** @type {Code} */ word) =>
     addsWordLast ? add(add(a.get, b.get), word) : add(add(a.get, word), b.get)
@@ -103,10 +111,27 @@ function round (arithmetic, { addsWordLast, isSideBySide }, state, words, order)
     : four.map(operands => lines.map(line => line(operands))))
 }
 
-/** Seven rounds, written out. @param {Arithmetic} arithmetic @param {Mixing} mixing @param {Local[]} state @param {Code[]} words @returns {Code} */
+/**
+ * Seven rounds, written out.
+ *
+ * @param {Arithmetic} arithmetic
+ * @param {Mixing} mixing
+ * @param {Local[]} state
+ * @param {Code[]} words
+ * @returns {Code}
+ */
 const unrolled = (arithmetic, mixing, state, words) => SCHEDULE.map(order => round(arithmetic, mixing, state, words, order))
 
-/** One round in a loop: the words change places in between. @param {Arithmetic} arithmetic @param {Mixing} mixing @param {Local[]} state @param {Local[]} words @param {Local} count @returns {Code} */
+/**
+ * One round in a loop: the words change places in between.
+ *
+ * @param {Arithmetic} arithmetic
+ * @param {Mixing} mixing
+ * @param {Local[]} state
+ * @param {Local[]} words
+ * @param {Local} count
+ * @returns {Code}
+ */
 const looped = (arithmetic, mixing, state, words, count) => [
   count.set(i32.const(SCHEDULE.length)),
   loopWhile([
@@ -150,8 +175,8 @@ const flagsAt = block => i32.or(
 )
 
 /**
- * A block of each of four chunks, transposed by the caller: word i of all four at message + 16 * i, and so the chaining values, which are
- * replaced.
+ * A block of each of four chunks, transposed by the caller: word i of all four at message + 16 * i, and so the
+ * chaining values, which are replaced.
  *
  * @param {{ message: number, cvs: number }} places
  */
@@ -167,7 +192,8 @@ export const compressFour = ({ message, cvs }) => func('compressFour', 2, ([coun
 })
 
 /**
- * Four whole chunks, transposed by the caller: word i of block b at message + 256 * b + 16 * i. Chaining values come out transposed.
+ * Four whole chunks, transposed by the caller: word i of block b at message + 256 * b + 16 * i. Chaining values come
+ * out transposed.
  *
  * @param {{ message: number, cvs: number }} places
  */
@@ -204,7 +230,10 @@ export const compressParent = func('compressParent', 3, ([pair, flags, out], loc
   ]
 })
 
-/** One chunk of whole blocks, word by word: `len` bytes at `input` become 32 at `out`. Its last block gets `endFlags` as well. */
+/**
+ * One chunk of whole blocks, word by word: `len` bytes at `input` become 32 at `out`. Its last block gets `endFlags`
+ * as well.
+ */
 export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, out], local) => {
   const { cv, state } = registers(local, ONE_LANE)
   const words = WORDS.map(() => local('i32'))
@@ -235,8 +264,8 @@ export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, ou
 export const SCRATCH_LEN = 24 * 16
 
 /**
- * Inputs side by side, four at a time, transposed here: chunks, counted upwards, or pairs when `flags` has PARENT. `table` holds a pointer
- * to each; table and output are used up to the next multiple of four.
+ * Inputs side by side, four at a time, transposed here: chunks, counted upwards, or pairs when `flags` has PARENT.
+ * `table` holds a pointer to each; table and output are used up to the next multiple of four.
  *
  * @param {number} scratch  SCRATCH_LEN bytes
  * @param {Choices} [choices]

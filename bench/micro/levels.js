@@ -1,7 +1,7 @@
 // How should the chaining values of a window become one?
 //
-// A window of 128 chunks has 127 parents on seven levels. The first row is what ships: all levels in one call, four parents at a time. Or
-// there is a call for each level; or for each parent, one after the other.
+// A window of 128 chunks has 127 parents on seven levels. The first row is what ships: all levels in one call, four
+// parents at a time. Or there is a call for each level; or for each parent, one after the other.
 
 import assert from 'node:assert/strict'
 import { CVS, CVS_TABLE, KEY, OUT, u8 } from '../../lib/engine/arena.js'
@@ -16,7 +16,10 @@ const COUNTS = [4, 7, 16, 128]
 const kernel = useKernel('simd')
 hash(new Uint8Array(0)) // brings the key words of plain hashing to the arena
 
-/** @param {number} count  of chaining values at CVS @param {(at: number, pairs: number, above: number) => void} joinLevel */
+/**
+ * @param {number} count of chaining values at CVS
+ * @param {(at: number, pairs: number, above: number) => void} joinLevel
+ */
 function byLevel (count, joinLevel) {
   let at = CVS
   while (count > 1) {

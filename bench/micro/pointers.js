@@ -1,7 +1,8 @@
 // Should chunks that are not side by side be pointed at, or be brought together first?
 //
-// In an encoding of group log 0 a pair may stand before every other chunk. A kernel that takes a table of pointers hashes them where they
-// are; one that takes chunks side by side needs them copied. `side by side already` is what neither can beat.
+// In an encoding of group log 0 a pair may stand before every other chunk. A kernel that takes a table of pointers
+// hashes them where they are; one that takes chunks side by side needs them copied. `side by side already` is what
+// neither can beat.
 
 import assert from 'node:assert/strict'
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'

@@ -1,7 +1,8 @@
 // Should the seven rounds be written out, or one of them in a loop?
 //
-// Written out, every word of the message stays where it is and each round names the ones it takes; in a loop they change places between
-// rounds. The loop is a fraction of the code, which counts until it is compiled. The first row is what ships.
+// Written out, every word of the message stays where it is and each round names the ones it takes; in a loop they
+// change places between rounds. The loop is a fraction of the code, which counts until it is compiled. The first row
+// is what ships.
 
 import { layOut, createHash } from './tree.js'
 import { KiB, MiB, randomBytes, sized } from '../support/inputs.js'

@@ -1,8 +1,9 @@
 // How should one chunk be hashed that has no others beside it?
 //
-// It is a chain: each mixing waits for the one before, and each block for the block before. Vectors can hold the four rows of the state, so
-// that four mixings are one; or every word is by itself, and the processor finds the four that may go side by side. The first row is
-// what lib/engine/kernel/simd.js does, the last what lib/engine/kernel/js.js does.
+// It is a chain: each mixing waits for the one before, and each block for the block before. Vectors can hold the four
+// rows of the state, so that four mixings are one; or every word is by itself, and the processor finds the four that
+// may go side by side. The first row is what lib/engine/kernel/simd.js does, the last what lib/engine/kernel/js.js
+// does.
 
 import assert from 'node:assert/strict'
 import { INPUT, OUT, memory, u8 } from '../../lib/engine/arena.js'

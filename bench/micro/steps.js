@@ -1,9 +1,9 @@
 // What is each step worth, on the way from a naive port to what ships?
 //
-// A row is a hash function, made from the one above by one step; `x before` is what the step brought, `x first` how far it is from the
-// naive port. The first steps, up to the arena, are the known road of fast BLAKE3 in JavaScript; transposing inside WebAssembly, joining
-// parents four at a time, handing over windows, and how the kernel
-// is written are ours. A single chunk takes no more than the steps in JavaScript.
+// A row is a hash function, made from the one above by one step; `x before` is what the step brought, `x first` how
+// far it is from the naive port. The first steps, up to the arena, are the known road of fast BLAKE3 in JavaScript;
+// transposing inside WebAssembly, joining parents four at a time, handing over windows, and how the kernel is written
+// are ours. A single chunk takes no more than the steps in JavaScript.
 
 import { hash } from '../../lib/index.js'
 import { KiB, randomBytes, sized } from '../support/inputs.js'
@@ -17,10 +17,21 @@ import { createHash as windowed } from './tree.js'
 
 const SIZES = [KiB, 7 * KiB, 256 * KiB]
 
-/** A module of a variant's own: what others run teaches its compiler nothing. @param {string} file @param {string} step */
+/**
+ * A module of a variant's own: what others run teaches its compiler nothing.
+ *
+ * @param {string} file
+ * @param {string} step
+ */
 const fresh = (file, step) => import(`./steps/${file}.js?step=${encodeURIComponent(step)}`)
 
-/** The tree over views. @param {string} step @param {'readChecked' | 'readWhole'} read  @param {() => unknown} compress */
+/**
+ * The tree over views.
+ *
+ * @param {string} step
+ * @param {'readChecked' | 'readWhole'} read
+ * @param {() => unknown} compress
+ */
 const views = async (step, read, compress) => {
   const { createHash } = await fresh('views', step)
   return createHash({ readWords: (await fresh('words', step))[read], compress: await compress() })

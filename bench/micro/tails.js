@@ -1,7 +1,8 @@
 // What should be done with the last chunk when it is short?
 //
-// Lanes end together, so a short chunk cannot simply be one of four. It can be hashed by itself when the others are done; or it shares the
-// way of the others up to its last block, in a lane that would be empty, and has only that block to itself. The first row is what ships.
+// Lanes end together, so a short chunk cannot simply be one of four. It can be hashed by itself when the others are
+// done; or it shares the way of the others up to its last block, in a lane that would be empty, and has only that
+// block to itself. The first row is what ships.
 
 import assert from 'node:assert/strict'
 import { CHUNK_TABLE, CVS, INPUT, u8 } from '../../lib/engine/arena.js'

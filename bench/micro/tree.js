@@ -49,7 +49,14 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
     return u8.slice(STACK, STACK + HASH_LEN)
   }
 
-  /** Chaining values of some chunks, to CVS. @param {Uint8Array} bytes @param {number} start @param {number} len @returns {number} how many */
+  /**
+   * Chaining values of some chunks, to CVS.
+   *
+   * @param {Uint8Array} bytes
+   * @param {number} start
+   * @param {number} len
+   * @returns {number} how many
+   */
   function hashChunks (bytes, start, len) {
     const first = start / CHUNK_LEN
     const whole = Math.floor(len / CHUNK_LEN)
@@ -66,7 +73,11 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
     return whole + 1
   }
 
-  /** @param {number} count  of chaining values at CVS @param {number} downTo @returns {number} where the last ones stand */
+  /**
+   * @param {number} count of chaining values at CVS
+   * @param {number} downTo
+   * @returns {number} where the last ones stand
+   */
   function reduce (count, downTo) {
     let at = CVS
     while (count > downTo) {

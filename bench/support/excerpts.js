@@ -1,7 +1,8 @@
-// Copies rows and columns of the full tables in bench/results/ to the page that shows the headlines, docs/performance.md.
+// Copies rows and columns of the full tables in bench/results/ to the page that shows the headlines,
+// docs/performance.md.
 //
-// An excerpt stands between `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMNS -->` and `<!-- /excerpt -->`. Rows and columns are
-// the names that the full table has, with semicolons between them; `*` takes all.
+// An excerpt stands between `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMNS -->` and `<!-- /excerpt -->`. Rows and
+// columns are the names that the full table has, with semicolons between them; `*` takes all.
 
 const EXCERPT = /(<!-- excerpt: ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) -->\n)[^]*?(<!-- \/excerpt -->)/g
 
@@ -21,7 +22,14 @@ export function withExcerpts (page, results) {
   })
 }
 
-/** The cells of one table. @param {string} results @param {string} bench @param {string} question @returns {string[][]} */
+/**
+ * The cells of one table.
+ *
+ * @param {string} results
+ * @param {string} bench
+ * @param {string} question
+ * @returns {string[][]}
+ */
 function tableOf (results, bench, question) {
   const [, tables] = results.split(`<!-- bench: ${bench} -->\n`)
   const [, after] = (tables ?? '').split('<!-- /bench -->')[0].split(`**${question}**\n\n`)

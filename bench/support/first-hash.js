@@ -8,7 +8,10 @@ import { PEERS } from './peers.js'
 
 const OURS = {
   baobox: { specifier: '../../lib/index.js', use: (/** @type {any} */ module) => module },
-  'baobox, lib/hash/hasher.js alone': { specifier: '../../lib/hash/hasher.js', use: (/** @type {any} */ module) => module }
+  'baobox, lib/hash/hasher.js alone': {
+    specifier: '../../lib/hash/hasher.js',
+    use: (/** @type {any} */ module) => module
+  }
 }
 /** The packages that assemble their module at run time, and how they are told to do it now. */
 const KERNELS = {
@@ -17,7 +20,9 @@ const KERNELS = {
 }
 
 const [name, what] = process.argv.slice(2)
-const said = what === 'kernel' ? await kernel(KERNELS[/** @type {keyof typeof KERNELS} */ (name)]) : await firstHash({ ...OURS, ...PEERS }[name], Number(what))
+const said = what === 'kernel'
+  ? await kernel(KERNELS[/** @type {keyof typeof KERNELS} */ (name)])
+  : await firstHash({ ...OURS, ...PEERS }[name], Number(what))
 console.log(JSON.stringify(said))
 
 /** @param {{ specifier: string, use: Function }} contestant @param {number} size */

@@ -10,7 +10,8 @@ export const MiB = 1024 * KiB
 export const GiB = 1024 * MiB
 
 /** @param {number} len @param {number} [byteOffset]  where the bytes start in their memory */
-export const randomBytes = (len, byteOffset = 0) => randomFillSync(new Uint8Array(new ArrayBuffer(byteOffset + len), byteOffset))
+export const randomBytes = (len, byteOffset = 0) =>
+  randomFillSync(new Uint8Array(new ArrayBuffer(byteOffset + len), byteOffset))
 
 const UNITS = /** @type {[number, string][]} */ ([[GiB, 'GiB'], [MiB, 'MiB'], [KiB, 'KiB']])
 

@@ -1,5 +1,5 @@
-// Measuring contestants side by side. Machines slow down and speed up by the second, so every round lets each contestant run for a
-// moment, in another order each time, and what counts is how they compare within rounds.
+// Measuring contestants side by side. Machines slow down and speed up by the second, so every round lets each
+// contestant run for a moment, in another order each time, and what counts is how they compare within rounds.
 
 /** Nanoseconds of a sample, at least: long against the clock's resolution, short against the moods of a machine. */
 const SAMPLE_NS = 1e6
@@ -24,7 +24,8 @@ export const QUICK = { warmUpNs: 1e6, budgetNs: 10e6, patienceNs: 100e6, fewRoun
 /**
  * @param {Record<string, Contestant>} contestants
  * @param {Effort} effort
- * @returns {Promise<Record<string, number[]>>} nanoseconds per call, one number per round: those at the same index were taken in the same round
+ * @returns {Promise<Record<string, number[]>>} nanoseconds per call, one number per round: those at the same index
+ *  were taken in the same round
  */
 export async function measure (contestants, { warmUpNs, budgetNs, patienceNs, fewRounds, enoughRounds, maxRounds }) {
   const entrants = []
@@ -36,7 +37,9 @@ export async function measure (contestants, { warmUpNs, budgetNs, patienceNs, fe
     const spent = now() - start
     if (round >= enoughRounds && spent > budgetNs) break
     if (round >= fewRounds && spent > patienceNs) break
-    for (const { name, time, run, calls } of shuffled(entrants)) samples[name].push(await timeSomewhere(time, run, calls) / calls)
+    for (const { name, time, run, calls } of shuffled(entrants)) {
+      samples[name].push(await timeSomewhere(time, run, calls) / calls)
+    }
   }
   return samples
 }
@@ -62,14 +65,16 @@ async function warmedUp (run, warmUpNs) {
 const PADDING = Array(512).fill(0)
 
 /**
- * Times from another place on the stack whenever it is called. Compiled code with many spilled registers runs at a third of its speed
- * where one of them straddles two pages of the stack, which is about one place in a hundred, and a loop that stays where it is would
- * measure its luck for as long as it runs. Arguments that nobody takes move the stack.
+ * Times from another place on the stack whenever it is called. Compiled code with many spilled registers runs at a
+ * third of its speed where one of them straddles two pages of the stack, which is about one place in a hundred, and a
+ * loop that stays where it is would measure its luck for as long as it runs. Arguments that nobody takes move the
+ * stack.
  *
  * @param {typeof timeCalls | typeof timeAwaited} time @param {Contestant} run @param {number} calls
  * @returns {number | Promise<number>} nanoseconds
  */
-const timeSomewhere = (time, run, calls) => Reflect.apply(time, undefined, [run, calls, ...PADDING.slice(Math.random() * PADDING.length)])
+const timeSomewhere = (time, run, calls) =>
+  Reflect.apply(time, undefined, [run, calls, ...PADDING.slice(Math.random() * PADDING.length)])
 
 /** @param {Contestant} run @param {number} calls @returns {number} nanoseconds */
 function timeCalls (run, calls) {

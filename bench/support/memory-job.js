@@ -29,7 +29,10 @@ const JOBS = {
   hashStream: () => hashStream(blob, { threads, onProgress: sample }),
   createOutboard: () => createOutboard(blob, { groupLog, threads, onProgress: sample }),
   writeOutboard: () => writeOutboard(blob, join(folder, 'written'), { groupLog, threads, onProgress: sample }),
-  'writeOutboard of a stream': () => writeOutboard(createReadStream(blob, { highWaterMark: 1 << 20 }), join(folder, 'written'), { groupLog, onProgress: sample }),
+  'writeOutboard of a stream' () {
+    const stream = createReadStream(blob, { highWaterMark: 1 << 20 })
+    return writeOutboard(stream, join(folder, 'written'), { groupLog, onProgress: sample })
+  },
   encodeStream: () => withOutboard(outboard => drain(encodeStream(blob, outboard, { reuse, onProgress: sample }))),
   'encodeStream to verifyStream': () => withOutboard(outboard => {
     const encoded = encodeStream(blob, outboard, { reuse, validate: false, onProgress: sample })
@@ -43,11 +46,15 @@ const JOBS = {
     const { info: { root } } = await outboardFile()
     await drain(verifyStream(pipe, { root, groupLog, reuse }))
   },
-  send: () => withOutboard(outboard => pipeline(Readable.from(encodeStream(blob, outboard, { validate: false })), createWriteStream(join(folder, 'pipe')))),
+  send: () => withOutboard(outboard => {
+    const encoding = Readable.from(encodeStream(blob, outboard, { validate: false }))
+    return pipeline(encoding, createWriteStream(join(folder, 'pipe')))
+  }),
   validRanges: () => withOutboard(outboard => validRanges(blob, outboard, undefined, { onProgress: sample }))
 }
 
-// The outboard that others want is there before anything is measured: a process of an earlier row has left it, or this one makes it.
+// The outboard that others want is there before anything is measured: a process of an earlier row has left it, or
+// this one makes it.
 if (!['hashStream', 'createOutboard', 'writeOutboard', 'writeOutboard of a stream'].includes(job)) await outboardFile()
 warmup()
 const idle = process.memoryUsage().rss

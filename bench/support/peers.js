@@ -1,4 +1,5 @@
-// The packages that ours is compared with. They are dependencies of this folder alone and installed when a bench first wants them.
+// The packages that ours is compared with. They are dependencies of this folder alone and installed when a bench
+// first wants them.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -22,7 +23,8 @@ const FOLDER = new URL('../', import.meta.url)
 /**
  * @typedef {object} Peer
  * @property {string} specifier  what is imported
- * @property {(module: any) => Functions | Promise<Functions>} use  as its own documents say, in the quickest way they offer
+ * @property {(module: any) => Functions | Promise<Functions>} use as its own documents say, in the quickest way they
+ *  offer
  * @property {boolean} [isNative]  compiled for this machine: shown for scale, and no rival of JavaScript
  * @property {boolean} [isOther]  another hash function, shown for scale
  * @property {number} [upTo]  larger inputs would take all the time there is
@@ -80,7 +82,8 @@ export const PEERS = {
   '@webbuf/blake3': {
     specifier: '@webbuf/blake3',
     use: async ({ blake3Hash, blake3Mac }) => {
-      const [{ WebBuf }, { FixedBuf }] = await Promise.all(['@webbuf/webbuf', '@webbuf/fixedbuf'].map(name => import(name)))
+      const parts = ['@webbuf/webbuf', '@webbuf/fixedbuf'].map(name => import(name))
+      const [{ WebBuf }, { FixedBuf }] = await Promise.all(parts)
       return {
         hash: bytes => blake3Hash(bytes).buf,
         keyedHash: (key, bytes) => blake3Mac(FixedBuf.fromBuf(32, WebBuf.fromUint8Array(key)), bytes).buf
@@ -150,7 +153,8 @@ export async function loadPeers (names = Object.keys(PEERS)) {
 
 /** Runs npm where a peer is missing, once: where that fails, benches go on with what there is. */
 export function installPeers () {
-  const missing = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES].filter(name => !isInstalled(name))
+  const wanted = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES]
+  const missing = wanted.filter(name => !isInstalled(name))
   if (missing.length === 0 || process.env[TRIED]) return
   process.env[TRIED] = 'yes'
   console.error(`peers missing: ${missing.join(', ')}; running npm install in bench/`)

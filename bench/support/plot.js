@@ -1,5 +1,5 @@
-// Throughput over input size, as an SVG that reads well on light and on dark pages. Both axes are logarithmic; each line is named where
-// it ends.
+// Throughput over input size, as an SVG that reads well on light and on dark pages. Both axes are logarithmic; each
+// line is named where it ends.
 
 import { PEERS } from './peers.js'
 import { sized } from './inputs.js'
@@ -31,6 +31,10 @@ const COLOURS = [
 export function throughputSvg (tables, subtitle) {
   const lines = linesOf(tables)
   const classOf = (/** @type {Line} */ { name }) => `c${[...lines.keys()].find(i => lines[i].name === name)}`
+  const path = (/** @type {Line} */ line) => {
+    const native = PEERS[line.name]?.isNative ? ' native' : ''
+    return `<path class="line ${classOf(line)}${native}" d="M${line.points.map(pointText).join('L')}"/>`
+  }
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="title">
 <title id="title">BLAKE3 throughput over input size: baobox beside other packages</title>
 <style>
@@ -38,9 +42,9 @@ ${styleOf(lines.length)}
 </style>
 <text x="${PLOT.left}" y="26" class="title">One-shot hash: bytes per second over the length of the input</text>
 <text x="${PLOT.left}" y="46" class="note">${escaped(subtitle)}</text>
-${Y_TICKS.map(speed => tick(PLOT.left, yOf(speed), PLOT.right, yOf(speed)) + label(PLOT.left - 8, yOf(speed) + 4, 'end', speed < 1000 ? `${speed} MB/s` : `${speed / 1000} GB/s`)).join('\n')}
-${X_TICKS.map(size => tick(xOf(size), PLOT.top, xOf(size), PLOT.bottom) + label(xOf(size), PLOT.bottom + 20, 'middle', sized(size))).join('\n')}
-${lines.toReversed().map(line => `<path class="line ${classOf(line)}${PEERS[line.name]?.isNative ? ' native' : ''}" d="M${line.points.map(pointText).join('L')}"/>`).join('\n')}
+${Y_TICKS.map(speedTick).join('\n')}
+${X_TICKS.map(sizeTick).join('\n')}
+${lines.toReversed().map(path).join('\n')}
 ${placed(lines).map(({ line, at }) => nameText(line, at, classOf(line))).join('\n')}
 <text x="${PLOT.left}" y="${HEIGHT - 6}" class="note">dashed: native code; solid: JavaScript and WebAssembly</text>
 </svg>
@@ -66,8 +70,8 @@ function linesOf (tables) {
 }
 
 /**
- * Heights of the names: those at the right border keep their distance, and move no more than they must. Names that would touch form a
- * cluster, which is centred on where its lines end; clusters that then touch become one.
+ * Heights of the names: those at the right border keep their distance, and move no more than they must. Names that
+ * would touch form a cluster, which is centred on where its lines end; clusters that then touch become one.
  *
  * @param {Line[]} lines
  */
@@ -99,7 +103,9 @@ const endOf = ({ points }) => points[points.length - 1]
 /** @param {Line} line @param {number} at @param {string} colour */
 function nameText ({ name, points }, at, colour) {
   const { x, y } = points[points.length - 1]
-  const leader = Math.abs(at - 4 - y) > 3 ? `<path class="leader ${colour}" d="M${x + 2} ${round(y)}L${x + 12} ${round(at - 4)}"/>` : ''
+  const isFar = Math.abs(at - 4 - y) > 3
+  const path = `M${x + 2} ${round(y)}L${x + 12} ${round(at - 4)}`
+  const leader = isFar ? `<path class="leader ${colour}" d="${path}"/>` : ''
   return `${leader}<text class="name ${colour}" x="${x + 15}" y="${round(at)}">${escaped(name)}</text>`
 }
 
@@ -118,12 +124,26 @@ const pointText = ({ x, y }) => `${x} ${y}`
 const tick = (x1, y1, x2, y2) => `<path class="grid" d="M${x1} ${y1}L${x2} ${y2}"/>`
 /** @param {number} x @param {number} y @param {string} anchor @param {string} text */
 const label = (x, y, anchor, text) => `<text class="label" x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`
+
+/** @param {number} speed  in MB/s */
+function speedTick (speed) {
+  const text = speed < 1000 ? `${speed} MB/s` : `${speed / 1000} GB/s`
+  const y = yOf(speed)
+  return tick(PLOT.left, y, PLOT.right, y) + label(PLOT.left - 8, y + 4, 'end', text)
+}
+
+/** @param {number} size */
+function sizeTick (size) {
+  const x = xOf(size)
+  return tick(x, PLOT.top, x, PLOT.bottom) + label(x, PLOT.bottom + 20, 'middle', sized(size))
+}
 /** @param {string} text */
 const escaped = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 /** @param {number} count  of lines */
 function styleOf (count) {
-  const colours = (/** @type {number} */ shade) => COLOURS.slice(0, count).map((pair, i) => `.c${i} { --c: ${pair[shade]} }`).join(' ')
+  const colours = (/** @type {number} */ shade) =>
+    COLOURS.slice(0, count).map((pair, i) => `.c${i} { --c: ${pair[shade]} }`).join(' ')
   return `text { font: 12px system-ui, sans-serif; fill: #1f2937 }
 .title { font-size: 15px; font-weight: 600 }
 .label, .note { fill: #6b7280 }

@@ -1,6 +1,6 @@
 // What a bench prints and keeps: tables on stdout, samples in a file.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { kernelName } from '../../lib/index.js'
 import { mannWhitneyP, median, speedups } from './statistics.js'
@@ -17,17 +17,29 @@ const ALPHA = 0.05
 export const environment = () => ({
   node: process.version,
   platform: `${process.platform} ${process.arch}`,
-  cpu: cpus()[0]?.model ?? 'unknown',
+  cpu: `${cpus()[0]?.model ?? 'unknown'}${familyOfCpu()}`,
   cores: cpus().length,
   kernel: kernelName()
 })
 
+/** Names of processors often do not say which family they are of. Linux does: ' (family 25, model 1)'. */
+function familyOfCpu () {
+  if (!existsSync('/proc/cpuinfo')) return ''
+  const info = readFileSync('/proc/cpuinfo', 'utf8')
+  const [, family] = /^cpu family\s*: (\d+)$/m.exec(info) ?? []
+  const [, model] = /^model\s*: (\d+)$/m.exec(info) ?? []
+  return family === undefined ? '' : ` (family ${family}, model ${model})`
+}
+
 /** @param {string} file @returns {Kept} */
 export const readKept = file => JSON.parse(readFileSync(file, 'utf8'))
 
-/** Samples keep six digits, which is more than they are good for. @param {Kept} kept @param {string} file */
-export const writeKept = (kept, file) =>
-  writeFileSync(file, JSON.stringify(kept, (_key, value) => typeof value === 'number' ? Number(value.toPrecision(6)) : value) + '\n')
+/** Writes samples with six digits, which is more than they are good for. @param {Kept} kept @param {string} file */
+export function writeKept (kept, file) {
+  const rounded = (/** @type {string} */ _key, /** @type {unknown} */ value) =>
+    typeof value === 'number' ? Number(value.toPrecision(6)) : value
+  writeFileSync(file, JSON.stringify(kept, rounded) + '\n')
+}
 
 /**
  * Several runs of the same bench as one: all their rounds.
@@ -46,9 +58,9 @@ export const pooled = runs => runs[0].map((table, t) => ({
 }))
 
 /**
- * What changed since a file was written. The time of a call moves with the machine; how it compares with the others in the same rounds
- * moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two runs of the same code differ too, by
- * some percent, so run each side more than once.
+ * What changed since a file was written. The time of a call moves with the machine; how it compares with the others
+ * in the same rounds moves less, so look at the rows with an x first. And p only speaks of chance between rounds: two
+ * runs of the same code differ too, by some percent, so run each side more than once.
  *
  * @param {Table} table
  * @param {string} file
@@ -69,9 +81,16 @@ function changes (result, old) {
   const [first, ...others] = Object.keys(result.samples).filter(name => name in old.samples)
   if (first === undefined) return []
   return [
-    changed(`${result.name}: ${first}`, inUnits(result, old.samples[first]), inUnits(result, result.samples[first]), showSpeed(result)),
-    ...others.map(other =>
-      changed(`${result.name}: x ${other}`, speedups(old.samples, first, other), speedups(result.samples, first, other), x => x.toFixed(2)))
+    changed(
+      `${result.name}: ${first}`,
+      inUnits(result, old.samples[first]),
+      inUnits(result, result.samples[first]),
+      showSpeed(result)
+    ),
+    ...others.map(other => {
+      const [before, after] = [old, result].map(({ samples }) => speedups(samples, first, other))
+      return changed(`${result.name}: x ${other}`, before, after, x => x.toFixed(2))
+    })
   ]
 }
 

@@ -53,7 +53,9 @@ const tables = []
  */
 export async function run (bench, question, cases, shape) {
   const results = []
-  for await (const { contestants, ...what } of cases) results.push({ ...what, samples: await measure(contestants, effort) })
+  for await (const { contestants, ...what } of cases) {
+    results.push({ ...what, samples: await measure(contestants, effort) })
+  }
   report(bench, question, results, shape)
 }
 

@@ -1,6 +1,6 @@
-// The crates bao and bao-tree, measured by bench/rust, as rows beside ours. That is another process, which ran on the same machine, minutes
-// before: a speed of ours and one of theirs never shared a round. What compares fairly is the share of its own hash that each one keeps,
-// since there both sides took turns.
+// The crates bao and bao-tree, measured by bench/rust, as rows beside ours. That is another process, which ran on the
+// same machine, minutes before: a speed of ours and one of theirs never shared a round. What compares fairly is the
+// share of its own hash that each one keeps, since there both sides took turns.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -39,7 +39,8 @@ export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of it
  */
 export function measureRust (group, size) {
   const build = ['build', '--release', '--quiet']
-  const built = spawnSync('cargo', build, { cwd: FOLDER, env: { ...process.env, CARGO_TARGET_DIR: TARGET }, encoding: 'utf8', timeout: LONGEST_BUILD })
+  const env = { ...process.env, CARGO_TARGET_DIR: TARGET }
+  const built = spawnSync('cargo', build, { cwd: FOLDER, env, encoding: 'utf8', timeout: LONGEST_BUILD })
   if (built.status !== 0) return nothing(reasonOf('cargo', built))
   const ran = spawnSync(PROGRAM, [group, String(size / MiB), ...flags.quick ? ['--quick'] : []], { encoding: 'utf8' })
   return ran.status === 0 ? JSON.parse(ran.stdout) : nothing(reasonOf('bench/rust', ran))
@@ -52,8 +53,11 @@ function nothing (reason) {
 }
 
 /** @param {string} name @param {ReturnType<typeof spawnSync>} result */
-const reasonOf = (name, { error, stderr, status }) =>
-  error?.code === 'ENOENT' ? `there is no ${name}` : error?.message ?? `${name} ended with ${status}: ${String(stderr).split('\n').find(line => line.startsWith('error')) ?? ''}`
+function reasonOf (name, { error, stderr, status }) {
+  if (error?.code === 'ENOENT') return `${name} is not installed`
+  const line = String(stderr).split('\n').find(line => line.startsWith('error')) ?? ''
+  return error?.message ?? `${name} exited with ${status}: ${line}`
+}
 
 /**
  * Measures our cases, and prints them in one table with those in Rust.
@@ -74,7 +78,8 @@ export async function runBesideRust (bench, question, cases, rust, unit) {
   }
   const [first, hash] = names
   for (const { package: name, what, groupLog, bytes, samples } of rust) {
-    results.push({ name: `${name} in Rust: ${what}, group log ${groupLog}`, bytes, unit, samples: { [first]: samples.call, [hash]: samples.hash } })
+    const row = { name: `${name} in Rust: ${what}, group log ${groupLog}`, bytes, unit }
+    results.push({ ...row, samples: { [first]: samples.call, [hash]: samples.hash } })
   }
   report(bench, `${question} ${ANOTHER_PROCESS}`, results)
 }

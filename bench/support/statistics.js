@@ -3,7 +3,12 @@
 /** @param {number[]} samples  at least one @returns {number} */
 export const median = samples => quantile(samples, 0.5)
 
-/** Half the distance between the quartiles, as a share of the median. @param {number[]} samples  at least one @returns {number} */
+/**
+ * Half the distance between the quartiles, as a share of the median.
+ *
+ * @param {number[]} samples at least one
+ * @returns {number}
+ */
 export const spread = samples => (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / median(samples)
 
 /**
@@ -35,15 +40,17 @@ function quantile (samples, q) {
 }
 
 /**
- * The Mann-Whitney U test, two-sided, as benchstat prints it: how often chance alone would tell two lists of samples this far apart when
- * nothing differs. By the normal approximation, corrected for ties and for continuity, which wants some eight samples on each side.
+ * The Mann-Whitney U test, two-sided, as benchstat prints it: how often chance alone would tell two lists of samples
+ * this far apart when nothing differs. By the normal approximation, corrected for ties and for continuity, which
+ * wants some eight samples on each side.
  *
  * @param {number[]} a
  * @param {number[]} b
  * @returns {number} 0 to 1
  */
 export function mannWhitneyP (a, b) {
-  const all = [...a.map(value => ({ value, isA: true })), ...b.map(value => ({ value, isA: false }))].sort((x, y) => x.value - y.value)
+  const all = [...a.map(value => ({ value, isA: true })), ...b.map(value => ({ value, isA: false }))]
+  all.sort((x, y) => x.value - y.value)
   let rankSumOfA = 0
   let ties = 0
   for (let i = 0; i < all.length;) {
@@ -62,7 +69,11 @@ export function mannWhitneyP (a, b) {
   return Math.min(1, 2 * upperTail(Math.max(0, Math.abs(u - mean) - 0.5) / deviation))
 }
 
-/** How much of the normal distribution lies above z. Source: Abramowitz and Stegun, 26.2.17, good to 7.5e-8. @param {number} z  at least 0 */
+/**
+ * How much of the normal distribution lies above z. Source: Abramowitz and Stegun, 26.2.17, good to 7.5e-8.
+ *
+ * @param {number} z  at least 0
+ */
 function upperTail (z) {
   const t = 1 / (1 + 0.2316419 * z)
   const density = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI)

@@ -1,8 +1,11 @@
-// Stores side by side: ours, and those that others use for the same. Each is opened in a folder of its own and closed again, and what that
-// cost beside time is taken down: bytes that went to the disk, and memory.
+// Stores side by side: ours, and those that others use for the same. Each is opened in a folder of its own and closed
+// again, and what that cost beside time is taken down: bytes that went to the disk, and memory.
 
 import { spawnSync } from 'node:child_process'
-import { closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync,
+  writeSync
+} from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,11 +53,18 @@ export async function contestants () {
 /** Ours, whose pieces are borrowed until the next one. @param {string} folder */
 export const lending = folder => ours(folder, {}, { reuse: true })
 
-/** @param {string} folder @param {import('../../store/blob-store.js').StoreOptions} options @param {{ reuse?: boolean }} [reading] @returns {Promise<OpenStore>} */
+/**
+ * @param {string} folder
+ * @param {import('../../store/blob-store.js').StoreOptions} options
+ * @param {{ reuse?: boolean }} [reading]
+ * @returns {Promise<OpenStore>}
+ */
 async function ours (folder, options, reading) {
   const store = await BlobStore.open(folder, options)
   return {
-    putMany: async blobs => { for await (const { cid } of store.putMany(blobs)) if (cid === undefined) throw new Error('not put') },
+    async putMany (blobs) {
+      for await (const { cid } of store.putMany(blobs)) if (cid === undefined) throw new Error('not put')
+    },
     put: async pieces => (await store.put(pieces())).cid,
     get: async (cid, use) => { for await (const piece of store.get(cid, reading)) use(piece) },
     getSmall: cid => store.bytes(cid),
@@ -101,7 +111,9 @@ const PEERS = {
         const done = new Promise((resolve, reject) => into.on('error', reject).on('finish', resolve))
         let drained = (/** @type {unknown} */ _) => {}
         into.on('drain', () => drained(undefined)) // one listener: its streams keep those that were meant for once
-        for await (const piece of pieces()) if (!into.write(Buffer.from(piece))) await new Promise(resolve => { drained = resolve })
+        for await (const piece of pieces()) {
+          if (!into.write(Buffer.from(piece))) await new Promise(resolve => { drained = resolve })
+        }
         into.end()
         await done
         return 'blob'
@@ -123,7 +135,10 @@ async function blocks (store) {
     return len
   }
   return {
-    putMany: async blobs => { for await (const cid of store.putMany(blobs.map(bytes => ({ cid: cidOf(bytes), bytes })))) if (!cid) throw new Error('not put') },
+    async putMany (blobs) {
+      const blocks = blobs.map(bytes => ({ cid: cidOf(bytes), bytes }))
+      for await (const cid of store.putMany(blocks)) if (!cid) throw new Error('not put')
+    },
     put: async pieces => {
       const cids = []
       for await (const piece of pieces()) {
@@ -138,12 +153,22 @@ async function blocks (store) {
     },
     get: async (cids, use) => { for (const cid of cids) for await (const piece of store.get(cid)) use(piece) },
     getSmall: get,
-    getMany: async cids => { for await (const { bytes } of store.getMany(cids)) for await (const piece of bytes) if (piece.length === 0) throw new Error('empty') },
+    async getMany (cids) {
+      for await (const { bytes } of store.getMany(cids)) {
+        for await (const piece of bytes) if (piece.length === 0) throw new Error('empty')
+      }
+    },
     close: async () => store.close()
   }
 }
 
-/** What a program would do by itself: write, rename, and call the file by its hash. @param {string} folder @param {boolean} syncs @returns {Promise<OpenStore>} */
+/**
+ * What a program would do by itself: write, rename, and call the file by its hash.
+ *
+ * @param {string} folder
+ * @param {boolean} syncs
+ * @returns {Promise<OpenStore>}
+ */
 async function files (folder, syncs) {
   mkdirSync(folder, { recursive: true })
   const pathOf = (/** @type {string} */ name) => join(folder, name)
@@ -201,7 +226,8 @@ async function files (folder, syncs) {
  * @returns {Promise<Record<string, Costs>>}
  */
 export async function measureStores (contestants, rounds, job, prepare) {
-  const costs = /** @type {Record<string, Costs>} */ (Object.fromEntries(Object.keys(contestants).map(name => [name, { ns: [], written: [], memory: [] }])))
+  const empty = Object.keys(contestants).map(name => [name, { ns: [], written: [], memory: [] }])
+  const costs = /** @type {Record<string, Costs>} */ (Object.fromEntries(empty))
   for (let round = 0; round < rounds; round++) {
     for (const name of shuffled(Object.keys(contestants))) {
       await inFolder(async folder => {
@@ -245,7 +271,8 @@ export async function inFolder (work) {
  * @returns {Result[]}
  */
 export function costRows (name, bytes, costs, { disk = true, unit = 'speed' } = {}) {
-  const of = (/** @type {keyof Costs} */ what, by = 1) => Object.fromEntries(Object.entries(costs).map(([contestant, cost]) => [contestant, cost[what].map(figure => figure / by)]))
+  const of = (/** @type {keyof Costs} */ what, by = 1) => Object.fromEntries(
+    Object.entries(costs).map(([contestant, cost]) => [contestant, cost[what].map(figure => figure / by)]))
   return [
     { name, bytes, unit, samples: of('ns') },
     ...hasProc && disk ? [({ name: 'written per byte', bytes, unit: 'times', samples: of('written', bytes) })] : [],
@@ -268,4 +295,5 @@ function peakMemory () {
 }
 
 /** @param {string} field @returns {number} bytes */
-const statusOf = field => 1024 * Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1])
+const statusOf = field =>
+  1024 * Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1])

@@ -6,9 +6,10 @@ import { bestOf, median, speedups, spread } from './statistics.js'
  * @typedef {object} Result  of one case
  * @property {string} name  of the case
  * @property {number} bytes  that a call goes over
- * @property {keyof typeof UNITS} [unit]  in which samples are printed; unless told, the time of a call up to 1 KiB, bytes per second above
- * @property {Record<string, number[]>} samples  nanoseconds per call, or bytes of memory: the less, the better; the first contestant is
- *   the one in question
+ * @property {keyof typeof UNITS} [unit] in which samples are printed; unless told, the time of a call up to 1 KiB,
+ *  bytes per second above
+ * @property {Record<string, number[]>} samples nanoseconds per call, or bytes of memory: the less, the better; the
+ *  first contestant is the one in question
  */
 
 /**
@@ -27,7 +28,10 @@ const SMALL = 1024
 const UNITS = {
   time: {
     from: ns => ns,
-    show: ns => ns < 1e4 ? `${ns.toFixed(0)} ns` : ns < 1e6 ? `${(ns / 1e3).toFixed(1)} us` : `${(ns / 1e6).toFixed(1)} ms`
+    show (ns) {
+      if (ns < 1e4) return `${ns.toFixed(0)} ns`
+      return ns < 1e6 ? `${(ns / 1e3).toFixed(1)} us` : `${(ns / 1e6).toFixed(1)} ms`
+    }
   },
   speed: { from: (ns, bytes) => bytes / ns * 1000, show: speed => `${speed.toFixed(0)} MB/s` },
   memory: { from: bytes => bytes, show: bytes => `${bytes} B` },
@@ -47,7 +51,10 @@ const COSTS = ['megabytes', 'times']
 export const rowsOf = table => FORMS[table.form](table)
 
 const FORMS = {
-  /** A row is a case. Beside the first contestant stands each other with its speed, and how many times as fast as it the first is. */
+  /**
+   * A row is a case. Beside the first contestant stands each other with its speed, and how many times as fast as it
+   * the first is.
+   */
   comparison ({ results, rivals = [] }) {
     const [first, ...others] = contestantsOf(results)
     const hasRivals = others.some(name => rivals.includes(name))
@@ -71,7 +78,9 @@ const FORMS = {
     return [
       ['', ...results.flatMap(result => [result.name, ...isSpeed(result) ? [`x ${names[0]}`] : []])],
       ...names.map((name, i) => [name, ...results.flatMap(result => {
-        const cells = name in result.samples ? [speed(result, name), i === 0 ? '' : ratio(speedups(result.samples, name, names[0]))] : ['-', '-']
+        const cells = name in result.samples
+          ? [speed(result, name), i === 0 ? '' : ratio(speedups(result.samples, name, names[0]))]
+          : ['-', '-']
         return isSpeed(result) ? cells : [cells[0]]
       })])
     ]
@@ -87,7 +96,8 @@ const FORMS = {
         const steps = Object.keys(result.samples)
         const at = steps.indexOf(name)
         if (at === 0) return [speed(result, name), '', '']
-        return [speed(result, name), ...[steps[at - 1], steps[0]].map(other => ratio(speedups(result.samples, name, other)))]
+        const ratios = [steps[at - 1], steps[0]].map(other => ratio(speedups(result.samples, name, other)))
+        return [speed(result, name), ...ratios]
       })])
     ]
   }
@@ -102,7 +112,9 @@ function contestantsOf (results) {
 /** Names on the left, figures on the right. @param {string[][]} rows */
 export function plainText (rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)))
-  return rows.map(row => row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])).join('  ').trimEnd()).join('\n')
+  const padded = (/** @type {string} */ cell, /** @type {number} */ column) =>
+    column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])
+  return rows.map(row => row.map(padded).join('  ').trimEnd()).join('\n')
 }
 
 /** Pages are narrow: what stands under an `x` moves in with the speed before it. @param {string[][]} rows */
@@ -111,7 +123,8 @@ export function markdown ([head, ...rows]) {
   const narrow = rows.map(row => row
     .map((cell, i) => head[i + 1] === 'x' && row[i + 1] !== '-' ? `${cell}, x ${row[i + 1]}` : cell)
     .filter((_, i) => head[i] !== 'x'))
-  return [names, names.map((_, column) => column === 0 ? '---' : '--:'), ...narrow].map(row => `| ${row.join(' | ')} |`).join('\n')
+  const rule = names.map((_, column) => column === 0 ? '---' : '--:')
+  return [names, rule, ...narrow].map(row => `| ${row.join(' | ')} |`).join('\n')
 }
 
 /** Samples in the unit in which they are printed. @param {Result} result @param {number[]} samples */
@@ -126,7 +139,12 @@ const unitOf = ({ bytes, unit = bytes <= SMALL ? 'time' : 'speed' }) => unit
 /** @param {Result} result @param {string} name */
 const speed = (result, name) => showSpeed(result)(median(inUnits(result, result.samples[name])))
 
-/** The quickest of the rivals, and how many times as fast as it the first is. @param {Result} result @param {string[]} rivals */
+/**
+ * The quickest of the rivals, and how many times as fast as it the first is.
+ *
+ * @param {Result} result
+ * @param {string[]} rivals
+ */
 function best ({ samples }, rivals) {
   const present = rivals.filter(name => name in samples)
   if (present.length === 0) return '-'
@@ -135,4 +153,5 @@ function best ({ samples }, rivals) {
 }
 
 /** @param {number[]} samples @param {boolean} [withSpread] */
-const ratio = (samples, withSpread = true) => median(samples).toFixed(2) + (withSpread ? ` ±${(100 * spread(samples)).toFixed(0)} %` : '')
+const ratio = (samples, withSpread = true) =>
+  median(samples).toFixed(2) + (withSpread ? ` ±${(100 * spread(samples)).toFixed(0)} %` : '')

@@ -17,7 +17,7 @@ export const fsck = command({
   options: {
     store: storeOption,
     repair: flag('repair what can be computed again; drop damaged data, so that it can be fetched'),
-    rescue: flag('repair a store that does not open, from everything that can still be read of it')
+    rescue: flag('for a store that does not open: rebuild it from everything that can still be read')
   },
   notes: [
     'Compares every byte with the CID of its blob. Prints a line for each damaged blob, record and tag. ' +

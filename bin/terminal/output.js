@@ -1,8 +1,7 @@
 // Writes bytes to stdout, or to a file that appears only once it is complete.
 
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { randomUUID } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { open, realpath, stat } from 'node:fs/promises'
+import { replaceFile } from '#files'
 import { Failure, UsageError } from './errors.js'
 import { withProgress } from './progress.js'
 
@@ -49,39 +48,27 @@ export function deliver (pieces, file, shown) {
   /** @param {ProgressListener} [onProgress] */
   const write = onProgress => {
     const watched = onProgress ? reportProgress(pieces, onProgress) : pieces
-    return isStdout ? writeAll(watched, print) : replaceFile(file, watched)
+    return isStdout ? writeAll(watched, print) : writeFile(file, watched)
   }
   // A bar and bytes on the same terminal would spoil each other.
   return isStdout && process.stdout.isTTY ? write() : withProgress(shown, write)
 }
 
 /** @param {string} file @param {AsyncIterable<Uint8Array>} pieces */
-async function replaceFile (file, pieces) {
+async function writeFile (file, pieces) {
   const stats = await stat(file).catch(() => undefined)
   if (stats?.isDirectory()) throw new Failure(`${file} is a directory`)
   // Devices and pipes are written to, not replaced.
-  if (stats && !stats.isFile()) return writeFile(file, 'w', pieces)
+  if (stats && !stats.isFile()) return writeDevice(file, pieces)
   // Of a symbolic link, the target is replaced, not the link.
-  const target = stats ? await realpath(file) : file
-  const beside = join(dirname(target), `.baobox-${randomUUID()}`)
-  try {
-    const len = await writeFile(beside, 'wx', pieces)
-    await rename(beside, target)
-    return len
-  } catch (error) {
-    await rm(beside, { force: true })
-    throw error
-  }
+  return replaceFile(stats ? await realpath(file) : file, pieces)
 }
 
-/** @param {string} path @param {'w' | 'wx'} flags @param {AsyncIterable<Uint8Array>} pieces */
-async function writeFile (path, flags, pieces) {
-  const handle = await open(path, flags)
+/** @param {string} path @param {AsyncIterable<Uint8Array>} pieces */
+async function writeDevice (path, pieces) {
+  const handle = await open(path, 'w')
   try {
-    const len = await writeAll(pieces, piece => handle.writeFile(piece))
-    // The rename that follows must not outlive a power cut that takes the bytes. Pipes and devices cannot be synced.
-    if (flags === 'wx') await handle.sync()
-    return len
+    return await writeAll(pieces, piece => handle.writeFile(piece))
   } finally {
     await handle.close()
   }

@@ -1,11 +1,17 @@
-// Refuses options that a function does not know: a name spelled wrongly must not be ignored without a word.
+// Refuses options that a function does not know, because a misspelt option would otherwise be ignored.
+
+import { describe } from './bytes.js'
 
 /**
- * @param {object | undefined} options  what a caller has given
- * @param {readonly string[]} known  names of the options that there are
- * @throws {TypeError} that names the first option that is not known
+ * @param {object | undefined} options  what the caller gave
+ * @param {readonly string[]} known  names
+ * @throws {TypeError} that names the first unknown option
  */
 export function assertKnownOptions (options, known) {
+  if (options === undefined) return
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`"options" expected an object, got ${describe(options)}`)
+  }
   for (const name in options) {
     if (!known.includes(name)) throw new TypeError(`unknown option "${name}": expected ${known.join(', ')}`)
   }

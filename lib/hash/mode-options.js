@@ -1,12 +1,15 @@
-// Turns the options `key` and `context` into a mode. Deriving a mode from a context hashes the context, so this stands above the engine.
+// Turns the options `key` and `context` into a mode. A context must be hashed for that, so this file is not in the engine.
 
 import { HASH_MODE, keyedMode, wordsOf } from '../engine/mode.js'
 import { DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, IV } from '../core/constants.js'
 import { RESULT } from '../engine/arena.js'
+import { assertKnownOptions } from '../core/options.js'
 import { assertOptions, describe } from '../core/bytes.js'
 import { hashToArena } from './hash-to-arena.js'
 
 /** @import { Mode, ModeOptions } from '../core/types.js' */
+
+const MODE_OPTIONS = ['key', 'context']
 
 /**
  * The mode that options name. Checks them.
@@ -14,8 +17,10 @@ import { hashToArena } from './hash-to-arena.js'
  * @param {ModeOptions} [options]
  * @returns {Mode}
  */
-export function modeOf (options = {}) {
+export function modeOf (options) {
+  if (options === undefined) return HASH_MODE
   assertOptions('options', options, '{ key } or { context }')
+  assertKnownOptions(options, MODE_OPTIONS)
   const { key, context } = options
   if (key !== undefined && context !== undefined) throw new TypeError('"key" and "context" exclude each other')
   if (key !== undefined) return keyedMode(key)
@@ -24,8 +29,7 @@ export function modeOf (options = {}) {
 
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
-/** Contexts are few and come again: the last one is kept. */
-/** @type {{ context: string, mode: Mode } | undefined} */
+/** A program uses few contexts, and each many times: the last one is kept. @type {{ context: string, mode: Mode } | undefined} */
 let lastDerived
 
 /** @param {string} context @returns {Mode} */

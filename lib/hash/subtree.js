@@ -4,6 +4,7 @@
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { BLOCK, INPUT, KEY, OUT, RESULT, WINDOW_LEN, u8 } from '../engine/arena.js'
 import { assertBytes, assertBytesOf, assertInteger } from '../core/bytes.js'
+import { assertKnownOptions } from '../core/options.js'
 import { OutputReader } from './output.js'
 import { TreeBuilder } from './tree-builder.js'
 import { cvsOf, hashChunks, reduce } from '../engine/window.js'
@@ -16,6 +17,8 @@ import { modeOf } from './mode-options.js'
 
 /** Chunks of 2^53 - 1 bytes: where a chunk index ends. */
 const MAX_CHUNK_INDEX = Math.floor(Number.MAX_SAFE_INTEGER / CHUNK_LEN)
+
+const ROOT_OPTIONS = ['length', 'key', 'context']
 
 /**
  * The chaining value of one chunk. Never the hash of a blob: that carries the root flag.
@@ -81,11 +84,13 @@ export function parentCvIn (mode, pair, isRoot) {
  *
  * @param {Uint8Array} left  32 bytes
  * @param {Uint8Array} right  32 bytes
- * @param {ModeOptions & { length?: number }} [options]  `length`: bytes of output, 32 unless told
+ * @param {ModeOptions & { length?: number }} [options]  `length`: bytes of output, default: 32
  * @returns {Uint8Array<ArrayBuffer>} fresh
  */
-export function rootHash (left, right, { length = HASH_LEN, ...options } = {}) {
-  const flags = enterPair(left, right, options)
+export function rootHash (left, right, options = {}) {
+  assertKnownOptions(options, ROOT_OPTIONS)
+  const { length = HASH_LEN, key, context } = options
+  const flags = enterPair(left, right, { key, context })
   return new OutputReader({
     cv: u8.slice(KEY, KEY + HASH_LEN),
     block: u8.slice(BLOCK, BLOCK + PAIR_LEN),

@@ -2,6 +2,7 @@
 
 import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
+import { assertKnownOptions } from '../core/options.js'
 import { closeSource, openSource, withProgress } from '../source/source.js'
 import { hashInSpans } from './hash-spans.js'
 import { modeOf } from '../hash/mode-options.js'
@@ -29,6 +30,8 @@ import { untilAborted } from '../source/async-util.js'
 
 /** @typedef {TreeOptions & ProgressOptions & ThreadOptions} HashOptions */
 
+const STREAM_OPTIONS = ['key', 'context', 'threads', 'signal', 'onProgress']
+
 /**
  * BLAKE3 of a stream, a file, a Blob or bytes, in bounded memory. Long files, Blobs and bytes in shared memory are hashed on several threads.
  *
@@ -37,8 +40,11 @@ import { untilAborted } from '../source/async-util.js'
  * @returns {Promise<Uint8Array<ArrayBuffer>>} 32 fresh bytes
  * @throws {BaoError} BAO_TRUNCATED, BAO_SOURCE_CHANGED when a file changes meanwhile, BAO_WORKER_FAILED
  */
-export async function hashStream (source, { signal, onProgress, threads, ...options } = {}) {
-  const { root } = await hashSource(source, { mode: modeOf(options), threads, signal, onProgress, type: 'baobox:hash' })
+export async function hashStream (source, options = {}) {
+  assertKnownOptions(options, STREAM_OPTIONS)
+  const { key, context, threads, signal, onProgress } = options
+  const mode = modeOf({ key, context })
+  const { root } = await hashSource(source, { mode, threads, signal, onProgress, type: 'baobox:hash' })
   return root
 }
 

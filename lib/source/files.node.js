@@ -2,7 +2,7 @@
 
 import { fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PIECE_LEN } from './read-pieces.js'
 import { sourceChanged } from '../core/errors.js'
@@ -130,10 +130,39 @@ export class OpenFile {
  * @param {string | URL} path
  */
 export async function createFile (path) {
-  const final = pathOf(path)
+  const final = resolve(pathOf(path))
   const random = crypto.getRandomValues(new Uint32Array(2))
-  const name = join(dirname(final), `.${basename(final)}.${[...random].map(word => word.toString(36)).join('')}.part`)
+  const shown = basename(final).slice(0, SHOWN_NAME_LEN)
+  const name = join(dirname(final), `.${shown}.${[...random].map(word => word.toString(36)).join('')}.part`)
   return new WrittenFile(await open(name, 'wx+'), { name, final })
+}
+
+/** Characters of a file's name that the name of its unfinished replacement begins with: systems allow 255 bytes. */
+const SHOWN_NAME_LEN = 50
+
+/**
+ * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves that as it was.
+ *
+ * @param {string | URL} path
+ * @param {AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
+ * @param {{ sync?: boolean }} [options]  `sync`: a power cut leaves the new file or the old one; default: true
+ * @returns {Promise<number>} bytes
+ */
+export async function replaceFile (path, pieces, { sync = true } = {}) {
+  const file = await createFile(path)
+  try {
+    let len = 0
+    for await (const piece of pieces) {
+      await file.write(len, piece)
+      len += piece.length
+    }
+    if (sync) await file.sync()
+    await file.commit({ sync })
+    return len
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
 }
 
 /** A file that is changed where it is. @param {string | URL} path */
@@ -175,13 +204,17 @@ class WrittenFile {
 
   async sync () { await this.#handle.sync() }
 
-  /** Gives it its name, when all of it is on the disk. */
-  async commit () {
+  /**
+   * Gives it its name, when all of it is on the disk.
+   *
+   * @param {{ sync?: boolean }} [options]  `sync`: the name outlasts a power cut; default: true
+   */
+  async commit ({ sync = true } = {}) {
     await this.#handle.close()
     if (this.#names === undefined) return
     const { name, final } = this.#names
     await rename(name, final)
-    await syncFolder(dirname(final))
+    if (sync) await syncFolder(dirname(final))
   }
 
   /** Closes it after a failure: what had no name yet is removed. */
@@ -191,11 +224,17 @@ class WrittenFile {
   }
 }
 
-/** So that the new name will stay. Some systems cannot, and need not. @param {string} path */
+/** What systems say that cannot sync folders: Windows, and some file systems. There it is not needed, or cannot be helped. */
+const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/** Makes the new name of a file outlast a power cut. @param {string} path  of its folder */
 async function syncFolder (path) {
-  const folder = await open(path, 'r').catch(() => undefined)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
+  try {
+    const folder = await open(path, 'r')
+    await folder.sync().finally(() => folder.close())
+  } catch (error) {
+    if (!NOT_SYNCED.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error
+  }
 }
 
 /** @param {string | URL} path */

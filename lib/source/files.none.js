@@ -12,6 +12,11 @@ export async function createFile (path) {
 
 export const changeFile = createFile
 
+/** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {object} [_options] @returns {Promise<never>} */
+export async function replaceFile (path, _pieces, _options) {
+  throw new TypeError(`there are no files here: ${path} cannot be written`)
+}
+
 /** May a thread read a Blob that another has got? */
 export const canShareBlobs = true
 

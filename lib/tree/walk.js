@@ -3,6 +3,7 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, describe } from '../core/bytes.js'
+import { assertKnownOptions } from '../core/options.js'
 import { chunkCount, levelOf, levelOver, placeOf } from './geometry.js'
 import { ChunkRanges } from './ranges.js'
 
@@ -21,6 +22,8 @@ export const SUBTREE = 'subtree'
 const POWERS = Array.from({ length: MAX_DEPTH }, (_, level) => 2 ** level)
 
 const MIN_SUBTREE_CHUNKS = 16
+
+const WALK_OPTIONS = ['comesBack']
 
 /** What is kept of a subtree that is still to be walked: so many numbers, the last of them flags. */
 const FIELDS = 5
@@ -78,13 +81,14 @@ export class Walk {
    * @param {ChunkRanges} [ranges]  what is wanted, canonical or not
    * @param {{ comesBack?: boolean }} [options]  `comesBack`: with LEAVE steps
    */
-  constructor (size, groupLog, ranges = ChunkRanges.all, { comesBack = false } = {}) {
+  constructor (size, groupLog, ranges = ChunkRanges.all, options = undefined) {
+    assertKnownOptions(options, WALK_OPTIONS)
     assertInteger('size', size)
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     this.#size = size
     this.#groupChunks = 2 ** groupLog
-    this.#comesBack = comesBack
+    this.#comesBack = options?.comesBack ?? false
     this.#ranges = ranges.canonical(size)
     this.#chunks = chunkCount(size)
     if (!this.#ranges.isEmpty) this.#push(0, this.#chunks, 0, 0, 0)

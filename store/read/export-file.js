@@ -1,6 +1,6 @@
 // Writes a whole blob to a file, verified on its way.
 
-import { writeFileAtomically } from '#disk'
+import { replaceFile } from '#files'
 
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
@@ -12,15 +12,18 @@ import { writeFileAtomically } from '#disk'
  * @param {BlobName} cid @param {string | URL} path @param {ProgressOptions} options
  * @returns {Promise<{ size: number }>}
  */
-export async function exportFile ({ databases, reader }, cid, path, { signal, onProgress }) {
-  let size = 0
-  await writeFileAtomically(path, (async function * () {
-    for await (const piece of reader.get(cid, { verify: true, reuse: true, signal })) {
-      yield piece
-      size += piece.length
-      onProgress?.({ type: 'baobox:export', detail: { done: size } })
-    }
-    signal?.throwIfAborted()
-  })(), databases.isSync)
+export async function exportFile ({ databases, reader }, cid, path, options) {
+  const size = await replaceFile(path, verifiedPieces(reader, cid, options), { sync: databases.isSync })
   return { size }
+}
+
+/** @param {BlobReader} reader @param {BlobName} cid @param {ProgressOptions} options */
+async function * verifiedPieces (reader, cid, { signal, onProgress }) {
+  let done = 0
+  for await (const piece of reader.get(cid, { verify: true, reuse: true, signal })) {
+    yield piece
+    done += piece.length
+    onProgress?.({ type: 'baobox:export', detail: { done } })
+  }
+  signal?.throwIfAborted()
 }

@@ -96,12 +96,12 @@ export class PendingRecords {
     this.#store.catalog.dropGroups(blob.record, blob.len)
     if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
       this.#blobs.delete(nameOf(root))
-      return this.#store.activity.leave()
+      return this.#store.activity.noteLeftovers()
     }
     // A file that this blob did not make belongs to somebody else.
     const { id, home } = blob.record
     const { activity, databases } = this.#store
-    if (blob.hasFile || home !== 'file') await databases.deleteData(id).catch(() => activity.leave())
+    if (blob.hasFile || home !== 'file') await databases.deleteData(id).catch(() => activity.noteLeftovers())
     this.#settle(root, blob)
   }
 

@@ -172,7 +172,7 @@ export async function keepMany (store, batch, aliases = []) {
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
-      activity.leave() // data or records may have reached the disk, so their ids stay unsettled
+      activity.noteLeftovers() // data or records may have reached the disk, so their ids stay unsettled
       throw error
     } finally {
       release()

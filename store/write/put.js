@@ -116,7 +116,7 @@ export class BlobWriter {
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
-    this.#store.activity.leave()
+    this.#store.activity.noteLeftovers()
   }
 
   /** Deletes what was written of a blob that has no record. @param {number} id @param {IncomingBlob} blob */
@@ -126,7 +126,7 @@ export class BlobWriter {
     try {
       await this.#store.databases.deleteData(id)
     } catch {
-      this.#store.activity.leave()
+      this.#store.activity.noteLeftovers()
     }
   }
 }

@@ -29,7 +29,8 @@ export const LEFT_OUT = {
   'store/storage/level/order.test.js': 'files of LevelDB',
   'store/write/receive-interrupted.test.js': 'files',
   'store/read/small-read-files.test.js': 'files',
-  'store/storage/opening/repair.test.js': 'files of LevelDB, and processes that are killed',
+  'store/storage/disk/blob-folder.test.js': 'directories',
+  'store/storage/opening/rescue.test.js': 'files of LevelDB, and processes that are killed',
   'store/storage/opening/disk.test.js': 'directories, and processes that are killed',
   'store/storage/opening/layout.test.js': 'stores that are kept as files'
 }

@@ -3,13 +3,13 @@ import { expect } from 'chai'
 import { toCid } from '../../lib/index.js'
 import { Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard } from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
+import { KIB } from '../support/constants.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { MemorySink } from '../support/sinks.js'
 import { expectSlip } from '../support/slips.js'
 
-const KIB = 1024
 const SIZES = [0, 1, 1024, 1025, 2048, 3 * KIB, 4 * KIB + 5, 7 * KIB, 16 * KIB, 16 * KIB + 1, 33 * KIB, 48 * KIB, 64 * KIB, 127 * KIB + 1, 128 * KIB, 131 * KIB, 192 * KIB + 7, 256 * KIB, 300_001]
 const BYTES = noise(SIZES.at(-1), 77)
 const post = (size, options) => createOutboardSync(BYTES.subarray(0, size), { order: 'post', ...options })
@@ -39,7 +39,8 @@ forEachKernel(() => describe('an outboard of a blob that has grown', () => {
           const sink = new MemorySink({ bytes: fileOf(old) })
           const info = { root: old.root, size: old.size, groupLog, order: 'post', header: hasHeader }
           const grown = await writeOutboard(BYTES.subarray(0, expected.size), sink, { append: info })
-          expect(grown).to.deep.equal({ ...info, root: expected.root, cid: expected.cid, size: expected.size })
+          expect({ ...grown }).to.deep.equal({ ...info, root: expected.root, size: expected.size })
+          expect(grown.cid.equals(expected.cid)).to.equal(true)
           expect(same(sink.bytes, fileOf(expected)), `${old.size} to ${expected.size} bytes`).to.equal(true)
           if (expected.size === old.size) expect(sink.writes).to.have.length(0)
         }

@@ -1,18 +1,28 @@
 import { expect } from 'chai'
 import {
-  ChunkRanges, Hasher, chunkCount, chunkCv, deriveKey, fromCid, groupCount, hash, hashInto, keyedHash, leftLen, maxSubtreeLen,
-  outboardLen, parentCv, parseRoot, rootHash, subtreeCv, toCid, walk
+  ChunkRanges, Hasher, Walk, chunkCount, chunkCv, deriveKey, fromCid, groupCount, hash, hashInto, hashStream, keyedHash,
+  leftLen, maxSubtreeLen, outboardLen, parentCv, parseRoot, rootHash, subtreeCv, toCid, walk
 } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
 import { errorOf } from '../support/feeding.js'
 import { KEY } from '../support/inputs.js'
-import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
+import {
+  IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys
+} from '../support/slips.js'
 
 const BYTES = new Uint8Array(100)
 const CV = new Uint8Array(32)
 
-describe('bad input to hashing', () => {
-  it('bytes', async () => {
+/** Calls that give a node of the tree, with options. */
+const NODE_CALLS = [
+  options => chunkCv(BYTES, 0, options),
+  options => subtreeCv(BYTES, 0, options),
+  options => parentCv(CV, CV, options),
+  options => rootHash(CV, CV, options)
+]
+
+describe('hashing', () => {
+  it('refuses input that is not bytes', async () => {
     await refusesAllButBytes('bytes', value => hash(value))
     await refusesAllButBytes('bytes', value => hash(value, 64))
     await refusesAllButBytes('bytes', value => keyedHash(KEY, value))
@@ -21,28 +31,28 @@ describe('bad input to hashing', () => {
     await refusesAllButBytes('bytes', value => new Hasher().update(value))
   })
 
-  it('out', async () => {
+  it('refuses an output that is not bytes or too short', async () => {
     await refusesAllButBytes('out', value => hashInto(BYTES, value))
     await refusesAllButBytes('out', value => new Hasher().digestInto(value))
     await refusesAllButBytes('out', value => new Hasher().reader().readInto(value))
     await expectSlip('out', () => hashInto(BYTES, new Uint8Array(31)), [RangeError])
   })
 
-  it('key', async () => {
+  it('refuses keys of another type or length', async () => {
     await refusesAllButKeys(value => keyedHash(value, BYTES))
     await refusesAllButKeys(value => Hasher.keyed(value))
     await expectSlip('key', () => keyedHash(undefined, BYTES))
     await expectSlip('key', () => Hasher.keyed())
   })
 
-  it('context', async () => {
+  it('refuses contexts that are not strings', async () => {
     for (const value of [undefined, null, 5, BYTES, {}, ['context']]) {
       await expectSlip('context', () => deriveKey(value, BYTES), [TypeError])
       await expectSlip('context', () => Hasher.deriveKey(value), [TypeError])
     }
   })
 
-  it('length', async () => {
+  it('refuses impossible lengths of output', async () => {
     await refusesAllButCounts('length', value => hash(BYTES, value))
     await refusesAllButCounts('length', value => keyedHash(KEY, BYTES, value))
     await refusesAllButCounts('length', value => deriveKey('context', BYTES, value))
@@ -51,9 +61,17 @@ describe('bad input to hashing', () => {
     await refusesAllButCounts('length', value => rootHash(CV, CV, { length: value }))
   })
 
-  it('position', () => refusesAllButCounts('position', value => new Hasher().reader().seek(value)))
+  it('refuses impossible positions in the output', () => refusesAllButCounts('position', value => new Hasher().reader().seek(value)))
 
-  it('leaves a hasher as it was', async () => {
+  it('refuses unknown options, and options that are no object', async () => {
+    for (const call of [options => new Hasher(options), options => hashStream(BYTES, options)]) {
+      await expectSlip('kye', () => call({ kye: KEY }), [TypeError])
+      for (const options of [null, 5, 'key']) expect(await errorOf(() => call(options))).to.be.instanceOf(TypeError)
+    }
+    await expectSlip('length', () => hashStream(BYTES, { length: 64 }), [TypeError])
+  })
+
+  it('leaves a hasher as it was before the refused call', async () => {
     const hasher = new Hasher().update(BYTES)
     await errorOf(() => hasher.update('abc'))
     await errorOf(() => hasher.digest(-1))
@@ -62,8 +80,8 @@ describe('bad input to hashing', () => {
   })
 })
 
-describe('bad input to the tree', () => {
-  it('bytes', async () => {
+describe('the tree', () => {
+  it('refuses input that is no chunk, or no subtree, at its place', async () => {
     await refusesAllButBytes('bytes', value => chunkCv(value, 0))
     await refusesAllButBytes('bytes', value => subtreeCv(value, 0))
     await expectSlip('bytes', () => chunkCv(new Uint8Array(1025), 0), [RangeError])
@@ -73,7 +91,7 @@ describe('bad input to the tree', () => {
     await expectSlip('bytes', () => subtreeCv(new Uint8Array(2049), 2), [RangeError])
   })
 
-  it('chaining values', async () => {
+  it('refuses chaining values of another type or length', async () => {
     for (const join of [parentCv, rootHash]) {
       await refusesAllButBytes('left', value => join(value, CV))
       await refusesAllButBytes('right', value => join(CV, value))
@@ -84,16 +102,20 @@ describe('bad input to the tree', () => {
     }
   })
 
-  it('key and context', async () => {
-    const calls = [options => chunkCv(BYTES, 0, options), options => subtreeCv(BYTES, 0, options), options => parentCv(CV, CV, options), options => rootHash(CV, CV, options)]
-    for (const call of calls) {
+  it('refuses impossible keys and contexts, and both at once', async () => {
+    for (const call of NODE_CALLS) {
       await refusesAllButKeys(key => call({ key }))
       await expectSlip('context', () => call({ context: 5 }), [TypeError])
       await expectSlip('key', () => call({ key: KEY, context: 'context' }))
     }
   })
 
-  it('places', async () => {
+  it('refuses unknown options', async () => {
+    for (const call of NODE_CALLS) await expectSlip('kye', () => call({ kye: KEY }), [TypeError])
+    await expectSlip('comeBack', () => new Walk(5000, 0, ChunkRanges.all, { comeBack: true }), [TypeError])
+  })
+
+  it('refuses impossible places in a blob', async () => {
     await refusesAllButCounts('chunkIndex', value => chunkCv(BYTES, value))
     await refusesAllButCounts('startChunk', value => subtreeCv(BYTES, value))
     // The last chunk of the largest blob, and one further.
@@ -101,7 +123,7 @@ describe('bad input to the tree', () => {
     await expectSlip('chunkIndex', () => chunkCv(BYTES, 2 ** 43), [RangeError])
   })
 
-  it('sizes', async () => {
+  it('refuses impossible sizes, group logs and ranges', async () => {
     await refusesAllButCounts('len', value => leftLen(value))
     await expectSlip('len', () => leftLen(1024), [RangeError])
     await refusesAllButCounts('offset', value => maxSubtreeLen(value))
@@ -113,30 +135,37 @@ describe('bad input to the tree', () => {
     await refusesAllButGroupLogs(value => groupCount(5, value))
     await refusesAllButGroupLogs(value => outboardLen(5, value))
     await refusesAllButGroupLogs(value => [...walk(5, value)])
-    for (const value of [null, 5, [0], '0', { start: 0 }]) await expectSlip('ranges', () => [...walk(5, 0, value)], [TypeError])
+    for (const value of [null, 5, [0], '0', { start: 0 }]) {
+      await expectSlip('ranges', () => [...walk(5, 0, value)], [TypeError])
+    }
   })
 })
 
-describe('bad input to ranges', () => {
-  it('bytes', async () => {
+describe('ChunkRanges', () => {
+  it('refuses impossible byte offsets', async () => {
     await refusesAllButCounts('start', value => ChunkRanges.fromBytes(value, 5))
-    await refusesAllButCounts('end', value => ChunkRanges.fromBytes(0, value), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
+    const impossible = IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity)
+    await refusesAllButCounts('end', value => ChunkRanges.fromBytes(0, value), impossible)
   })
 
-  it('boundaries', async () => {
+  it('refuses boundaries that are not increasing chunk indices', async () => {
     for (const boundaries of [[1, 1], [2, 1], [0, 5, 5, 7], [-1], [1.5], [NaN], [Infinity], ['0'], [null], [-1n], [3n, 3]]) {
       await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(boundaries))
     }
-    for (const value of [undefined, null, 5, {}]) await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(value), [TypeError])
-  })
-
-  it('other sets', async () => {
-    for (const operation of ['union', 'intersect', 'difference']) {
-      for (const value of [undefined, null, 5, [0], { boundaries: 5 }]) await expectSlip('other', () => ChunkRanges.all[operation](value), [TypeError])
+    for (const value of [undefined, null, 5, {}]) {
+      await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(value), [TypeError])
     }
   })
 
-  it('sizes', async () => {
+  it('refuses to combine a set with anything else', async () => {
+    for (const operation of ['union', 'intersect', 'difference']) {
+      for (const value of [undefined, null, 5, [0], { boundaries: 5 }]) {
+        await expectSlip('other', () => ChunkRanges.all[operation](value), [TypeError])
+      }
+    }
+  })
+
+  it('refuses impossible sizes, group logs and chunks', async () => {
     await refusesAllButCounts('size', value => ChunkRanges.all.canonical(value))
     await refusesAllButCounts('size', value => ChunkRanges.all.toBytes(value))
     await refusesAllButGroupLogs(value => ChunkRanges.all.roundToGroups(value))
@@ -144,19 +173,19 @@ describe('bad input to ranges', () => {
   })
 })
 
-describe('bad input to CIDs', () => {
-  it('hashes', async () => {
+describe('CIDs', () => {
+  it('refuses what is no hash and no code', async () => {
     await refusesAllButBytes('hash', value => toCid(value))
     for (const len of [0, 31, 33]) await expectSlip('hash', () => toCid(new Uint8Array(len)))
     await refusesAllButCounts('code', value => toCid(CV, value))
   })
 
-  it('names', async () => {
+  it('refuses what is no name', async () => {
     for (const value of [undefined, null, 5, {}, [1]]) {
       await expectSlip('cid', () => fromCid(value), [TypeError])
       await expectSlip('root', () => parseRoot(value), [TypeError])
     }
-    // What is read from outside is no slip, and has a code.
+    // A name may come from outside of the program, so this is no slip of the caller: the error has a code.
     for (const value of ['', 'nonsense', 'ab'.repeat(31), new Uint8Array(31)]) {
       expect(await errorOf(() => parseRoot(value)), value).to.include({ code: 'CID_UNSUPPORTED' })
     }

@@ -1,13 +1,14 @@
-// The compression function in plain JavaScript, from the form in which the paper gives it to the one with everything in local variables.
-// The later forms differ in where words live and in nothing else, so their text is put together from what differs.
-// Source: BLAKE3 paper 2.2.
+// The compression function in plain JavaScript, from the form in which the paper gives it to the one with everything
+// in local variables. The later forms differ in where words live and in nothing else, so their text is put together
+// from what differs. Source: BLAKE3 paper 2.2.
 
 import { IV, MIXINGS, PERMUTATION, SCHEDULE } from '../../../lib/core/constants.js'
 
 /** @typedef {(cv: ArrayLike<number>, block: ArrayLike<number>, counter: number, len: number, flags: number) => Uint32Array} Compress
  *  gives a fresh state of 16 words */
 /** @typedef {(cv: Uint32Array, cvAt: number, block: Uint32Array, blockAt: number, counter: number, len: number, flags: number,
- *    out: Uint32Array, outAt: number) => void} CompressInPlace  everything by word index; 8 words are written, at the end */
+ * out: Uint32Array, outAt: number) => void} CompressInPlace everything by word index; 8 words are written, at the end
+ * */
 
 /** As in the paper: each round permutes the message into a fresh array. @type {Compress} */
 export function compressPermuting (cv, block, counter, len, flags) {

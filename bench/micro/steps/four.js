@@ -1,5 +1,5 @@
-// Four chunks at a time in WebAssembly, three ways to bring them there. Each gives the functions that the tree over offsets (offsets.js)
-// calls instead of its own.
+// Four chunks at a time in WebAssembly, three ways to bring them there. Each gives the functions that the tree over
+// offsets (offsets.js) calls instead of its own.
 
 import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/core/constants.js'
 import { PLAIN, SCRATCH_LEN, compile, compressFour, compressFourChunks, compressMany, compressParent } from '../kernel.js'
@@ -37,8 +37,8 @@ export function transposedByBlock () {
 }
 
 /**
- * Everything in one page of WebAssembly memory, with views made once: sixteen blocks of four chunks for one call, the stack, and parents
- * where they stand. Still transposed in JavaScript.
+ * Everything in one page of WebAssembly memory, with views made once: sixteen blocks of four chunks for one call, the
+ * stack, and parents where they stand. Still transposed in JavaScript.
  */
 export function transposedByChunk () {
   const { u32, exports } = onPage([compressFourChunks({ message: MESSAGE, cvs: CVS }), compressParent])
@@ -60,7 +60,11 @@ export function transposedByChunk () {
   }
 }
 
-/** The bytes are copied as they are, and transposed inside. @param {{ fewest?: number }} [step]  lanes may stay empty */
+/**
+ * The bytes are copied as they are, and transposed inside.
+ *
+ * @param {{ fewest?: number }} [step] lanes may stay empty
+ */
 export function transposedInside ({ fewest = 4 } = {}) {
   const { u8, u32, exports } = onPage([compressMany(SCRATCH, { mixing: PLAIN, cvs: 'locals' }), compressParent])
   const cvs = u32.subarray(CVS / 4, CVS / 4 + 4 * CV_WORDS)
@@ -68,7 +72,13 @@ export function transposedInside ({ fewest = 4 } = {}) {
   return {
     ...parentsIn(exports, u32),
     fewest,
-    /** @param {Uint8Array} bytes @param {Uint32Array | undefined} _words @param {number} at @param {number} index @param {number} count */
+    /**
+     * @param {Uint8Array} bytes
+     * @param {Uint32Array | undefined} _words
+     * @param {number} at
+     * @param {number} index
+     * @param {number} count
+     */
     hashFour (bytes, _words, at, index, count) {
       u8.set(bytes.subarray(at, at + count * CHUNK_LEN), MESSAGE)
       exports.compressMany(TABLE, count, 0, index, CVS)

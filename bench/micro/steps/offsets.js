@@ -1,5 +1,5 @@
-// The tree over offsets: nothing is cut out of anything. Chaining values stand side by side in one array, so the two on top are the block
-// of their parent, and whatever is compressed is written to where it belongs.
+// The tree over offsets: nothing is cut out of anything. Chaining values stand side by side in one array, so the two
+// on top are the block of their parent, and whatever is compressed is written to where it belongs.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT } from '../../../lib/core/constants.js'
 import { readBlock, readShort } from './words.js'
@@ -16,10 +16,12 @@ export const STACK_WORDS = (MAX_DEPTH + 2) * CV_WORDS
  * @property {boolean} [keepsBuffers]  from call to call; else each call makes its own
  * @property {boolean} [readsWords]  where the input is aligned, words are read out of it
  * @property {Uint32Array} [stack]  memory of the step's own
- * @property {(bytes: Uint8Array, words: Uint32Array | undefined, at: number, chunkIndex: number, count: number) => Uint32Array} [hashFour]
- *   gives the chaining values of up to four whole chunks from byte `at` on; they are copied at once
+ * @property {(bytes: Uint8Array, words: Uint32Array | undefined, at: number, chunkIndex: number, count: number) =>
+ *  Uint32Array} [hashFour] gives the chaining values of up to four whole chunks from byte `at` on; they are copied at
+ *  once
  * @property {number} [fewest]  whole chunks that `hashFour` is called for
- * @property {(at: number, flags: number) => void} [hashParent]  of the pair at word `at` of the stack, to where the pair was
+ * @property {(at: number, flags: number) => void} [hashParent] of the pair at word `at` of the stack, to where the
+ *  pair was
  */
 
 /** @param {Step} step @returns {(bytes: Uint8Array) => Uint8Array} */
@@ -55,8 +57,8 @@ export function createHash ({ compress, keepsBuffers = false, readsWords = false
   }
 
   /**
-   * Joins the subtrees that are finished now that chunk `index` follows: not before, because the last parent is the root.
-   * As many remain as `index` has ones.
+   * Joins the subtrees that are finished now that chunk `index` follows: not before, because the last parent is the
+   * root. As many remain as `index` has ones.
    *
    * @param {Uint32Array} stack @param {number} depth @param {number} index @returns {number} the depth after it
    */
@@ -82,7 +84,8 @@ export function createHash ({ compress, keepsBuffers = false, readsWords = false
  */
 export const chunkHasher = compress =>
   /**
-   * @param {Uint8Array} bytes  that have the chunk @param {Uint32Array | undefined} words  the same memory, if it is aligned
+   * @param {Uint8Array} bytes that have the chunk @param {Uint32Array | undefined} words the same memory, if it is
+   *  aligned
    * @param {number} at  where the chunk begins @param {number} len  of the chunk @param {number} index  of the chunk
    * @param {number} endFlag  for its last block
    * @param {Uint32Array} block  scratch @param {Uint32Array} out @param {number} outAt

@@ -1,5 +1,5 @@
-// The tree of a naive port: views of the input, a fresh array for whatever comes out, chaining values on a stack of arrays.
-// Source: BLAKE3 paper 2.4, 2.5 and 5.1.2.
+// The tree of a naive port: views of the input, a fresh array for whatever comes out, chaining values on a stack of
+// arrays. Source: BLAKE3 paper 2.4, 2.5 and 5.1.2.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT, ROOT } from '../../../lib/core/constants.js'
 

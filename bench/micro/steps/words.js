@@ -2,7 +2,12 @@
 
 import { BLOCK_LEN } from '../../../lib/core/constants.js'
 
-/** Byte by byte, each looked at whether it is there. @param {Uint8Array} bytes  at most 64 @returns {Uint32Array} fresh */
+/**
+ * Byte by byte, each looked at whether it is there.
+ *
+ * @param {Uint8Array} bytes at most 64
+ * @returns {Uint32Array} fresh
+ */
 export function readChecked (bytes) {
   const words = new Uint32Array(16)
   for (let i = 0; i < BLOCK_LEN; i++) {
@@ -26,7 +31,14 @@ export function readBlock (bytes, at, words) {
   }
 }
 
-/** A short block, with zeros behind it. @param {Uint8Array} bytes @param {number} at @param {number} len @param {Uint32Array} words  16, written */
+/**
+ * A short block, with zeros behind it.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} at
+ * @param {number} len
+ * @param {Uint32Array} words 16, written
+ */
 export function readShort (bytes, at, len, words) {
   words.fill(0)
   for (let i = 0; i < len; i++) words[i >> 2] |= bytes[at + i] << (8 * (i & 3))

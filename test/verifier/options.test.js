@@ -1,0 +1,139 @@
+// What all functions of the verifier have in common: how they take options and ranges, and how these name a blob.
+import { expect } from 'chai'
+import { ChunkRanges } from '../../lib/index.js'
+import { createOutboardSync, createProofSync, encode, encodeSliceSync } from '../../encoder/index.js'
+import {
+  SliceSource, SliceVerifier, VerifiedReader, decode, fetchVerified, httpSource, validOutboardRanges, validRanges,
+  verifyProof, verifySlice, verifyStream, verifyTransform
+} from '../../verifier/index.js'
+import { concat } from '../support/bytes.js'
+import { collect, errorOf, stream } from '../support/feeding.js'
+import { noise } from '../support/inputs.js'
+
+const BYTES = noise(70_000, 81)
+const outboard = createOutboardSync(BYTES)
+const { root, cid } = outboard
+const other = createOutboardSync(noise(10, 82))
+const encoded = encode(BYTES).bytes
+const RANGES = { start: 5000, end: 6000 }
+const slice = encodeSliceSync(BYTES, outboard, RANGES)
+const proof = createProofSync(BYTES, outboard, RANGES)
+const content = BYTES.subarray(4096, 6144)
+const reader = new VerifiedReader({ root, encoded })
+
+/** Answers with the slice of a Bao endpoint. */
+const fetch = async url => {
+  const { searchParams } = new URL(url)
+  const ranges = { start: Number(searchParams.get('start') ?? 0), end: Number(searchParams.get('end') ?? Infinity) }
+  const headers = { 'content-type': 'application/vnd.bao-slice' }
+  return new Response(encodeSliceSync(BYTES, outboard, ranges), { headers })
+}
+
+/** Every public function that takes options, called with some. */
+const CALLS = {
+  SliceVerifier: options => new SliceVerifier({ root, ...options }),
+  verifySlice: options => verifySlice(slice, { root, ranges: RANGES, ...options }),
+  verifyStream: options => collect(verifyStream(stream([slice]), { root, ranges: RANGES, ...options })),
+  verifyTransform: options => verifyTransform({ root, ranges: RANGES, ...options }),
+  decode: options => decode(encoded, root, options),
+  SliceSource: options => new SliceSource(stream([slice]), options),
+  'isAtEnd of SliceSource': options => new SliceSource(stream([slice])).isAtEnd(options),
+  'read of SliceSource': options => new SliceSource(stream([slice])).read(1, options),
+  VerifiedReader: options => new VerifiedReader({ root, encoded, ...options }),
+  'read of VerifiedReader': options => reader.read(RANGES, options),
+  'short read of VerifiedReader': options => reader.read(5000, 6000, options),
+  'stream of VerifiedReader': options => collect(reader.stream(RANGES, options)),
+  'size of VerifiedReader': options => reader.size(options),
+  verifyProof: options => verifyProof(proof, content, { root, ...options }),
+  validRanges: options => validRanges(BYTES, outboard, RANGES, options),
+  validOutboardRanges: options => validOutboardRanges(outboard, RANGES, options),
+  httpSource: options => httpSource('http://localhost', options),
+  fetchVerified: options => fetchVerified('http://localhost', { root, fetch, ...options })
+}
+
+describe('the options of the verifier', () => {
+  for (const [name, call] of Object.entries(CALLS)) {
+    it(`${name} refuses an option that it does not know, and names it`, async () => {
+      for (const option of ['grouplog', 'range']) {
+        const error = await errorOf(() => call({ [option]: undefined }))
+        expect(error, option).to.be.instanceOf(TypeError)
+        expect(error.message).to.include(`"${option}"`)
+      }
+    })
+  }
+})
+
+describe('the name of a blob in options of the verifier', () => {
+  const bytesOf = leaves => concat(leaves.map(({ bytes }) => bytes))
+  const ways = {
+    SliceVerifier: name => bytesOf(new SliceVerifier({ ...name, ranges: RANGES }).write(slice)).subarray(904, 1904),
+    verifySlice: name => bytesOf(verifySlice(slice, { ...name, ranges: RANGES })).subarray(904, 1904),
+    verifyProof: name => verifyProof(proof, content, name)[0].bytes.subarray(904, 1904),
+    VerifiedReader: name => new VerifiedReader({ ...name, encoded }).read(RANGES),
+    fetchVerified: async name => {
+      const response = await fetchVerified('http://localhost', { ...name, fetch, ranges: RANGES })
+      return new Uint8Array(await response.arrayBuffer())
+    }
+  }
+  for (const [name, verify] of Object.entries(ways)) {
+    it(`${name} takes it as \`root\` or as \`cid\`, in any form`, async () => {
+      for (const given of [{ root }, { cid }, { root: cid }, { cid: root }, { cid: `${cid}` }, { root, cid }]) {
+        expect(await verify(given)).to.deep.equal(BYTES.slice(5000, 6000))
+      }
+    })
+
+    it(`${name} refuses a \`root\` and a \`cid\` of different blobs`, async () => {
+      const error = await errorOf(() => verify({ root, cid: other.cid }))
+      expect(error).to.be.instanceOf(TypeError)
+      expect(error.message).to.include('"root" and "cid"')
+    })
+  }
+})
+
+describe('the ranges of a read', () => {
+  it('read() and stream() take bytes, and `read(start, end)` is short for them', async () => {
+    for (const [start, end] of [[0, 1], [5000, 6000], [1023, 40_000], [69_999, 80_000], [90_000, 90_001], [7, 7]]) {
+      const expected = BYTES.slice(start, end)
+      expect(await reader.read({ start, end })).to.deep.equal(expected)
+      expect(await reader.read(start, end)).to.deep.equal(expected)
+      expect(await collect(reader.stream({ start, end }))).to.deep.equal(expected)
+    }
+    expect(await reader.read({ start: 69_000 })).to.deep.equal(BYTES.slice(69_000))
+    expect(await reader.read({ end: 9 })).to.deep.equal(BYTES.slice(0, 9))
+    expect(await reader.read()).to.deep.equal(BYTES)
+    expect(await reader.read({})).to.deep.equal(BYTES)
+  })
+
+  it('read() takes chunks, and gives the bytes of several ranges one after the other', async () => {
+    const chunks = list => ChunkRanges.fromBoundaries(list)
+    const bytesOf = ranges => concat(ranges.toBytes(BYTES.length).map(([start, end]) => BYTES.subarray(start, end)))
+    const sets = [chunks([0, 1]), chunks([3, 5, 6, 7, 40, 50]), chunks([60]), ChunkRanges.last, ChunkRanges.none, ChunkRanges.all]
+    for (const blob of [{ encoded }, { source: BYTES, outboard }]) {
+      for (const ranges of sets) {
+        expect(await new VerifiedReader({ root, ...blob }).read(ranges)).to.deep.equal(bytesOf(ranges))
+      }
+    }
+  })
+
+  it('read() refuses what is no range', async () => {
+    for (const ranges of [null, true, 'all', [0, 1], { start: 5, end: 4 }, { start: -1 }, { from: 5 }]) {
+      const error = await errorOf(reader.read(ranges))
+      expect(error instanceof TypeError || error instanceof RangeError, `${JSON.stringify(ranges)}: ${error}`).to.equal(true)
+    }
+  })
+
+  it('fetchVerified() takes one range, as bytes or chunks, or as `start` and `end`', async () => {
+    const body = async options => {
+      const response = await fetchVerified('http://localhost', { root, fetch, ...options })
+      return new Uint8Array(await response.arrayBuffer())
+    }
+    const expected = BYTES.slice(2048, 6144)
+    expect(await body({ ranges: { start: 2048, end: 6144 } })).to.deep.equal(expected)
+    expect(await body({ start: 2048, end: 6144 })).to.deep.equal(expected)
+    expect(await body({ ranges: ChunkRanges.fromBoundaries([2, 6]) })).to.deep.equal(expected)
+    expect(await body({ ranges: ChunkRanges.none })).to.have.length(0)
+    expect(await body({ ranges: ChunkRanges.all })).to.deep.equal(BYTES)
+    expect(await errorOf(body({ ranges: ChunkRanges.fromBoundaries([0, 1, 3, 4]) }))).to.be.instanceOf(RangeError)
+    expect(await errorOf(body({ ranges: RANGES, start: 0 }))).to.be.instanceOf(TypeError)
+  })
+})
