@@ -1,6 +1,6 @@
 // What a bench prints and keeps: tables on stdout, samples in a file.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { kernelName } from '../../lib/index.js'
 import { mannWhitneyP, median, speedups } from './statistics.js'
@@ -17,10 +17,19 @@ const ALPHA = 0.05
 export const environment = () => ({
   node: process.version,
   platform: `${process.platform} ${process.arch}`,
-  cpu: cpus()[0]?.model ?? 'unknown',
+  cpu: `${cpus()[0]?.model ?? 'unknown'}${familyOfCpu()}`,
   cores: cpus().length,
   kernel: kernelName()
 })
+
+/** Names of processors often do not say which family they are of. Linux does: ' (family 25, model 1)'. */
+function familyOfCpu () {
+  if (!existsSync('/proc/cpuinfo')) return ''
+  const info = readFileSync('/proc/cpuinfo', 'utf8')
+  const [, family] = /^cpu family\s*: (\d+)$/m.exec(info) ?? []
+  const [, model] = /^model\s*: (\d+)$/m.exec(info) ?? []
+  return family === undefined ? '' : ` (family ${family}, model ${model})`
+}
 
 /** @param {string} file @returns {Kept} */
 export const readKept = file => JSON.parse(readFileSync(file, 'utf8'))

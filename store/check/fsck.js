@@ -143,7 +143,7 @@ export class Fsck {
 
   async #checkState () {
     this.#report.isStateDamaged = !await this.#store.databases.ids.isStateSound()
-    if (this.#report.isStateDamaged && this.#repairs) await this.#store.databases.ids.mendState()
+    if (this.#report.isStateDamaged && this.#repairs) await this.#store.databases.ids.rewriteState()
   }
 
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */

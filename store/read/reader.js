@@ -258,7 +258,7 @@ export class BlobReader {
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */
   async #explain (error, root, record) {
-    if (this.#store.life.isOver) return closed(error)
+    if (this.#store.life.isEnded) return closed(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.record(root)
     if (now === undefined) return notFound(root)

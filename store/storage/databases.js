@@ -1,6 +1,6 @@
-// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes to. Data
-// is kept under ids, in either of two places of our own (extents in the data database, or a file), so what is to go away
-// under an id goes here.
+// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes
+// to. Data is kept under ids, in either of two places of our own (extents in the data database, or a file), so what
+// is to go away under an id goes here.
 
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
@@ -58,13 +58,15 @@ export class Databases {
    * Neither of them opened yet: see `openHeld`.
    *
    * @param {DatabasePair} pair
-   * @param {{ location: string, isSync: boolean, kind: Kind, release: () => Promise<void> }} about  `release` is called when they are closed again
+   * @param {{ location: string, isSync: boolean, kind: Kind, release: () => Promise<void> }} about  `release` is
+   *   called when they are closed again
    */
   constructor ({ index, data }, { location, isSync, kind, release }) {
     const isTransactional = kind === 'IndexedDB'
     const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
     const locks = new Locks()
-    const about = { location, isTransactional, alone: (/** @type {() => Promise<any>} */ work) => locks.run('open', work) }
+    const alone = (/** @type {() => Promise<any>} */ work) => locks.run('open', work)
+    const about = { location, isTransactional, alone }
     this.index = new Database(index, { ...about, path: pathOf('index'), mayClose: () => this.data.isOpen })
     this.data = new Database(data, { ...about, path: pathOf('data'), mayClose: () => this.index.isOpen })
     this.location = location
@@ -74,37 +76,45 @@ export class Databases {
     this.ids = new Ids(this.index, { sync: isSync })
   }
 
-  /** What a call waits for before it begins, if anything. See `Database.ready`. @returns {Promise<unknown> | undefined} */
+  /**
+   * What a call waits for before it begins, if anything. See `Database.ready`.
+   *
+   * @returns {Promise<unknown> | undefined}
+   */
   get ready () {
     const [index, data] = [this.index.ready, this.data.ready]
     return index || data ? allOf([index, data]) : undefined
   }
 
   /**
-   * Allocates memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other databases
-   * keep it, and IndexedDB stores a whole buffer when it is given a part of one.
+   * Allocates memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other
+   * databases keep it, and IndexedDB stores a whole buffer when it is given a part of one.
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
   /** The same for batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
   batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
 
-  /** Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for 64 KiB as for 256. */
+  /**
+   * Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long
+   * for 64 KiB as for 256.
+   */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
   /** What makes a batch reach the disk before it counts as done. */
   get syncBatch () { return { sync: this.isSync } }
 
   /**
-   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB and IndexedDB give copies; of other
-   * databases it is not known.
+   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB
+   * and IndexedDB give copies; of other databases it is not known.
    *
    * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
    * @returns {Uint8Array<ArrayBuffer>}
    */
   owned (bytes, home = 'extents') {
     const isOurs = home === 'file' || this.#kind !== 'given'
-    return new Uint8Array(isOurs && bytes.length === bytes.buffer.byteLength ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
+    const isExact = bytes.length === bytes.buffer.byteLength
+    return new Uint8Array(isOurs && isExact ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }
 
   /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
@@ -128,8 +138,8 @@ export class Databases {
   }
 
   /**
-   * Notes that data will be deleted. The note is written with the change that gives the data up; then `deleteDoomed` takes
-   * the same list.
+   * Notes that data will be deleted. The note is written with the change that gives the data up; then
+   * `deleteDoomed` takes the same list.
    *
    * @param {DoomedData[]} doomed  at least one
    * @returns {Operation} for the index

@@ -31,8 +31,10 @@ export const notFound = root =>
  *
  * @param {CID} cid @param {unknown} [cause]
  */
-export const blockNotFound = (cid, cause) =>
-  Object.assign(new BaoError('STORE_NOT_FOUND', `${cid} is not in the store`, { cid, cause }), { name: 'NotFoundError' })
+export function blockNotFound (cid, cause) {
+  const error = new BaoError('STORE_NOT_FOUND', `${cid} is not in the store`, { cid, cause })
+  return Object.assign(error, { name: 'NotFoundError' })
+}
 
 /** @param {CID} cid */
 export const mismatch = cid => new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}`, { cid })
@@ -46,7 +48,8 @@ export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept
 
 /** @param {Uint8Array} root @param {ChunkRanges} ranges @param {unknown} [cause]  why they cannot be read now */
 export const missing = (root, ranges, cause) =>
-  new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges)} of ${toCid(root)}`, { cid: toCid(root), ranges, cause })
+  new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges)} of ${toCid(root)}`,
+    { cid: toCid(root), ranges, cause })
 
 /** Ranges in a message, at most. */
 const SHOWN_RANGES = 3
@@ -67,7 +70,8 @@ export const obstructed = (path, cause) => new BaoError('STORE_CORRUPT',
 
 /** @param {Uint8Array} root @param {unknown} cause */
 export const changed = (root, cause) =>
-  new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read: read it again`, { cid: toCid(root), cause })
+  new BaoError('STORE_CHANGED', `${toCid(root)} was replaced while it was read: read it again`,
+    { cid: toCid(root), cause })
 
 /** @param {Uint8Array} [root]  undefined when the key is damaged, too */
 export const damagedRecord = root => root === undefined
@@ -99,8 +103,8 @@ export const diskFull = cause =>
   new BaoError('STORE_FULL', 'no space left on the disk, or in what the browser gives to this site', { cause })
 
 /**
- * Did something fail because no space is left? A browser has a name for that, the system a code, and LevelDB words. An error
- * that says that a database could not be opened has the reason in its cause.
+ * Did something fail because no space is left? A browser has a name for that, the system a code, and LevelDB words.
+ * An error that says that a database could not be opened has the reason in its cause.
  *
  * @param {unknown} error
  * @returns {boolean}
@@ -127,7 +131,8 @@ export function asWriteFailed (error) {
   if (error instanceof BaoError || isDiskFull(error)) return asStoreFull(error)
   const { code = '', message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
   if (!code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
-  return new BaoError('STORE_WRITE_FAILED', `a database of the store could not be written: ${message}`, { cause: error })
+  const what = `a database of the store could not be written: ${message}`
+  return new BaoError('STORE_WRITE_FAILED', what, { cause: error })
 }
 
 /** @param {string} location @param {unknown} cause */
@@ -139,7 +144,8 @@ export function notReopened (location, cause) {
 
 /** @param {string} location @param {unknown} cause  the write that failed first */
 export function acknowledgedLost (location, cause) {
-  const what = `after a failed write the store at ${location} lacks what it had acknowledged: open it again and run fsck`
+  const what = `after a failed write the store at ${location} lacks what it had acknowledged: ` +
+    'open it again and run fsck'
   return new BaoError('STORE_WRITE_FAILED', what, { location, cause })
 }
 
@@ -206,7 +212,8 @@ export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} *
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /**
- * Has the system failed to open or read a file? That says nothing about its bytes. (Node.js's own codes have an underscore.)
+ * Has the system failed to open or read a file? That says nothing about its bytes. (Node.js's own codes have an
+ * underscore.)
  *
  * @param {unknown} error
  */

@@ -1,5 +1,5 @@
-// Which ids were given away, and the record that says so for the next opening: the state of the store. No id is ever given twice, since what
-// a crash leaves under one would become part of another blob.
+// Gives ids to blobs, and writes the state of the store, which says for the next opening which ids were given. No
+// id is given twice: what a crash leaves under an id would become part of another blob.
 
 import { DAMAGED, readable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
@@ -8,19 +8,19 @@ import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 /** @import { Database } from './level/database.js' */
 /** @import { State } from './format/records.js' */
 
-/** Ids are promised to the disk in blocks of this many, so that giving one away costs nothing. */
+/** Ids that are reserved in one write of the state, so that most ids cost nothing. */
 const ID_BLOCK = 1024
 
 export class Ids {
   #index
   #syncOptions
   #swept = 0
-  /** False when leftovers could not be told from blobs: the next opening tries again. */
+  /** False when orphans could not be told from blobs: the next opening tries again. */
   #isSwept = true
   #next = 0
-  /** Ids below may be given away: that is on the disk, or on its way there. */
-  #promised = 0
-  #promise = Promise.resolve()
+  /** Ids below are reserved: the state that says so is on the disk, or on its way there. */
+  #reserved = 0
+  #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
 
   /** @param {Database} index @param {object} syncOptions  what makes a write reach the disk before it counts as done */
@@ -29,54 +29,61 @@ export class Ids {
     this.#syncOptions = syncOptions
   }
 
-  /** What the last life wrote. @returns {Promise<{ isThere: boolean, state?: State }>} without `state` when it is damaged */
+  /**
+   * Reads the state.
+   *
+   * @returns {Promise<{ isThere: boolean, state?: State }>} without `state` when it is damaged
+   */
   async stored () {
     const stored = await readable(this.#index.get(stateKey, VIEWS), DAMAGED)
     return { isThere: stored !== undefined, state: stored && decodeState(stored) }
   }
 
   /**
-   * Of no use before.
+   * Must be called before the first id is given.
    *
-   * @param {{ next: number, swept: number, isSwept: boolean }} from  the first to be given away; ids below `swept` have records or no data; `isSwept`: so have all
+   * @param {object} from
+   * @param {number} from.next  the first id to be given
+   * @param {number} from.swept  every id below has a record or no data
+   * @param {boolean} from.isSwept  is that true for all ids below `next`?
    */
   async begin ({ next, swept, isSwept }) {
-    this.#next = this.#promised = next
+    this.#next = this.#reserved = next
     this.#swept = isSwept ? next : swept
     this.#isSwept = isSwept
     await this.#write(false)
   }
 
-  /** When nothing is under way that would leave something behind. */
+  /** To be called at the end, when nothing is under way that would leave data without a record. */
   async end () {
-    this.#promised = this.#next
+    this.#reserved = this.#next
     if (this.#isSwept) this.#swept = this.#next
     await this.#write(this.#isSwept)
   }
 
-  /** Ids from here on were never given away. */
+  /** The next id: it and all behind it were never given. */
   get next () { return this.#next }
 
-  /** Ids under which something may be written that no record speaks of yet. @type {ReadonlySet<number>} */
+  /** Ids under which data may be written that has no record yet. @type {ReadonlySet<number>} */
   get underWay () { return this.#underWay }
 
-  /** An id that no blob has or had. It counts as under way until it is settled. */
+  /** Gives an id that no blob has or had. It is under way until it is settled. */
   newId () { return this.newIds(1) }
 
-  /** As many as that, one after the other. @param {number} count @returns {Promise<number>} the first */
+  /** Gives several consecutive ids. @param {number} count @returns {Promise<number>} the first */
   async newIds (count) {
     const id = this.#next
     this.#next += count
-    if (this.#next > this.#promised) {
-      this.#promised = this.#next + ID_BLOCK
-      this.#promise = this.#write(false).catch(error => {
-        this.#promised = id // the next one tries again
+    if (this.#next > this.#reserved) {
+      this.#reserved = this.#next + ID_BLOCK
+      this.#reserving = this.#write(false).catch(error => {
+        this.#reserved = id // the next one tries again
         throw error
       })
     }
     for (let i = 0; i < count; i++) this.#underWay.add(id + i)
     try {
-      await this.#promise
+      await this.#reserving
     } catch (error) {
       this.settle(id, count)
       throw error
@@ -84,23 +91,28 @@ export class Ids {
     return id
   }
 
-  /** Records speak of them now, or nothing is written under them. @param {number} id @param {number} [count]  ids from there on */
+  /**
+   * Ends the time in which ids are under way: they have records now, or nothing is written under them.
+   *
+   * @param {number} id
+   * @param {number} [count]  ids from there on
+   */
   settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
   /** Is the state as it was written? */
   async isStateSound () {
-    await this.#promise.catch(() => {})
-    const given = Math.min(this.#next, this.#promised)
+    await this.#reserving.catch(() => {})
+    const given = Math.min(this.#next, this.#reserved)
     const { state } = await this.stored()
     return state !== undefined && state.nextId >= given
   }
 
-  /** Writes the state anew, after it was damaged. */
-  async mendState () { await this.#write(false) }
+  /** Writes the state again after it was damaged. */
+  async rewriteState () { await this.#write(false) }
 
   /** @param {boolean} isClean */
   async #write (isClean) {
-    const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#promised }
+    const state = { version: LAYOUT_VERSION, isClean, swept: this.#swept, nextId: this.#reserved }
     await this.#index.put(stateKey, encodeState(state), this.#syncOptions)
   }
 }

@@ -96,11 +96,11 @@ export class Unseen {
     this.#store.catalog.dropGroups(blob.record, blob.len)
     if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
       this.#blobs.delete(nameOf(root))
-      return this.#store.activity.leave()
+      return this.#store.activity.noteLeftovers()
     }
     // A file that is not the blob's is somebody else's.
     const { id, home } = blob.record
-    if (blob.hasFile || home !== 'file') await this.#store.databases.deleteData(id).catch(() => this.#store.activity.leave())
+    if (blob.hasFile || home !== 'file') await this.#store.databases.deleteData(id).catch(() => this.#store.activity.noteLeftovers())
     this.#settle(root, blob)
   }
 

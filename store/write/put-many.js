@@ -171,7 +171,7 @@ export async function keepMany (store, batch, aliases = []) {
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
-      activity.leave() // some may have come to the disk, data or records: their ids are not settled
+      activity.noteLeftovers() // some may have come to the disk, data or records: their ids are not settled
       throw error
     } finally {
       release()

@@ -109,7 +109,7 @@ export class BlobWriter {
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
-    this.#store.activity.leave()
+    this.#store.activity.noteLeftovers()
   }
 
   /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
@@ -119,7 +119,7 @@ export class BlobWriter {
     try {
       await this.#store.databases.deleteData(id)
     } catch {
-      this.#store.activity.leave()
+      this.#store.activity.noteLeftovers()
     }
   }
 }

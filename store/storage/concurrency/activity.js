@@ -1,18 +1,19 @@
-// What is under way, and what may lie about: whether the next opening has to look for leftovers.
+// Keeps track of calls that are under way and of data that they may leave without a record, so that closing a store
+// can say whether the next opening must look for leftovers.
 
 export class Activity {
   #hasLeftovers = false
-  /** What is under way, and how to tell it to end, where that may take long. */
+  /** Work that is under way, and what makes it end soon, where it may take long. */
   #underWay = /** @type {Map<Promise<unknown>, ((reason: unknown) => void) | undefined>} */ (new Map())
 
   /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
   get isClean () { return this.#underWay.size === 0 && !this.#hasLeftovers }
 
   /**
-   * For what must not be taken for leftovers.
+   * Runs work that may leave something behind if it is interrupted.
    *
    * @template T @param {() => Promise<T>} work
-   * @param {(reason: unknown) => void} [end]  has it fail soon: for what waits for a source
+   * @param {(reason: unknown) => void} [end]  makes it fail soon, for work that waits for a source
    * @returns {Promise<T>}
    */
   async run (work, end) {
@@ -25,7 +26,11 @@ export class Activity {
     }
   }
 
-  /** Waits until nothing is under way, when nothing new is begun. @param {unknown} reason  what fails because of that fails with it */
+  /**
+   * Ends all work and waits for that. Nothing new may be begun.
+   *
+   * @param {unknown} reason  work that is ended fails with it
+   */
   async end (reason) {
     while (this.#underWay.size > 0) {
       const ending = [...this.#underWay]
@@ -35,14 +40,15 @@ export class Activity {
   }
 
   /**
-   * Something may lie about that the next opening has to look at. A record whose writing has failed may have come to the disk, and be there after a crash:
-   * its data stays until then, under an id that is never settled.
+   * Notes that there may be data which the next opening must look at. A record whose write has failed may have
+   * reached the disk, and be there after a crash. Its data stays until then, under an id that is never settled.
    */
-  leave () { this.#hasLeftovers = true }
+  noteLeftovers () { this.#hasLeftovers = true }
 }
 
 /**
- * What comes of several things that are under way. When one fails the others are waited for, so that nothing is under way any more when it is told.
+ * Waits for several promises. When one rejects it waits for the others, too, so that nothing is under way any more when
+ * callers hear of the failure.
  *
  * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
  */
@@ -51,19 +57,24 @@ export async function allOf (underWay) {
   return Promise.all(underWay)
 }
 
-/** What goes on behind who began it, one thing at a time. */
+/** Runs work in the background, one piece at a time. */
 export class Background {
   #onFailure
   #last = /** @type {Promise<unknown>} */ (Promise.resolve())
-  /** Does anything go on? */
+  /** Is any work under way? */
   isBusy = false
 
-  /** @param {(error: unknown) => void} onFailure  called at once, whoever waits or not */
+  /** @param {(error: unknown) => void} onFailure  called at once, whether somebody waits or not */
   constructor (onFailure) {
     this.#onFailure = onFailure
   }
 
-  /** Begins when what was begun before has ended. @param {() => Promise<unknown>} work @throws what that has failed with */
+  /**
+   * Begins work when the work before has ended.
+   *
+   * @param {() => Promise<unknown>} work
+   * @throws what the work before has failed with
+   */
   async begin (work) {
     await this.#last
     this.isBusy = true
@@ -71,15 +82,20 @@ export class Background {
     this.#last.catch(this.#onFailure)
   }
 
-  /** Waits until nothing goes on any more. @returns {Promise<unknown>} @throws what has failed */
+  /** Waits until the work has ended. @returns {Promise<unknown>} @throws what it has failed with */
   end () { return this.#last }
 
-  /** The same, and forgets what has failed. */
+  /** The same, and ignores a failure. */
   async settle () {
     await this.#last.catch(() => {})
     this.#last = Promise.resolve()
   }
 }
 
-/** A signal that is aborted when one of these is. @param {AbortSignal} [given]  by the caller @param {AbortSignal} [own] */
+/**
+ * Returns a signal that is aborted when either of two is.
+ *
+ * @param {AbortSignal} [given]  the caller's
+ * @param {AbortSignal} [own]
+ */
 export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own

@@ -7,15 +7,28 @@ import { describe } from '../../../lib/core/bytes.js'
 
 /** @param {string} name @param {unknown} many @param {string} what  it should hold @throws {TypeError} */
 export function assertMany (name, many, what) {
-  const isIterable = typeof many === 'object' && many !== null && (Symbol.asyncIterator in many || Symbol.iterator in many)
-  if (isIterable && !(many instanceof Uint8Array)) return
+  const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
+  if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
   throw new TypeError(`"${name}" expected an iterable of ${what}, got ${describe(many)}`)
 }
 
-/** Are the items in memory already, as in an array? @template T @param {Many<T>} items @returns {items is Iterable<T>} */
+/**
+ * Are the items in memory already, as in an array?
+ *
+ * @template T
+ * @param {Many<T>} items
+ * @returns {items is Iterable<T>}
+ */
 export const isAtHand = items => !(Symbol.asyncIterator in items)
 
-/** Items until a signal is aborted. @template T @param {Many<T>} items @param {AbortSignal} [signal] @returns {AsyncGenerator<T>} */
+/**
+ * Items until a signal is aborted.
+ *
+ * @template T
+ * @param {Many<T>} items
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T>}
+ */
 export async function * untilSignal (items, signal) {
   for await (const item of signal === undefined ? items : abortable(items, signal)) {
     signal?.throwIfAborted()
@@ -24,12 +37,13 @@ export async function * untilSignal (items, signal) {
 }
 
 /**
- * Begins work on each item, and gives the results in order. When a work fails, or the items end with a failure, the results
- * of all earlier items come first, and no work is under way any more when the failure is thrown.
+ * Begins work on each item, and gives the results in order. When a work fails, or the items end with a failure, the
+ * results of all earlier items come first, and no work is under way any more when the failure is thrown.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
- * @param {(item: Item) => number} aheadOf  how many works, up to this one, may be under way when the next item is asked for
+ * @param {(item: Item) => number} aheadOf  how many works, up to this one, may be under way when the next item is
+ *   asked for
  * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: what is still under way
  * @returns {AsyncGenerator<Result>}
  */
@@ -53,7 +67,13 @@ export async function * inOrder (items, aheadOf, begin) {
   if (failures.length > 0) throw failures[0]
 }
 
-/** Items, until they end or fail. @template T @param {AsyncIterable<T>} items @param {unknown[]} failures  gets the failure */
+/**
+ * Items, until they end or fail.
+ *
+ * @template T
+ * @param {AsyncIterable<T>} items
+ * @param {unknown[]} failures  gets the failure
+ */
 async function * beforeFailure (items, failures) {
   try {
     yield * items

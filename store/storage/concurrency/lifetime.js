@@ -1,29 +1,30 @@
-// A store is open, and then closed for good. What fails after that failed because of that.
+// Knows whether a store is still open, and says what a failure means: after the end, calls fail because the store
+// is closed.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { closed, isNotOpen, reopened, asStoreFull } from '../errors.js'
 
 export class Lifetime {
-  #isOver = false
+  #isEnded = false
   #ready
 
-  /** @param {() => Promise<unknown> | undefined} ready  what a call has to wait for before it begins, if anything */
+  /** @param {() => Promise<unknown> | undefined} ready  what a call must wait for before it begins, if anything */
   constructor (ready) {
     this.#ready = ready
   }
 
-  get isOver () { return this.#isOver }
+  get isEnded () { return this.#isEnded }
 
-  end () { this.#isOver = true }
+  end () { this.#isEnded = true }
 
   /** @throws {BaoError} STORE_CLOSED */
   assertOpen () {
-    if (this.#isOver) throw closed()
+    if (this.#isEnded) throw closed()
   }
 
-  /** What a failure means. @param {unknown} error */
+  /** Returns the error that callers get for a failure. @param {unknown} error */
   explain (error) {
-    if (!this.#isOver) return isNotOpen(error) ? reopened(error) : asStoreFull(error)
+    if (!this.#isEnded) return isNotOpen(error) ? reopened(error) : asStoreFull(error)
     return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
   }
 
@@ -42,7 +43,13 @@ export class Lifetime {
     }
   }
 
-  /** The same for what gives one thing after the other. @template T @param {() => AsyncIterable<T>} work @returns {AsyncGenerator<T>} */
+  /**
+   * The same for what gives one thing after the other.
+   *
+   * @template T
+   * @param {() => AsyncIterable<T>} work
+   * @returns {AsyncGenerator<T>}
+   */
   async * each (work) {
     this.assertOpen()
     try {

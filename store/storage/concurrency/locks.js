@@ -1,4 +1,4 @@
-// One at a time, by name.
+// Runs work under named locks: under one name, one piece of work at a time.
 
 export class Locks {
   #tails = /** @type {Map<string, Promise<unknown>>} */ (new Map())
@@ -14,7 +14,7 @@ export class Locks {
   run (name, work) { return this.runAll([name], work) }
 
   /**
-   * The same for several names at once. All are asked for at the same moment, so nobody waits for somebody who waits for him.
+   * The same for several names. All locks are asked for at the same moment, so there are no deadlocks.
    *
    * @template T
    * @param {string[]} names

@@ -1,5 +1,5 @@
-// The bytes of a blob in the data database: extents, runs of verified bytes. An extent never crosses the border of a cell of 256 KiB,
-// so the extents that hold a byte start in its cell.
+// Writes and reads extents: the verified bytes of a blob in the data database. An extent never crosses the border
+// of a cell of 256 KiB, so the extents that hold a byte start in its cell.
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
@@ -8,17 +8,21 @@ import { readable } from '../errors.js'
 /** @import { Databases } from '../databases.js' */
 
 export const CELL_LEN = 1 << 18
-/** How much the database hands over at a time while a blob is read from start to end. */
+/** Bytes that the database hands over at a time while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
-/** Cuts bytes into extents. They are copied: nobody else holds the memory that goes into the database. */
+/** Cuts bytes into extents. It copies them: nobody else holds the memory that goes into the database. */
 export class ExtentCutter {
   #id
   #extentLen
   #offset
   #pending = new ByteQueue()
 
-  /** @param {number} id @param {number} extentLen  bytes of an extent at most: a part of a cell @param {number} [offset]  where in the blob the bytes begin */
+  /**
+   * @param {number} id
+   * @param {number} extentLen  bytes of an extent at most: a part of a cell
+   * @param {number} [offset]  where in the blob the bytes begin
+   */
   constructor (id, extentLen, offset = 0) {
     this.#id = id
     this.#extentLen = extentLen
@@ -47,7 +51,8 @@ export class ExtentCutter {
   /** @returns {{ type: 'put', key: Uint8Array, value: Uint8Array }[]} the last extent, if there are bytes in it */
   end () {
     if (this.#pending.len === 0) return []
-    const extent = { type: /** @type {const} */ ('put'), key: extentKey(this.#id, this.#offset), value: exact(this.#pending.bytes) }
+    const key = extentKey(this.#id, this.#offset)
+    const extent = { type: /** @type {const} */ ('put'), key, value: exact(this.#pending.bytes) }
     this.#offset += this.#pending.len
     this.#pending = new ByteQueue() // the memory is the database's now
     return [extent]
@@ -55,7 +60,8 @@ export class ExtentCutter {
 }
 
 /**
- * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is believed yet.
+ * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is
+ * believed yet.
  */
 export class ExtentReader {
   /** There is one place in the database where it stands. */
@@ -89,14 +95,21 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next are not there
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next
+   *   are not there
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
     return bytes.subarray(0, await this.readInto(bytes, start))
   }
 
-  /** Fills memory of the caller. @param {Uint8Array} buffer @param {number} start @returns {Promise<number>} how many bytes: fewer where the next are not there */
+  /**
+   * Fills memory of the caller.
+   *
+   * @param {Uint8Array} buffer
+   * @param {number} start
+   * @returns {Promise<number>} how many bytes: fewer where the next are not there
+   */
   async readInto (buffer, start) {
     if (start < this.#offset) this.#seek(start)
     const end = start + buffer.length
@@ -119,7 +132,8 @@ export class ExtentReader {
   close () { return this.#iterator.close() }
 
   /**
-   * Goes where the extent of a byte begins, if it is as extents are made here; at the beginning of the cell it is found however they were made.
+   * Goes where the extent of a byte begins, if it is as extents are made here; at the beginning of the cell it is
+   * found however they were made.
    *
    * @param {number} start @param {number} [len]
    */

@@ -1,6 +1,7 @@
-// Decides between synchronous and threaded reads. A page-cache hit takes 3-10 us synchronously, 15-60 us through the thread
-// pool; a disk access must not block the event loop. The time saved is tracked; when it goes negative, reads use the thread
-// pool until that has made up for the loss. The option `syncReads: false` of a store turns synchronous reads off.
+// Decides between synchronous and threaded reads. A page-cache hit takes 3-10 us synchronously, 15-60 us through
+// the thread pool; a disk access must not block the event loop. The time saved is tracked; when it goes negative,
+// reads use the thread pool until that has made up for the loss. The option `syncReads: false` of a store turns
+// synchronous reads off.
 
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-util.js'
 
@@ -122,8 +123,8 @@ function paceOf (place) {
 let interval
 
 /**
- * The yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve timers. All
- * reads wait for the same yield, so that none falls behind the others.
+ * The yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve
+ * timers. All reads wait for the same yield, so that none falls behind the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}
  */

@@ -1,11 +1,14 @@
-// Ranges that are found one after the other.
+// Collects ranges of chunks that are found in ascending order.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
 export class RunList {
   #boundaries = /** @type {number[]} */ ([])
 
-  /** @param {number} start  chunk, in front of nothing that was added before; else the range is left out @param {number} end  not included */
+  /**
+   * @param {number} start  chunk, in front of nothing that was added before; else the range is left out
+   * @param {number} end  not included
+   */
   add (start, end) {
     const last = this.#boundaries.at(-1) ?? -1
     if (start === last) this.#boundaries[this.#boundaries.length - 1] = end

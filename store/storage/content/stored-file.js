@@ -1,4 +1,5 @@
-// Reads the bytes of a blob that is kept in a file: one of the store's own, or an imported file that is not the store's.
+// Reads the bytes of a blob that is kept in a file: one of the store's own, or an imported file that is not the
+// store's.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { isDenied, isNoFile, missing } from '../errors.js'

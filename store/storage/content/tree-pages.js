@@ -1,8 +1,11 @@
-// The tree of a blob in pages: a page is a subtree of six levels, 63 pairs, so that few reads lead from the root to any group.
+// Stores the tree of a blob in pages. A page is a subtree of six levels, 63 pairs, so that few reads lead from the
+// root to any group.
 //
-// Bands of six levels stand on the group level; a page is named by its band and the last chunk that it can cover. Parents keep their
-// in-order numbers, and so their places, whatever the size turns out to be. A page holds: which of its 64 groups are here (8 bytes, one bit each, lowest band
-// only), then its pairs in in-order, cut off behind the last one known. An unknown pair is zeros: no pair of chaining values is.
+// Bands of six levels stand on the group level. The name of a page is its band and the last chunk that it can
+// cover. A parent has the same in-order number, and so the same place in the pages, for every size of the blob. A
+// page begins with 8 bytes that say which of its 64 groups are present, one bit each, in the lowest band only. Then
+// come its pairs in in-order, cut off after the last one that is known. Unknown pairs are zeros, which no pair of
+// chaining values is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -24,25 +27,31 @@ const PAGE_PAIRS = PAGE_GROUPS - 1
 const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
-/** How many pages a reader keeps: a path from the root to a group is at most seven. */
+/** Pages that a reader keeps, at most. A path from the root to a group has at most seven. */
 const KEPT_PAGES = 64
 
 /** @typedef {{ band: number, lastChunk: number }} PageName */
 
-/** The page of a parent, and its place there. @param {number} node  in-order number, at or above the group level @param {number} [level]  of the parent */
+/**
+ * Finds the page of a parent, and its slot there.
+ *
+ * @param {number} node  in-order number, at or above the group level
+ * @param {number} [level]  of the parent
+ */
 export function placeInPages (node, level = levelOf(node)) {
   const band = Math.floor((level - GROUP_LOG) / PAGE_LEVELS)
   const lowest = 2 ** (GROUP_LOG + PAGE_LEVELS * band)
   const span = lowest * PAGE_GROUPS
-  return { page: { band, lastChunk: (Math.floor(node / span) + 1) * span - 1 }, slot: Math.floor((node % span) / lowest) }
+  const lastChunk = (Math.floor(node / span) + 1) * span - 1
+  return { page: { band, lastChunk }, slot: Math.floor((node % span) / lowest) }
 }
 
 /** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
 export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
 
 /**
- * All keys that a whole blob of one chunk group can have: that of its extent, and that of a page, which a slice or a repair
- * has made.
+ * All keys that a complete blob of one chunk group can have: that of its extent, and that of a page, which a slice or a
+ * repair may have made.
  *
  * @param {number} id
  */
@@ -119,7 +128,13 @@ export class Pages {
     return page
   }
 
-  /** Reads pages that are not in memory yet. @param {Database} data @param {PageName[]} names @param {object} options  for the database */
+  /**
+   * Reads pages that are not in memory yet.
+   *
+   * @param {Database} data
+   * @param {PageName[]} names
+   * @param {object} options  for the database
+   */
   async load (data, names, options) {
     const missing = new Map(names.filter(name => !this.find(name)).map(name => [numberOf(name), name]))
     const [first, ...others] = missing.values()
@@ -129,12 +144,19 @@ export class Pages {
       return
     }
     const keys = [first, ...others].map(name => pageKey(this.#id, name))
-    const stored = await readable(data.getMany(keys, options)) ?? await Promise.all(keys.map(key => readable(data.get(key, options))))
+    const stored = await readable(data.getMany(keys, options)) ??
+      await Promise.all(keys.map(key => readable(data.get(key, options))))
     let i = 0
     for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
   }
 
-  /** Reads a page, in whose place another may be in memory. @param {Database} data @param {PageName} name @param {object} options  for the database */
+  /**
+   * Reads a page, in whose place another may be in memory.
+   *
+   * @param {Database} data
+   * @param {PageName} name
+   * @param {object} options  for the database
+   */
   async read (data, name, options) {
     const page = new Page(await readable(getSmall(data, pageKey(this.#id, name), options)))
     this.#pages.set(numberOf(name), { name, page })
@@ -158,7 +180,10 @@ export class Pages {
 /** Pages end with a multiple of 1024 chunks, and there are fewer bands than 16. @param {PageName} name */
 const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
 
-/** Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same batch. */
+/**
+ * Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same
+ * batch.
+ */
 export class PageEditor {
   #pages
 
@@ -179,7 +204,11 @@ export class PageEditor {
   /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
   load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
-  /** Batch operations for the pages that lie in front of a chunk; the editor forgets them. @param {number} [chunks]  all unless told */
+  /**
+   * Batch operations for the pages that lie in front of a chunk; the editor forgets them.
+   *
+   * @param {number} [chunks]  all unless told
+   */
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
 
@@ -223,8 +252,8 @@ export class StoredOutboard {
 }
 
 /**
- * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the claimed size would have;
- * and a claim does not hide what is here.
+ * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the
+ * claimed size would have; and a claim does not hide what is here.
  *
  * @param {Database} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
@@ -237,7 +266,13 @@ export async function presentChunks (data, { id, size, sizeProven }) {
   return sizeProven ? runs.ranges.intersect(new ChunkRanges([0, chunkCount(size)])) : runs.ranges
 }
 
-/** What a lowest page says is here. @param {number} lastChunk @param {Page} page @returns {Generator<[start: number, end: number]>} chunks */
+/**
+ * What a lowest page says is here.
+ *
+ * @param {number} lastChunk
+ * @param {Page} page
+ * @returns {Generator<[start: number, end: number]>} chunks
+ */
 export function * markedChunks (lastChunk, page) {
   for (let group = 0; group < PAGE_GROUPS; group++) {
     const start = lastChunk + 1 - PAGE_CHUNKS + group * GROUP_CHUNKS
@@ -253,7 +288,8 @@ export function isPageOf (size, { band, lastChunk }) {
 }
 
 /**
- * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file there are only pages.
+ * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file
+ * there are only pages.
  *
  * @param {Database} data @param {number} id
  */

@@ -1,11 +1,12 @@
-// One file that several read at a time, by its number. The system gives the number of a closed file to the next that is opened, and a read under way
-// would then bring somebody else's bytes: so it is closed only when nobody reads any more.
+// Lets several readers share one open file. The system gives the number of a closed file to the next file that is
+// opened, and a read that is under way would then return the bytes of another file. So the file is closed only when
+// no read is under way.
 
 import { read, readSync } from 'node:fs'
 
 /** @import { FileHandle } from 'node:fs/promises' */
 
-/** Taken and released by its readers. It is closed when it is retired and nobody reads it any more. */
+/** Readers take and release it. It is closed once it is retired and released by all. */
 export class BlobFile {
   handle
   /** Once it is open. */
@@ -43,12 +44,16 @@ export class BlobFile {
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
    */
   async read (start, end) {
-    const bytes = roomFor(end - start)
+    const bytes = uncleared(end - start)
     const len = await this.readInto(bytes, start)
     return len === bytes.length ? bytes : bytes.slice(0, len) // nobody sees what was never written
   }
 
-  /** @param {Uint8Array} buffer  left alone meanwhile @param {number} start @returns {Promise<number>} how many bytes: fewer where the file ends before */
+  /**
+   * @param {Uint8Array} buffer  left alone meanwhile
+   * @param {number} start
+   * @returns {Promise<number>} how many bytes: fewer where the file ends before
+   */
   async readInto (buffer, start) {
     const { fd } = await this.handle
     if (this.#closing) throw new Error('the file is closed')
@@ -66,8 +71,9 @@ export class BlobFile {
   /** See `BlobFolder.readNow`. @param {number} start @param {number} end */
   readNow (start, end) {
     if (!this.isOpen) return undefined
-    const bytes = roomFor(end - start)
-    return readSync(/** @type {number} */ (this.#fd), bytes, 0, bytes.length, start) === bytes.length ? bytes : undefined
+    const bytes = uncleared(end - start)
+    const len = readSync(/** @type {number} */ (this.#fd), bytes, 0, bytes.length, start)
+    return len === bytes.length ? bytes : undefined
   }
 
   /** Waits for reads that are under way; later ones fail. */
@@ -87,10 +93,15 @@ export class BlobFile {
   }
 }
 
-/** Memory that is not cleared first: what of it is given has been read. @param {number} len */
-const roomFor = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
+/** Memory that is not cleared first: callers get only the part that was read into. @param {number} len */
+const uncleared = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
 
-/** @param {number} fd @param {Uint8Array} bytes @param {number} position @returns {Promise<number>} how many bytes: fewer than fit where the file ends before */
+/**
+ * @param {number} fd
+ * @param {Uint8Array} bytes
+ * @param {number} position
+ * @returns {Promise<number>} how many bytes: fewer than fit where the file ends before
+ */
 async function readWhole (fd, bytes, position) {
   let got = 0
   while (got < bytes.length) {
@@ -101,7 +112,13 @@ async function readWhole (fd, bytes, position) {
   return got
 }
 
-/** @param {number} fd @param {Uint8Array} bytes @param {number} at @param {number} position @returns {Promise<number>} */
+/**
+ * @param {number} fd
+ * @param {Uint8Array} bytes
+ * @param {number} at
+ * @param {number} position
+ * @returns {Promise<number>}
+ */
 const readSome = (fd, bytes, at, position) => new Promise((resolve, reject) => {
   read(fd, bytes, at, bytes.length - at, position, (error, len) => error ? reject(error) : resolve(len))
 })

@@ -1,8 +1,8 @@
-// The folder of a store in which large blobs are, one file for each id. Files that are read stay open for a while: opening
-// one costs more than a small read. So a file may be gone, or be another one, while it is still read by who began before.
+// Keeps large blobs in a folder, one file for each id. Files that are read stay open for a while, because opening
+// one costs more than a small read. So a file may be deleted or replaced while readers still have the old one open.
 //
-// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own. A
-// link is never followed, and what is no regular file is never opened for writing, nor deleted.
+// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own.
+// It follows no links, and does not open for writing or delete anything but regular files.
 
 import { constants } from 'node:fs'
 import { lstat, open, readdir, rm } from 'node:fs/promises'
@@ -133,11 +133,17 @@ export class BlobFolder {
     try {
       if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
     } finally {
-      this.#retire(id) // not before: who comes meanwhile opens it again, and its room would not be free as long as that is kept
+      // Not before: a reader could open it again meanwhile, and as long as that is kept open its space is not free.
+      this.#retire(id)
     }
   }
 
-  /** Bytes of the file of an id. @param {number} id @returns {Promise<number | undefined>} undefined when there is none */
+  /**
+   * Bytes of the file of an id.
+   *
+   * @param {number} id
+   * @returns {Promise<number | undefined>} undefined when there is none
+   */
   async len (id) {
     const stat = await this.#look(id)
     return stat?.isFile() ? stat.size : undefined

@@ -1,5 +1,4 @@
-// How bytes come into files: behind each other, gathered until a write is worth its while, or each at its place.
-// A file that is to replace another gets its name when all of it is written.
+// Writes bytes to a file: one after the other, gathered until a write is worth its cost, or each at its position.
 
 import { fdatasync, writev } from 'node:fs'
 
@@ -21,7 +20,12 @@ export class FileWriter {
     this.#handle = handle
   }
 
-  /** Writes bytes behind those that were appended before. They are copied: while some are written, others are gathered. @param {Uint8Array} bytes */
+  /**
+   * Writes bytes behind those that were appended before. They are copied: while some are written, others are
+   * gathered.
+   *
+   * @param {Uint8Array} bytes
+   */
   async append (bytes) {
     for (let at = 0; at < bytes.length;) {
       if (this.#buffers[0].length === 0) this.#buffers[0] = new Uint8Array(WRITE_LEN)
@@ -33,7 +37,10 @@ export class FileWriter {
     }
   }
 
-  /** @param {Uint8Array[]} pieces  side by side; left alone until they are written @param {number} position  of the first */
+  /**
+   * @param {Uint8Array[]} pieces  side by side; left alone until they are written
+   * @param {number} position  of the first
+   */
   async write (pieces, position) {
     const due = pieces.reduce((len, { length }) => len + length, 0)
     const written = await writeSome(this.#handle.fd, pieces, position)
@@ -48,7 +55,9 @@ export class FileWriter {
 
   /** Waits until everything that was written is on the disk. @returns {Promise<void>} */
   sync () {
-    this.#syncing = new Promise((resolve, reject) => fdatasync(this.#handle.fd, error => error ? reject(error) : resolve()))
+    this.#syncing = new Promise((resolve, reject) => {
+      fdatasync(this.#handle.fd, error => error ? reject(error) : resolve())
+    })
     return this.#syncing
   }
 
@@ -62,7 +71,7 @@ export class FileWriter {
     if (this.#filled === 0) return
     const [full, other] = this.#buffers
     this.#writing = this.write([full.subarray(0, this.#filled)], this.#position)
-    this.#writing.catch(() => {}) // whoever awaits it next is told
+    this.#writing.catch(() => {}) // the next to await it gets the error
     this.#position += this.#filled
     this.#buffers = [other, full]
     this.#filled = 0

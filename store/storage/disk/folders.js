@@ -1,5 +1,5 @@
-// Folders of the store and of LevelDB: whether they are there, and how they are made, moved, linked and removed. What others rely on
-// outlasts a power cut: that a folder was made, or stands in another's place. No byte of a blob comes by here.
+// Looks for, makes, moves, links and removes the folders of a store and of LevelDB. A folder that was made or moved
+// stays so after a power cut.
 
 import { access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -76,7 +76,9 @@ export const isMissing = async path => (await readdir(path).catch(unlessMissing)
 /**
  * Gives a folder its name, unless a folder with anything in it has that by now: then it is removed.
  *
- * @param {string} from @param {string} to  beside it @param {{ sync: boolean }} options  `sync`: it outlasts a power cut
+ * @param {string} from
+ * @param {string} to  beside it
+ * @param {{ sync: boolean }} options  `sync`: it outlasts a power cut
  */
 export async function placeFolder (from, to, { sync }) {
   try {
@@ -93,7 +95,12 @@ export async function removeFoldersLike (path, prefix) {
   for (const name of await readdir(path)) if (name.startsWith(prefix)) await removeFolder(`${path}/${name}`)
 }
 
-/** Renames a folder, and makes that outlast a power cut. @param {string} from @param {string} to  beside it; nothing is there */
+/**
+ * Renames a folder, and makes that outlast a power cut.
+ *
+ * @param {string} from
+ * @param {string} to  beside it; nothing is there
+ */
 export async function moveFolder (from, to) {
   await rename(from, to)
   await syncFolder(dirname(to))
@@ -116,10 +123,13 @@ export async function replaceFolder (from, to, old) {
 }
 
 /**
- * Makes a folder with links to the files of another one; with copies where the system has no links. As LevelDB replaces files
- * and never writes to them again, what it does in the one folder does not change the files of the other.
+ * Makes a folder with links to the files of another one; with copies where the system has no links. As LevelDB
+ * replaces files and never writes to them again, what it does in the one folder does not change the files of the
+ * other.
  *
- * @param {string} from  may be missing @param {string} to  is made @param {string[]} except  names of files to leave out
+ * @param {string} from  may be missing
+ * @param {string} to  is made
+ * @param {string[]} except  names of files to leave out
  */
 export async function linkFiles (from, to, except) {
   await mkdir(to)

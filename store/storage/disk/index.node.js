@@ -1,9 +1,11 @@
-// What the store asks of a disk, where there is one: disk.none.js stands in elsewhere. Only what is behind this file needs `node:fs`.
+// The store's face to a disk. Where there is none, index.none.js stands in. Only the files behind this one need
+// `node:fs`.
 
 export { openFolder } from './blob-folder.js'
-export { assertRoomFor, identityOf, logsLen, syncOlderLogs } from './level-folder.js'
+export { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from './level-folder.js'
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, isHeadless, isMissing, isStoreAt,
-  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
+  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder,
+  syncFiles
 } from './folders.js'

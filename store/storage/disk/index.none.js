@@ -1,4 +1,4 @@
-// Stands in for disk.node.js in browsers: there all bytes are in the databases.
+// Stands in for index.node.js in browsers, where all bytes are in the databases.
 
 /** @param {string} _path @returns {Promise<undefined>} */
 export const openFolder = async _path => undefined
@@ -67,7 +67,7 @@ export const identityOf = async _path => ''
 export const logsLen = async _path => 0
 
 /** @param {string} _path @param {number} _len */
-export const assertRoomFor = async (_path, _len) => {}
+export const assertSpaceFor = async (_path, _len) => {}
 
 /** @param {string} _path */
 export const syncOlderLogs = async _path => {}

@@ -1,9 +1,9 @@
-// What the store does in the directory of a LevelDB, beside what LevelDB does there itself.
+// Does what LevelDB leaves out in its own directory: syncs old logs, and looks whether there is space to open it.
 
 import { randomFillSync } from 'node:crypto'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 
-/** Bytes that are written at a time to see whether there is room for more. */
+/** Bytes that are written at a time to see whether there is space for more. */
 const PIECE_LEN = 1 << 20
 
 /**
@@ -33,12 +33,12 @@ export async function logsLen (path) {
  * @param {string} path  of a file that is made for this @param {number} len
  * @throws what the system says of it
  */
-export async function assertRoomFor (path, len) {
+export async function assertSpaceFor (path, len) {
   await rm(path, { force: true })
   const file = await open(path, 'wx')
   try {
     await rm(path, { force: true }) // the system deletes an unlinked file when it is closed
-    // Some file systems keep zeros in no room at all.
+    // Some file systems keep zeros in no space at all.
     const piece = randomFillSync(new Uint8Array(Math.min(len, PIECE_LEN)))
     for (let left = len; left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left))
     await file.sync()

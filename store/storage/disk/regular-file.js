@@ -1,5 +1,5 @@
-// Opens regular files and nothing else. What stands under a path may have been put there by others: a link to a file
-// of theirs, a pipe, a device, a folder.
+// Opens regular files and nothing else. Others may have put something else at a path: a link to a file of theirs, a
+// pipe, a device, a folder.
 
 import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'

@@ -1,9 +1,12 @@
 // Allocates memory for the many small keys, records and blobs of a batch.
 //
-// A batch of 4 KiB blobs is written in an eighth less time when its small parts are cut from large slabs: native code makes
-// a second buffer for every small one that JavaScript made.
+// A batch of 4 KiB blobs is written in an eighth less time when its small parts are cut from large slabs: native
+// code makes a second buffer for every small one that JavaScript made.
 
-/** @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns memory of `len` bytes for the caller to fill */
+/**
+ * @typedef {(len: number) => Uint8Array<ArrayBuffer>} Allocate  returns memory of `len` bytes for the caller to
+ *   fill
+ */
 
 /** Longer requests get a buffer of their own. */
 const SLAB_LEN = 1 << 18
@@ -12,8 +15,8 @@ const SLAB_LEN = 1 << 18
 export const allocateFresh = len => new Uint8Array(len)
 
 /**
- * Returns a function that cuts what is asked for from slabs. Only for memory that its receiver copies before it returns: a
- * small part that somebody keeps would keep its whole slab.
+ * Returns a function that cuts what is asked for from slabs. Only for memory that its receiver copies before it
+ * returns: a small part that somebody keeps would keep its whole slab.
  *
  * @param {() => Uint8Array<ArrayBuffer>} [newSlab]  default: a fresh one
  * @returns {Allocate}

@@ -1,5 +1,5 @@
-// Encodes the numbers and byte strings of the databases: integers big-endian, so that keys sort by them, and checks where
-// nothing else would reveal damage.
+// Encodes the numbers and byte strings of the databases: integers big-endian, so that keys sort by them, and checks
+// where nothing else would reveal damage.
 
 import { hash } from '../../../lib/hash/hasher.js'
 
@@ -40,7 +40,12 @@ function setU32 (bytes, at, value) {
   bytes[at + 3] = value
 }
 
-/** Reads a number, which is approximate above 2^53: callers compare it with a limit. @param {Uint8Array} bytes @param {number} at */
+/**
+ * Reads a number, which is approximate above 2^53: callers compare it with a limit.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} at
+ */
 export function u64At (bytes, at) {
   let value = 0
   for (const end = at + 8; at < end; at++) value = value * 256 + bytes[at]

@@ -1,5 +1,5 @@
-// Encodes and decodes the keys of the two databases. All integers are big-endian, so that keys sort by them. The values
-// are in records.js.
+// Encodes and decodes the keys of the two databases. All integers are big-endian, so that keys sort by them. The
+// values are in records.js.
 //
 // index   00                          the state of the store
 //         01 | hash (32)              a blob
@@ -10,10 +10,10 @@
 //         08 | multihash              an alias: another name of a blob
 //         09 | hash (32) | multihash  the same alias, in the order of the blobs
 //         0a | id (8)                 the path of an imported file
-// data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on, inside one cell of 256 KiB
-//         id (8) | chunk (8) | 01 + band  a page of the blob's tree (tree-pages.js), under the last chunk that it covers. A
-//                                         blob that is written from start to end is so written in the order of its keys,
-//                                         and LevelDB never has to move it
+// data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on
+//         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers.
+//                                         So a blob that is written from start to end is written in the order of its
+//                                         keys, and LevelDB never has to move it
 // files   blobs/id                    the bytes of a large blob, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
@@ -84,10 +84,16 @@ export const allOfIndex = { gte: stateKey }
 /** Does this release write such keys? @param {Uint8Array} key  of the index */
 export const isKnownKind = key => KINDS.has(key[0])
 
-/** @param {Uint8Array} key  of a blob @returns {Uint8Array<ArrayBuffer> | undefined} undefined for a key that no store writes */
+/**
+ * @param {Uint8Array} key  of a blob
+ * @returns {Uint8Array<ArrayBuffer> | undefined} undefined for a key that no store writes
+ */
 export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key.subarray(1)) : undefined
 
-/** @param {Uint8Array} key  of a doomed id or of a path @returns {number | undefined} undefined for a key that no store writes */
+/**
+ * @param {Uint8Array} key  of a doomed id or of a path
+ * @returns {number | undefined} undefined for a key that no store writes
+ */
 export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 
 /** Blobs whose hashes begin with a prefix. @param {string} prefix  up to 64 hexadecimal digits */
@@ -123,7 +129,11 @@ export const multihashOfAliasOf = key => new Uint8Array(key.subarray(1 + HASH_LE
 export const tagKey = name => encode(KIND.tag, utf8(name))
 /** @param {Uint8Array} hash @param {string} name */
 export const taggedKey = (hash, name) => encode(KIND.tagged, hash, utf8(name))
-/** Tags whose names begin with a prefix, in the order of their UTF-8 bytes. No byte of UTF-8 is ff. @param {string} prefix */
+/**
+ * Tags whose names begin with a prefix, in the order of their UTF-8 bytes. No byte of UTF-8 is ff.
+ *
+ * @param {string} prefix
+ */
 export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: encode(KIND.tag, utf8(prefix), 0xff) })
 /** All tags, in the order of the blobs. */
 export const allTagged = allOfKind(KIND.tagged)
@@ -135,7 +145,11 @@ const utf8 = text => new TextEncoder().encode(text)
 /** A name may begin with a byte order mark. */
 export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Reads the name in the key of a tag, for messages: of a damaged tag the name may be wrong, too. @param {Uint8Array} key */
+/**
+ * Reads the name in the key of a tag, for messages: of a damaged tag the name may be wrong, too.
+ *
+ * @param {Uint8Array} key
+ */
 export const nameOfTag = key => UTF8.decode(key.subarray(1))
 
 /** @param {number} id @param {number} offset  bytes, whole chunks @param {Allocate} [allocate] */
@@ -162,12 +176,12 @@ export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Says what a key of the data database stands for. A failing disk may change any bytes of it, so that its numbers can be too
- * large to count with.
+ * Says what a key of the data database stands for. A failing disk may change any bytes of it, so that its numbers
+ * can be too large to count with.
  *
  * @param {Uint8Array} key
- * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, else an extent; undefined for
- *   a key that no store writes
+ * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, else an extent;
+ *   undefined for a key that no store writes
  */
 export function placeOfKey (key) {
   if (key.length !== DATA_KEY_LEN) return undefined
@@ -176,7 +190,10 @@ export function placeOfKey (key) {
   return key[KIND_AT] === EXTENT ? { id, chunk } : { id, chunk, band: key[KIND_AT] - PAGE }
 }
 
-/** @param {Uint8Array} key  of the data database @returns {number | undefined} undefined for a key that no store writes */
+/**
+ * @param {Uint8Array} key  of the data database
+ * @returns {number | undefined} undefined for a key that no store writes
+ */
 export const idOfKey = key => placeOfKey(key)?.id
 
 /** Where an extent starts, in bytes; undefined for a page. @param {Uint8Array} key */

@@ -1,5 +1,5 @@
-// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, paths and times. Most of them
-// end with a check, because no root tells whether they are damaged.
+// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, paths and times.
+// Most of them end with a check, because no root tells whether they are damaged.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -36,8 +36,8 @@ export const LAYOUT_VERSION = 1
  */
 
 /**
- * @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the store, or in
- *   an imported file, which is not the store's
+ * @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the
+ *   store, or in an imported file, which is not the store's
  */
 
 const SIZE_PROVEN = 1
@@ -120,8 +120,8 @@ export function decodeState (bytes) {
 }
 
 /**
- * The note that the data of some ids is being deleted. It is kept under the first of them, and has a check: one flipped bit
- * would delete another blob.
+ * The note that the data of some ids is being deleted. It is kept under the first of them, and has a check: one
+ * flipped bit would delete another blob.
  *
  * @param {number[]} ids  at least one
  */
@@ -174,7 +174,10 @@ function checkedPart (name, bytes) {
   return part.length > 0 && equals(bytes.subarray(-CHECK_LEN), checkOf(name, part)) ? part : undefined
 }
 
-/** @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists of */
+/**
+ * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists
+ *   of
+ */
 /** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} Tag */
 
 /** @type {TagFormat[]} */
@@ -184,8 +187,8 @@ export const TAG_FORMATS = ['raw', 'hashseq']
  * A tag is kept in two places, and each of them holds all of it, with the same check.
  *
  * @param {Tag} tag
- * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under its name,
- *   and in the order of the blobs
+ * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under
+ *   its name, and in the order of the blobs
  */
 export function encodeTag ({ name, root, format }) {
   const target = encode(root, TAG_FORMATS.indexOf(format))
@@ -196,7 +199,11 @@ export function encodeTag ({ name, root, format }) {
   }
 }
 
-/** @param {Uint8Array} key  a tag's name @param {Uint8Array} value @returns {Tag | undefined} undefined when it is damaged */
+/**
+ * @param {Uint8Array} key  a tag's name
+ * @param {Uint8Array} value
+ * @returns {Tag | undefined} undefined when it is damaged
+ */
 export const decodeTag = (key, value) =>
   tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
 
@@ -217,7 +224,11 @@ function tagOf (name, root, rest) {
   return { name: UTF8.decode(name), root: new Uint8Array(root), format: TAG_FORMATS[rest[0]] }
 }
 
-/** Returns the check of a tag as one number, which is the same for both of its places. @param {Uint8Array} value  of either */
+/**
+ * Returns the check of a tag as one number, which is the same for both of its places.
+ *
+ * @param {Uint8Array} value  of either
+ */
 export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
 
 const TIME_LEN = 8
@@ -227,7 +238,10 @@ const MAX_TIME = 8.64e15
 /** @param {number} time  milliseconds since 1970 */
 export const encodeTime = time => encode({ u64: time })
 
-/** @param {Uint8Array} bytes @returns {number | undefined} undefined when it is obviously damaged: a time has no check */
+/**
+ * @param {Uint8Array} bytes
+ * @returns {number | undefined} undefined when it is obviously damaged: a time has no check
+ */
 export function decodeTime (bytes) {
   const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
   return time <= MAX_TIME ? time : undefined

@@ -1,4 +1,5 @@
-// Finds the ids under which the data database has anything: reads on from key to key, and hops over blobs of many keys.
+// Finds the ids under which the data database has any entry. It reads key after key, and skips the rest of blobs
+// that have many.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './walk.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
@@ -8,12 +9,12 @@ import { readable } from '../errors.js'
 
 /**
  * @typedef {object} FoundId
- * @property {number} [id]  undefined for a key that was never written
+ * @property {number} [id]  undefined for a key that no store writes
  * @property {Uint8Array} key  the first one of the id
  * @property {boolean} isAlone  is it the only key of the id, and that of an extent that starts the blob?
  */
 
-/** Keys that are read before it is known how many a blob has. A blob that has as many is hopped over. */
+/** Keys of a blob that are read before the rest of them are skipped. */
 const FEW_KEYS = 16
 
 /**

@@ -5,7 +5,7 @@
 // a batch has failed it closes the level and opens it again before it writes the next one: LevelDB then drops the torn
 // record and begins a new log. Until then reads go on from the level as it is.
 
-import { assertRoomFor, identityOf, logsLen, syncOlderLogs } from '#disk'
+import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
@@ -17,7 +17,10 @@ import { acknowledgedLost, closed, isCorruption, moved, notReopened, asStoreFull
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
-/** @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: deleted */
+/**
+ * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`:
+ *   deleted
+ */
 
 /**
  * A write that waits for its turn.
@@ -112,7 +115,7 @@ export class Database {
 
   /**
    * What a call waits for before it begins. After a failed write the level is opened again first, so that the call's
-   * own iterators are not ended by that. While there is no room to open it, reads go on.
+   * own iterators are not ended by that. While there is no space to open it, reads go on.
    *
    * @returns {Promise<void> | undefined}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed, and cannot be opened
@@ -183,8 +186,8 @@ export class Database {
   }
 
   /**
-   * Writes what waits, one group after the other. Of several writes at a time, LevelDB does not say which came behind one
-   * that failed.
+   * Writes what waits, one group after the other. Of several writes at a time, LevelDB does not say which came
+   * behind one that failed.
    */
   async #writeAll () {
     while (this.#waiting.length > 0) {
@@ -284,7 +287,7 @@ export class Database {
     await this.#assertInPlace()
     try {
       if (this.isOpen && !this.#mayClose()) throw this.#failure
-      await this.#assertRoom()
+      await this.#assertSpace()
       await this.#level.close()
       await this.#openUnlocked()
       await this.#assertAcknowledged()
@@ -295,10 +298,10 @@ export class Database {
     }
   }
 
-  /** As long as there is no room to open the level again it stays open, so that it can be read. */
-  async #assertRoom () {
+  /** As long as there is no space to open the level again it stays open, so that it can be read. */
+  async #assertSpace () {
     if (!this.isOpen || this.#path === undefined) return
-    await assertRoomFor(`${this.#path}.room`, await logsLen(this.#path) + OPENING_LEN)
+    await assertSpaceFor(`${this.#path}.space`, await logsLen(this.#path) + OPENING_LEN)
   }
 
   async #openUnlocked () {
@@ -312,7 +315,10 @@ export class Database {
     }
   }
 
-  /** LevelDB replays a log up to the first torn record, so the last entry that was acknowledged tells of all before it. */
+  /**
+   * LevelDB replays a log up to the first torn record, so the last entry that was acknowledged tells of all before
+   * it.
+   */
   async #assertAcknowledged () {
     if (this.#witness === undefined) return
     const { key, ...value } = this.#witness
@@ -353,7 +359,7 @@ const touches = (group, key) => group.some(({ operations, range }) => range === 
 
 /**
  * Did LevelDB fail at another file than its log, at a table or a manifest? It then refuses every later write, also when
- * there is room again.
+ * there is space again.
  *
  * @param {unknown} error
  */

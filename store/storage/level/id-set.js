@@ -1,4 +1,4 @@
-// A set of ids. They are given away one after the other, so a bit for each is little memory.
+// Keeps a set of ids, with one bit for each: ids are given one after the other, so most of them are in use.
 
 const PART = 65536
 

@@ -1,7 +1,7 @@
-// The two levels that a store is kept in, and what is asked of LevelDB, which a level is in Node.js.
+// Makes the two levels that a store is kept in. In Node.js a level is a LevelDB, in browsers an IndexedDB.
 //
-// They are two because LevelDB sorts what it holds: data goes in under increasing ids and is never moved, while the index is small and
-// written at random. In one database each would slow the other down.
+// They are two because LevelDB sorts its entries: data is written under increasing ids and never moved, while the
+// index is small and written in random order. In one database each would slow the other down.
 
 import { Level } from 'level'
 import { VIEWS } from '../format/keys.js'
@@ -23,12 +23,15 @@ const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} 
 /** What a level is here. @type {Kind} */
 export const OUR_KIND = repair === undefined ? 'IndexedDB' : 'LevelDB'
 
-/** Has LevelDB mend its files, as far as it can. @param {string} path  of a database that nobody has open */
+/** Has LevelDB repair its files, as far as it can. @param {string} path  of a database that nobody has open */
 export const repairFiles = async path => repair?.call(Level, path)
 
 /** What they are called, beside each other in the directory of a store. @type {('index' | 'data')[]} */
 export const NAMES = ['index', 'data']
-/** How they are made. Content is mostly compressed already, and is hashed anyway: time is better spent on writing it. */
+/**
+ * How they are made. Content is mostly compressed already, and is hashed anyway: time is better spent on writing
+ * it.
+ */
 const LEVEL_OPTIONS = {
   index: VIEWS,
   data: { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }
@@ -38,14 +41,17 @@ const LEVEL_OPTIONS = {
 export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path, LEVEL_OPTIONS[name]))
 
 /** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
-export const levelsAt = location => ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
+export const levelsAt = location =>
+  ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
-/** Has anybody this database open? @param {string} path */
+/** Does any process have this database open? @param {string} path */
 export async function isOpen (path) {
-  // It is locked first; then it fails in any case, before any of it is read or written.
-  const error = await new Level(path, { ...VIEWS, createIfMissing: false, errorIfExists: true }).open().then(() => undefined, error => error)
+  // LevelDB locks it first. Then this fails in any case, before any of it is read or written.
+  const level = new Level(path, { ...VIEWS, createIfMissing: false, errorIfExists: true })
+  const error = await level.open().then(() => undefined, error => error)
   return isLocked(error)
 }
 
 /** @param {unknown} error  of LevelDB, or its cause */
-export const isLocked = error => [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')
+export const isLocked = error =>
+  [error, /** @type {any} */ (error)?.cause].some(({ code } = {}) => code === 'LEVEL_LOCKED')

@@ -1,5 +1,6 @@
-// Does LevelDB find what it has? It keeps sorted tables, each with an index of its own and with filters, and believes them all: one flipped bit there,
-// or in a key, and an entry that is seen in passing is not found by its key; or what is written later is not, because a search is led astray.
+// Checks that LevelDB finds every entry that it shows. LevelDB trusts the index and the filters of its sorted
+// tables. After one flipped bit there, or in a key, an iterator may show an entry that a search for its key does
+// not find, or a search may miss entries that are written later.
 
 import { concat } from '../../../lib/core/bytes.js'
 import { isCorruption } from '../errors.js'
@@ -13,12 +14,14 @@ import { BATCH_ENTRIES } from './walk.js'
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by those who read on from there? And is there nothing behind the last?
+ * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by
+ * those who read on from there? And is there nothing behind the last?
  *
- * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards, from who goes backwards only one.
+ * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards,
+ * from who goes backwards only one.
  *
- * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not LevelDB:
- *   it counts as in order
+ * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
+ *   LevelDB: it counts as in order
  * @param {AbortSignal} [signal]
  */
 export async function isInOrder (database, signal) {
@@ -51,7 +54,13 @@ async function areFound (database, keys, options) {
   return !isSeen.includes(false) && !values.includes(undefined)
 }
 
-/** Is who searches behind this key told that there is nothing? @param {Database | AnyLevel} database @param {Uint8Array} key @param {object} options */
+/**
+ * Is who searches behind this key told that there is nothing?
+ *
+ * @param {Database | AnyLevel} database
+ * @param {Uint8Array} key
+ * @param {object} options
+ */
 async function isLast (database, key, options) {
   const keys = database.keys(options)
   try {

@@ -1,9 +1,9 @@
 // Copies every entry that can be read from a damaged LevelDB into a new one. The damaged files stay as they are.
 //
-// LevelDB's own repair works on links to the files. It turns logs into tables, leaves out what it cannot read, and needs
-// neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name. What it makes is
-// only read here: it keeps tables whose keys are out of order, and may find an older value when it is asked for a key.
-// Iterators give the newest value of every key that they come by.
+// LevelDB's own repair works on links to the files. It turns logs into tables, leaves out what it cannot read, and
+// needs neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name.
+// What it makes is only read here: it keeps tables whose keys are out of order, and may find an older value when it
+// is asked for a key. Iterators give the newest value of every key that they come by.
 
 import { linkFiles, readText, removeFolder } from '#disk'
 import { eachReadable } from '../errors.js'
@@ -40,8 +40,9 @@ export async function copyReadable (name, { from, links, to, change, signal }) {
   const repaired = newLevel(name, links)
   try {
     await repaired.open()
-    // A key that has become too great hides those that it overtakes from a reader that goes forwards, and others from one
-    // that goes backwards. Both begin now, so that LevelDB deletes no table behind them when it sorts its tables.
+    // A key that has become too great hides those that it overtakes from a reader that goes forwards, and others
+    // from one that goes backwards. Both begin now, so that LevelDB deletes no table behind them when it sorts its
+    // tables.
     const passes = [false, true].map(reverse => repaired.iterator({ ...ONE_BY_ONE, reverse }))
     const copy = newLevel(name, to)
     try {
@@ -70,7 +71,12 @@ function assertAllWritten (log) {
   }
 }
 
-/** @param {AnyLevel} copy @param {AsyncIterable<Entry>} entries @param {(entry: Entry) => Entry} change @param {AbortSignal} [signal] */
+/**
+ * @param {AnyLevel} copy
+ * @param {AsyncIterable<Entry>} entries
+ * @param {(entry: Entry) => Entry} change
+ * @param {AbortSignal} [signal]
+ */
 async function addMissing (copy, entries, change, signal) {
   let batch = /** @type {Entry[]} */ ([])
   let len = 0

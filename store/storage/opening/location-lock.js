@@ -1,9 +1,9 @@
 // Lets one store hold a location at a time.
 //
-// LevelDB keeps other processes away with a lock file. A process that tries to lock a file which it has locked itself would
-// lose that lock to other processes, so this file keeps a list for its own process. IndexedDB lets every page in, so pages
-// use a lock of the browser: two stores would give the same ids to different blobs, and each would sweep away what the other
-// is putting.
+// LevelDB keeps other processes away with a lock file. A process that tries to lock a file which it has locked
+// itself would lose that lock to other processes, so this file keeps a list for its own process. IndexedDB lets
+// every page in, so pages use a lock of the browser: two stores would give the same ids to different blobs, and
+// each would sweep away what the other is putting.
 
 import { realPath } from '#disk'
 

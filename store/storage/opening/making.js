@@ -1,5 +1,5 @@
-// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the store
-// creates each database under a temporary name, and renames it when all its files are on the disk.
+// Makes the databases of a new store. LevelDB cannot open a database whose creation a power cut interrupted. So the
+// store creates each database under a temporary name, and renames it when all its files are on the disk.
 
 import { isMissing, placeFolder, removeFolder, removeFoldersLike, syncFiles } from '#disk'
 import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'

@@ -1,5 +1,5 @@
-// Opens the databases and the folder of a store. It lets one process open a store at a time, refuses a store that is being
-// rescued, and cleans up what an interrupted process has left.
+// Opens the databases and the folder of a store. It lets one process open a store at a time, refuses a store that
+// is being rescued, and cleans up what an interrupted process has left.
 
 import { assertFolder, assertLevel, isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -75,7 +75,8 @@ async function tryOpening (where, { sync, create, signal }) {
  * @param {boolean} options.sweeps  delete data without a record when the store was not closed
  * @param {boolean} options.isRescue
  * @param {AbortSignal} [options.signal]
- * @param {() => Promise<void>} [options.release]  called when the store is closed again, not when it could not be opened
+ * @param {() => Promise<void>} [options.release]  called when the store is closed again, not when it could not be
+ *   opened
  * @returns {Promise<Databases>}
  */
 export async function openHeld (where, { sync, isRescue, release = async () => {}, ...options }) {
@@ -107,8 +108,8 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
 }
 
 /**
- * Refuses a store in which a folder of its own is a link, because the target of a link is not the store's to write to or
- * delete. The location itself may be one.
+ * Refuses a store in which a folder of its own is a link, because the target of a link is not the store's to write
+ * to or delete. The location itself may be one.
  *
  * @param {string} location
  * @throws {BaoError} STORE_OPEN_FAILED
@@ -154,7 +155,8 @@ async function assertNoRescue (location) {
 function notOpened (action, location, cause) {
   // LevelDB writes when it is opened.
   if (isDiskFull(cause)) return diskFull(cause)
-  return new BaoError('STORE_OPEN_FAILED', `could not ${action} the store at ${location}: ${reasonOf(cause)}`, { location, cause })
+  const what = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
+  return new BaoError('STORE_OPEN_FAILED', what, { location, cause })
 }
 
 /** @param {unknown} cause  of LevelDB, maybe, whose own cause says more */

@@ -76,7 +76,12 @@ export async function recordedIds (index, signal) {
   return recorded
 }
 
-/** Has every entry of the index a shape that this release writes? @param {Database} index @param {AbortSignal} [signal] */
+/**
+ * Has every entry of the index a shape that this release writes?
+ *
+ * @param {Database} index
+ * @param {AbortSignal} [signal]
+ */
 async function isIndexKnown (index, signal) {
   for await (const [key, value] of index.iterator({ ...allOfIndex, ...VIEWS })) {
     signal?.throwIfAborted()

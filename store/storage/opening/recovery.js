@@ -1,5 +1,5 @@
-// What an interrupted life left behind is put in order whenever a store is opened: deletions are ended, data that no record speaks of goes, and no id
-// that is in use is given away again. After a clean end there is nothing of that, and nothing is looked through.
+// Recovers a store that was not closed, when it is opened: completes deletions, deletes orphans, and finds the next
+// id that is free. A store that was closed is opened without looking through it.
 
 import { absent, eachReadable, readable, unknownLayout } from '../errors.js'
 import { recordedIds, sweepOrphans } from './orphan-sweep.js'
@@ -21,7 +21,7 @@ export async function recover (databases, { create, sweeps, signal }) {
   if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(location)
   if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
   const swept = state?.swept ?? 0
-  // The state may be one that LevelDB had replaced long ago and lost the later one of: no id that is in use is given away.
+  // LevelDB may have lost the last state and show an older one, so ids that are in use are looked for.
   const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), recorded?.behind ?? 0)
   await deleteAllDoomed(databases)

@@ -1,9 +1,9 @@
 // Marks a store that is being rescued, so that nobody opens it, and lets only one process rescue it at a time.
 //
-// The mark is the folder `rescue`. It stays when a rescue is interrupted: records may have been lost whose data is still to
-// be looked at, and a store that is opened sweeps away data without a record. In it is a database with no entries, for its
-// lock, which ends with its process. A rescue takes this lock and then looks at those of the store. A store takes its own
-// locks and then looks for the mark. So one of the two sees the other.
+// The mark is the folder `rescue`. It stays when a rescue is interrupted: records may have been lost whose data is
+// still to be looked at, and a store that is opened sweeps away data without a record. In it is a database with no
+// entries, for its lock, which ends with its process. A rescue takes this lock and then looks at those of the
+// store. A store takes its own locks and then looks for the mark. So one of the two sees the other.
 
 import { Level } from 'level'
 import { exists, makeFolder, moveFolder, removeFolder } from '#disk'
@@ -28,13 +28,14 @@ export async function rescueAt (location) {
  * Marks a store, and holds the lock of its rescue.
  *
  * @param {string} location  a directory
- * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` lets go of the lock; unless `isMarked`
- *   the mark goes, too, with everything in its folder
+ * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` lets go of the lock; unless
+ *   `isMarked` the mark goes, too, with everything in its folder
  * @throws {BaoError} STORE_LOCKED when the store is open, or somebody else rescues it
  */
 export async function markRescue (location) {
   const isFirst = await makeFolder(rescueFolder(location))
-  await removeFolder(`${lockFolder(location)}/CURRENT`) // a crash may have damaged its files, and the lock needs none of them
+  // A crash may have damaged the files of this database. The lock needs none of them.
+  await removeFolder(`${lockFolder(location)}/CURRENT`)
   const lock = new Level(lockFolder(location), VIEWS)
   try {
     await lock.open()

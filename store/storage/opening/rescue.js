@@ -1,5 +1,5 @@
-// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read of the old
-// pair, and puts them in the old ones' place.
+// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read
+// of the old pair, and puts them in the old ones' place.
 //
 // All of it happens in the folder `rescue`, which marks the store until the rescue is done:
 //
@@ -9,8 +9,8 @@
 //   rescue/new     the same pair, complete and synced. Before this name exists nothing of the store has changed
 //   rescue/old     the old pair, from when the new one takes its place
 //
-// A rescue that is interrupted is run again. If it finds `rescue/new` it goes on from there, else it begins again. Large blobs
-// are in files that LevelDB knows nothing of: they stay where they are, and need no space.
+// A rescue that is interrupted is run again. If it finds `rescue/new` it goes on from there, else it begins again.
+// Large blobs are in files that LevelDB knows nothing of: they stay where they are, and need no space.
 
 import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -24,6 +24,7 @@ import { assertOwnFolders, openHeld } from './open.js'
 import { markRescue, rescueFolder } from './rescue-mark.js'
 
 /** @import { Databases } from '../databases.js' */
+/** @import { Entry } from './copy-readable.js' */
 
 /** @param {string} location */
 const newOf = location => `${rescueFolder(location)}/new`
@@ -38,7 +39,8 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  *
  * @template T
  * @param {string} location
- * @param {(databases: Databases) => Promise<T>} check  verifies what was rescued and repairs the rest, then closes the databases
+ * @param {(databases: Databases) => Promise<T>} check  verifies what was rescued and repairs the rest, then closes
+ *   the databases
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} what `check` returns
  * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
@@ -55,9 +57,16 @@ export async function rescueDatabases (location, check, signal) {
   }
 }
 
-/** @template T @param {string} location  held @param {(databases: Databases) => Promise<T>} check @param {AbortSignal} [signal] */
+/**
+ * @template T
+ * @param {string} location  held
+ * @param {(databases: Databases) => Promise<T>} check
+ * @param {AbortSignal} [signal]
+ */
 async function rescueFiles (location, check, signal) {
-  const failed = (/** @type {unknown} */ cause) => { throw signal?.aborted ? signal.reason : notRescued(location, cause) }
+  const failed = (/** @type {unknown} */ cause) => {
+    throw signal?.aborted ? signal.reason : notRescued(location, cause)
+  }
   const mark = await markRescue(location).catch(failed)
   let isMarked = await exists(newOf(location))
   try {
@@ -84,7 +93,8 @@ async function copyAll (location, signal) {
     await makeFolder(draft)
     for (const name of NAMES) {
       const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
-      await copyReadable(name, { from, links: `${links}/${name}`, to, signal, change: entry => changed(location, entry) })
+      const change = (/** @type {Entry} */ entry) => changed(location, entry)
+      await copyReadable(name, { from, links: `${links}/${name}`, to, change, signal })
       await syncFiles(to)
     }
     await syncFiles(draft)
@@ -101,12 +111,12 @@ async function assertNotEmpty (location) {
 }
 
 /**
- * The state may be one that LevelDB had replaced, and may have lost the later one of. As after a crash, it is compared with
- * the ids that are used.
+ * Returns the entry to write for one that was read. LevelDB may have lost the last state and show an older one, so
+ * the state must not say that the store was closed: the next opening looks for the ids that are in use.
  *
  * @param {string} location
- * @param {[key: Uint8Array, value: Uint8Array]} entry
- * @returns {[key: Uint8Array, value: Uint8Array]}
+ * @param {Entry} entry
+ * @returns {Entry}
  * @throws {BaoError} STORE_VERSION
  */
 function changed (location, [key, value]) {
@@ -117,7 +127,11 @@ function changed (location, [key, value]) {
   return [key, encodeState({ ...state, isClean: false })]
 }
 
-/** Puts the new databases in the place of the old ones. May have been interrupted before, at any step. @param {string} location */
+/**
+ * Puts the new databases in the place of the old ones. May have been interrupted before, at any step.
+ *
+ * @param {string} location
+ */
 async function replaceAll (location) {
   await makeFolder(oldOf(location))
   for (const name of NAMES) {
@@ -131,5 +145,6 @@ function notRescued (location, cause) {
   if (cause instanceof BaoError) return cause
   if (isDiskFull(cause)) return diskFull(cause)
   if (isLocked(cause)) return locked(location, cause)
-  return new BaoError('STORE_OPEN_FAILED', `could not rescue the store at ${location}: ${/** @type {Error} */ (cause).message}`, { location, cause })
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new BaoError('STORE_OPEN_FAILED', `could not rescue the store at ${location}: ${reason}`, { location, cause })
 }

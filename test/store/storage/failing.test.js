@@ -1,5 +1,5 @@
-// Writes that fail at the disk. What failed may have come to it all the same, and nobody knows before the store is opened again; and what was there
-// before it failed is kept.
+// Writes that fail at the disk. What failed may have come to it all the same, and nobody knows before the store is
+// opened again; and what was there before it failed is kept.
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
@@ -7,12 +7,12 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { writesRecord } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const reason = new Error('the disk is full')
 
 /** Are records of blobs among these? */

@@ -1,13 +1,14 @@
-// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on. What was kept before is still
-// there, nothing half done shows, and nothing lies about once the store has been opened again.
+// Whatever a store does, at any call to its databases it may be called off, or the disk may be full from there on.
+// What was kept before is still there, nothing half done shows, and nothing lies about once the store has been
+// opened again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { inMemory, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const KEPT = noise(70 * GROUP + 5, 401)
 const COMING = noise(66 * GROUP + 77, 402)
 const HALF = { start: 0, end: 40 * GROUP }

@@ -9,7 +9,8 @@ const STEPS = ['mkdir', 'link', 'rename', 'rm']
 /**
  * Calls a function in place of each step.
  *
- * @param {(take: () => Promise<unknown>, step: string, path: string) => Promise<unknown>} happens  `take` takes the step
+ * @param {(take: () => Promise<unknown>, step: string, path: string) => Promise<unknown>} happens  `take` takes the
+ *   step
  * @returns {() => void} ends it
  */
 export function interceptSteps (happens) {

@@ -55,7 +55,10 @@ describe('store: the directory is taken away while it is open', () => {
   })
 })
 
-/** Can the size that files may have be changed while a process runs? Deno dies of the signal that Node.js and Bun ignore. */
+/**
+ * Can the size that files may have be changed while a process runs? Deno dies of the signal that Node.js and Bun
+ * ignore.
+ */
 function canLimit () {
   if ('Deno' in globalThis) return false
   try {

@@ -1,5 +1,5 @@
-// LevelDB believes its tables. One flipped bit in an index or in a key of theirs, and entries are there that nobody finds: they are not lost, and nobody
-// may treat them so.
+// LevelDB believes its tables. One flipped bit in an index or in a key of theirs, and entries are there that nobody
+// finds: they are not lost, and nobody may treat them so.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -7,15 +7,19 @@ import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { isInOrder } from '../../../../store/storage/level/order.js'
 import { concat, hex, same } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
 import { noise } from '../../../support/inputs.js'
 import { changeState, extentEntry, readRecord } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
 
-const GROUP = 16384
 /** Three cells each, and pages. */
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
 
-/** Flips bits of the last place in the tables of a database where these bytes stand. @returns {Promise<boolean>} were they anywhere? */
+/**
+ * Flips bits of the last place in the tables of a database where these bytes stand.
+ *
+ * @returns {Promise<boolean>} were they anywhere?
+ */
 async function spoil (folder, bytes, at, xor) {
   for (const name of (await readdir(folder)).filter(name => name.endsWith('.ldb'))) {
     const table = await readFile(join(folder, name))
@@ -43,7 +47,10 @@ describe('store: tables of LevelDB that are out of order', () => {
   })
   afterEach(() => place.remove())
 
-  /** In the index of the table of data: the first extent of the second blob is said to reach as far as the third, which hides the second. */
+  /**
+   * In the index of the table of data: the first extent of the second blob is said to reach as far as the third,
+   * which hides the second.
+   */
   async function spoilIndex () {
     const { id } = await place.look(({ index }) => readRecord(index, hash(BLOBS[1])))
     const separator = extentEntry(undefined, id, 1024).key.subarray(0, 16) // between chunks 0 and 64, as short as can be

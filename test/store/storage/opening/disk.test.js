@@ -10,6 +10,7 @@ import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { makeMissing } from '../../../../store/storage/opening/making.js'
 import { same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
@@ -18,7 +19,6 @@ import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
 import { GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf } from '../../../support/store/worker.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
-const MIB = 1 << 20
 
 describe('store: on a disk', () => {
   let place
@@ -174,7 +174,8 @@ describe('store: on a disk', () => {
       for (const [i, state] of known) await expectKept(store, i, state)
       await store.close()
       await expectNoOrphans(place)
-      // What is there after one death must be there after the next one too; to be quick, only the last are looked at again.
+      // What is there after one death must be there after the next one too; to be quick, only the last are looked
+      // at again.
       for (const i of [...known.keys()].slice(0, -3)) known.delete(i)
     }
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
@@ -219,7 +220,10 @@ describe('store: on a disk', () => {
   })
 })
 
-/** @param {number} i  number of the blob @param {string} state  what was promised, with a question mark when it was under way */
+/**
+ * @param {number} i  number of the blob
+ * @param {string} state  what was promised, with a question mark when it was under way
+ */
 async function expectKept (store, i, state) {
   const bytes = blobOf(i)
   const root = hash(bytes)
