@@ -1,4 +1,5 @@
-// Bytes that wait until there are enough of them. Memory grows with what has come, never with what is expected.
+// A queue of bytes that wait until there are enough of them. Its memory grows with the bytes that came, never with a
+// number that somebody claims.
 
 import { CHUNK_LEN } from './constants.js'
 
@@ -8,22 +9,27 @@ export class ByteQueue {
   #memory = NOTHING
   len = 0
 
-  /** A view of what waits, until the next change. */
+  /** A view of the bytes, valid until the next change. */
   get bytes () { return this.len === 0 ? NOTHING : this.#memory.subarray(0, this.len) }
 
-  /** @param {Uint8Array} bytes  copied @param {number} max  how many bytes there can be at most: no more memory than that is taken */
+  /**
+   * Appends bytes.
+   *
+   * @param {Uint8Array} bytes  copied
+   * @param {number} max  bytes: the queue never gets longer than this, so it reserves no more memory
+   */
   push (bytes, max) {
     const len = this.len + bytes.length
     if (len > this.#memory.length) {
-      const roomier = new Uint8Array(Math.max(len, Math.min(max, Math.max(CHUNK_LEN, 2 * this.#memory.length))))
-      roomier.set(this.bytes)
-      this.#memory = roomier
+      const larger = new Uint8Array(Math.max(len, Math.min(max, Math.max(CHUNK_LEN, 2 * this.#memory.length))))
+      larger.set(this.bytes)
+      this.#memory = larger
     }
     this.#memory.set(bytes, this.len)
     this.len = len
   }
 
-  /** Forgets the first bytes. @param {number} len */
+  /** Removes the first bytes. @param {number} len */
   shift (len) {
     this.#memory.copyWithin(0, len, this.len)
     this.len -= len

@@ -1,4 +1,4 @@
-// Checks of arguments, and numbers in bytes.
+// Checks of arguments, and small helpers for bytes.
 
 import { BaoError } from './errors.js'
 
@@ -13,18 +13,18 @@ if (new Uint8Array(Uint32Array.of(1).buffer)[0] !== 1) {
  */
 export function assertBytes (name, value) {
   if (!(value instanceof Uint8Array)) throw new TypeError(`"${name}" expected a Uint8Array, got ${describe(value)}`)
-  if (value.byteLength === 0 && isGone(value)) {
-    throw new TypeError(`"${name}" expected bytes, got a Uint8Array whose memory was transferred, or cut off by a resize`)
+  if (value.byteLength === 0 && isDetached(value)) {
+    throw new TypeError(`"${name}" expected bytes, got a Uint8Array whose memory was transferred or cut off`)
   }
 }
 
 /**
- * Such an array looks empty, and would be taken for an empty blob. Its own methods tell the difference; its `length` may even be the old one, in
- * code that V8 has optimised.
+ * Was the memory of an array transferred, or cut off? Such an array looks empty, like an empty blob. Only its methods
+ * tell the difference: in code that V8 has optimised, even its `length` may be the old one.
  *
  * @param {Uint8Array} bytes
  */
-function isGone (bytes) {
+function isDetached (bytes) {
   try {
     bytes.at(0)
     return false
@@ -39,11 +39,13 @@ function isGone (bytes) {
  * @returns {asserts value is object}
  */
 export function assertOptions (name, value, expected) {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) throw new TypeError(`"${name}" expected ${expected}, got ${describe(value)}`)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) {
+    throw new TypeError(`"${name}" expected ${expected}, got ${describe(value)}`)
+  }
 }
 
 /**
- * Memory that a caller lends for a result, as long as that is; fresh memory when there is none.
+ * Memory for a result: the caller's, or fresh memory if the caller gave none.
  *
  * @param {Uint8Array<ArrayBuffer> | undefined} into
  * @param {number} len  bytes
@@ -82,7 +84,7 @@ export function assertInteger (name, value, min = 0, max = Number.MAX_SAFE_INTEG
 }
 
 /**
- * What a value is, for a message: its type, and for small things the value.
+ * Describes a value in an error message: its type, and for short values the value.
  *
  * @param {unknown} value
  * @returns {string}
@@ -95,7 +97,7 @@ export function describe (value) {
 }
 
 /**
- * All parts behind one another, in memory of their own. (A Buffer would share it with others.)
+ * Joins parts in fresh memory. (A Node.js Buffer might share its memory with others.)
  *
  * @param {Uint8Array[]} parts
  * @returns {Uint8Array<ArrayBuffer>} fresh
@@ -111,7 +113,7 @@ export function concat (parts) {
 }
 
 /**
- * Do some bytes stand at a place in memory? It takes the same time wherever they differ.
+ * Do these bytes stand at a place in memory? Takes the same time wherever they differ.
  *
  * @param {Uint8Array} memory @param {number} at @param {Uint8Array} bytes
  */
@@ -121,11 +123,11 @@ export function areEqual (memory, at, bytes) {
   return difference === 0
 }
 
-/** Bytes of the length that stands before an encoding. */
+/** Bytes of the header of an encoding: the blob's length. */
 export const HEADER_LEN = 8
 
 /**
- * A length as the eight little-endian bytes that stand before an encoding.
+ * A length as the eight little-endian bytes of a header.
  *
  * @param {number} value  a safe integer
  * @returns {Uint8Array<ArrayBuffer>}
@@ -138,7 +140,7 @@ export function u64ToBytes (value) {
 }
 
 /**
- * The length in a header. Nothing has proven it yet.
+ * The length in a header: a claim, until the last chunk is verified.
  *
  * @param {Uint8Array} bytes
  * @param {number} [at]
@@ -149,7 +151,8 @@ export function u64FromBytes (bytes, at = 0) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const high = view.getUint32(at + 4, true)
   if (high >= 2 ** 21) {
-    throw new BaoError('BAO_SIZE_TOO_LARGE', `header claims ${view.getBigUint64(at, true)} bytes: sizes end at 2^53 - 1`)
+    const size = view.getBigUint64(at, true)
+    throw new BaoError('BAO_SIZE_TOO_LARGE', `the header claims ${size} bytes: sizes end at 2^53 - 1`)
   }
   return high * 2 ** 32 + view.getUint32(at, true)
 }

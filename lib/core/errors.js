@@ -1,25 +1,26 @@
-// Errors that a caller may want to act on carry a stable code and the place they name.
-// A caller's slip (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
+// Errors that callers can act on: each has a stable code, and properties that say where it happened.
+// A caller's own mistake (a wrong type, an impossible number) is a plain TypeError or RangeError instead: see bytes.js.
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../tree/ranges.js' */
 
 /**
- * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH' | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED'
- *   | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG' | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'FETCH_CHANGED' | 'FETCH_FAILED' | 'FETCH_REFUSED'
- *   | 'FETCH_STATUS' | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED' | 'STORE_MISSING'
- *   | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_REOPENED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION'
- *   | 'STORE_WRITE_FAILED'} BaoErrorCode
+ * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH'
+ *   | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED' | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG'
+ *   | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'FETCH_CHANGED' | 'FETCH_FAILED' | 'FETCH_REFUSED' | 'FETCH_STATUS'
+ *   | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED'
+ *   | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_REOPENED' | 'STORE_TAGGED'
+ *   | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION' | 'STORE_WRITE_FAILED'} BaoErrorCode
  */
 
 /**
- * @typedef {object} Place  where it happened: whichever of these the code's documentation names
+ * @typedef {object} Place  where it happened; docs/errors.md says which codes have which of these
  * @property {number} [node]      in-order number of a parent
  * @property {number} [start]     byte offset in the blob
  * @property {number} [len]       bytes
- * @property {number} [wanted]    bytes that were due
+ * @property {number} [wanted]    bytes that were expected
  * @property {number} [got]       bytes that came
- * @property {unknown} [cid]      of CID_UNSUPPORTED: whatever was given as one
+ * @property {unknown} [cid]      of CID_UNSUPPORTED: the value that was given as a CID
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
@@ -43,7 +44,7 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
     /** @type {number | undefined} */ if (wanted !== undefined) this.wanted = wanted
     /** @type {number | undefined} */ if (got !== undefined) this.got = got
-    /** A CID, or of CID_UNSUPPORTED what was given as one. @type {CID | string | Uint8Array | undefined} */
+    /** A CID, or of CID_UNSUPPORTED the value that was given as one. @type {CID | string | Uint8Array | undefined} */
     if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
     /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
@@ -57,13 +58,16 @@ export const parentMismatch = node =>
   new BaoError('BAO_PARENT_MISMATCH', `parent ${node} does not match the root`, { node })
 
 /** @param {number} start bytes @param {number} len bytes @returns {BaoError} */
-export const leafMismatch = (start, len) =>
-  new BaoError('BAO_LEAF_MISMATCH', `${len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`} not match the root`, { start, len })
+export const leafMismatch = (start, len) => {
+  const what = len === 0 ? 'an empty blob does' : `bytes ${start} to ${start + len} do`
+  return new BaoError('BAO_LEAF_MISMATCH', `${what} not match the root`, { start, len })
+}
 
 /** @param {Place & { wanted: number, got: number, cause?: unknown }} place @returns {BaoError} */
 export const truncated = place => {
-  const what = place.node !== undefined ? `parent ${place.node}` : place.start !== undefined ? `bytes from ${place.start}` : 'the header'
-  return new BaoError('BAO_TRUNCATED', `input ended at ${what}: ${place.got} of ${place.wanted} bytes`, place)
+  const { node, start, wanted, got } = place
+  const where = node !== undefined ? `parent ${node}` : start !== undefined ? `bytes from ${start}` : 'the header'
+  return new BaoError('BAO_TRUNCATED', `input ended at ${where}: ${got} of ${wanted} bytes`, place)
 }
 
 /** @param {string} location  of a file @returns {BaoError} */
@@ -76,15 +80,15 @@ export const workerFailed = (what, cause) =>
 
 /** @param {string} what  is wrong @param {Place} [place] @returns {BaoError} */
 export const badProof = (what, place) =>
-  new BaoError('BAO_BAD_PROOF', `this is no proof of what was asked for: ${what}`, place)
+  new BaoError('BAO_BAD_PROOF', `the proof is not for what was asked: ${what}`, place)
 
 /** @returns {BaoError} */
 export const proofMismatch = () =>
-  new BaoError('BAO_PROOF_MISMATCH', 'these bytes and this proof are not what the root names')
+  new BaoError('BAO_PROOF_MISMATCH', 'the bytes and the proof do not match the root')
 
 /** @param {string} location @param {unknown} cause @returns {BaoError} */
 export const fetchFailed = (location, cause) =>
-  new BaoError('FETCH_FAILED', `${location} could not be fetched, or not to the end`, { location, cause })
+  new BaoError('FETCH_FAILED', `${location} could not be fetched to the end`, { location, cause })
 
 /** @param {string} location @param {number} status @returns {BaoError} */
 export const fetchStatus = (location, status) =>
@@ -92,8 +96,8 @@ export const fetchStatus = (location, status) =>
 
 /** @param {string} location @returns {BaoError} */
 export const fetchChanged = location =>
-  new BaoError('FETCH_CHANGED', `${location} is not the file any more that it was when it was first asked for`, { location })
+  new BaoError('FETCH_CHANGED', `${location} changed since the first request`, { location })
 
 /** @param {string} location @param {string} why @returns {BaoError} */
 export const fetchRefused = (location, why) =>
-  new BaoError('FETCH_REFUSED', `${location} gives no answer that could be used: ${why}`, { location })
+  new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })

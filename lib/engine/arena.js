@@ -1,6 +1,6 @@
-// The arena: one fixed memory for everything the kernels touch. Regions are named here and nowhere else.
-// It never grows, so its views never go stale. Hashing is synchronous and never re-entered, so one arena per thread serves all;
-// whoever needs bytes beyond a call copies them out.
+// The arena: one fixed memory for everything that the kernels touch. Its regions are named only here.
+// It never grows, so its views never become invalid. Hashing is synchronous and never re-entered, so one arena per
+// thread is enough. Callers that need bytes after a call copy them out.
 
 import { BLOCK_LEN, CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 
@@ -32,7 +32,7 @@ export const KEY = region(HASH_LEN)
 export const CV = region(HASH_LEN)
 /** A block for a single compression. */
 export const BLOCK = region(BLOCK_LEN)
-/** What a single compression gives. */
+/** The result of a single compression. */
 export const OUT = region(BLOCK_LEN)
 /** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
@@ -40,7 +40,7 @@ export const LANE_CVS = region(LANES * HASH_LEN)
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
 /** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */
 export const CVS_TABLE = region(4 * CVS_PAIRS)
-/** Pointers to the pairs of a window, in the order in which they are wanted. */
+/** Pointers to the pairs of a window, in the order of the outboard. */
 export const PAIR_TABLE = region(4 * WINDOW_CHUNKS)
 /** Pointers that a caller fills for one call. */
 export const TABLE = region(4 * (MAX_PAIRS + LANES))
@@ -51,9 +51,9 @@ export const PAIR_CVS = region(HASH_LEN * (MAX_PAIRS + LANES))
 export const LEAF_CVS = region(HASH_LEN * (MAX_CHUNKS + LANES))
 /** The input window. */
 export const INPUT = region(INPUT_LEN)
-/** What is put together or taken apart, beside the input. */
+/** A second region as long as the input, where bytes are put together or taken apart. */
 export const STAGE = region(INPUT_LEN)
-/** Two buffers that files are read into (buffers.js): their bytes are hashed where they were read. */
+/** Two buffers for reading files (read-buffers.js): the kernel hashes their bytes in place. */
 export const READ_LEN = 1 << 20
 export const READS = region(2 * READ_LEN)
 
@@ -72,6 +72,8 @@ export const i32 = new Int32Array(buffer)
 /** A chaining value or hash at OUT. Copies are made as `new Uint8Array(RESULT)`: a third quicker than `slice`. */
 export const RESULT = u8.subarray(OUT, OUT + HASH_LEN)
 
-for (let i = 0; i < WINDOW_CHUNKS + LANES; i++) u32[CHUNK_TABLE / 4 + i] = INPUT + Math.min(i, WINDOW_CHUNKS - 1) * CHUNK_LEN
+for (let i = 0; i < WINDOW_CHUNKS + LANES; i++) {
+  u32[CHUNK_TABLE / 4 + i] = INPUT + Math.min(i, WINDOW_CHUNKS - 1) * CHUNK_LEN
+}
 for (let i = 0; i < CVS_PAIRS; i++) u32[CVS_TABLE / 4 + i] = CVS + i * PAIR_LEN
 u32.fill(INPUT, TABLE / 4, TABLE / 4 + MAX_PAIRS + LANES)

@@ -17,7 +17,7 @@ export const HASH_MODE = { keyWords: IV, flags: 0 }
  */
 export const wordsOf = bytes => new Uint32Array(new Uint8Array(bytes).buffer)
 
-/** The key that came last, which tends to come again. @type {Mode} */
+/** The mode of the last key, because most programs use one key many times. @type {Mode} */
 let lastKeyed = { keyWords: new Uint32Array(KEY_LEN / 4), flags: KEYED_HASH }
 let lastKey = new Uint8Array(lastKeyed.keyWords.buffer)
 

@@ -1,5 +1,6 @@
-// Memory that files are read into. Two buffers of it lie in the arena, where the kernel hashes bytes in place: that saves the thread that
-// hashes some 4 % of its time, the copy into the input window. One reader at a time has them; others meanwhile have memory of their own.
+// Buffers for reading files. Two of them lie in the arena, where the kernel hashes bytes in place. That saves the copy
+// into the input window, some 4 % of the time of the thread that hashes. One reader at a time has these two; other
+// readers get fresh memory.
 
 import { READS, READ_LEN, u8 } from './arena.js'
 
@@ -8,7 +9,7 @@ const IN_ARENA = [u8.subarray(READS, READS + READ_LEN), u8.subarray(READS + READ
 let isLeased = false
 
 /**
- * Two buffers of READ_LEN bytes. They are the caller's until `release`, which must wait for every read into them to end.
+ * Two buffers of READ_LEN bytes. They are the caller's until it calls `release`, after every read into them has ended.
  *
  * @returns {{ buffers: Uint8Array[], release: () => void }}
  */
@@ -18,5 +19,5 @@ export function leaseBuffers () {
   return { buffers: IN_ARENA, release: () => { isLeased = false } }
 }
 
-/** May these bytes be hashed where they stand? @param {Uint8Array} bytes @returns {boolean} */
+/** Do these bytes stand where the kernel can hash them in place? @param {Uint8Array} bytes @returns {boolean} */
 export const isInPlace = bytes => bytes.buffer === u8.buffer && bytes.byteOffset >= READS

@@ -30,7 +30,7 @@ export function hashChunks (len, chunkIndex, flags) {
 }
 
 /**
- * Chaining values of chunks anywhere in the arena, to CVS.
+ * Chaining values of the chunks that a table points to, to CVS.
  *
  * @param {number} table  of pointers to them
  * @param {number} chunks  how many, at least 1
@@ -47,8 +47,8 @@ const levelAt = [CVS]
 const levelCount = [0]
 
 /**
- * Joins the chaining values at CVS in pairs, level by level. The odd one at the end of a level moves up as it is, which gives
- * BLAKE3's tree: left subtrees are perfect.
+ * Joins the chaining values at CVS in pairs, level by level. An odd one at the end of a level moves up unchanged. That
+ * gives BLAKE3's tree, whose left subtrees are perfect.
  *
  * @param {number} count  of chaining values at CVS, at least 1
  * @param {number} flags  of the mode
@@ -76,7 +76,7 @@ export function reduce (count, flags, downTo = 2) {
 export const cvsOf = level => ({ at: levelAt[level], count: levelCount[level] })
 
 /**
- * Copies all pairs below one chaining value of the last reduction. In both orders they stand side by side. What was at STAGE is lost.
+ * Copies all pairs below one chaining value of the last reduction. They are adjacent in both orders. Overwrites STAGE.
  *
  * @param {number} level  of the chaining value
  * @param {number} index  of the chaining value in its level
@@ -99,7 +99,12 @@ export function copyPairs (level, index, groupLog, order, words, at) {
   return order === 'pre' ? at : copyPair(pairAt, words, at)
 }
 
-/** The same of a perfect subtree, whose places follow from the index. The kernel brings the pairs together, so that they are copied as one. @type {typeof copyPairs} */
+/**
+ * The same for a perfect subtree: the places of its pairs follow from the index, and the kernel gathers them for one
+ * copy.
+ *
+ * @type {typeof copyPairs}
+ */
 function copyPerfect (level, index, groupLog, order, words, at) {
   const depth = level - groupLog
   const pairs = (1 << depth) - 1
@@ -114,7 +119,14 @@ function copyPerfect (level, index, groupLog, order, words, at) {
   return at + pairs * PAIR_WORDS
 }
 
-/** One pair. @param {number} from  bytes, in the arena @param {Uint32Array} words  written @param {number} at  words @returns {number} where it ends */
+/**
+ * Copies one pair.
+ *
+ * @param {number} from  bytes, in the arena
+ * @param {Uint32Array} words  written
+ * @param {number} at  words
+ * @returns {number} words, where it ends
+ */
 export function copyPair (from, words, at) {
   for (let i = 0; i < PAIR_WORDS; i++) words[at + i] = u32[from / 4 + i]
   return at + PAIR_WORDS

@@ -18,12 +18,13 @@ const op = opcode => (...operands) => {
 }
 /** @param {number} opcode */
 const simd = opcode => op([0xfd, ...u(opcode)])
-/** Loads and stores: the static offset is a constant region of the arena. @param {number[]} opcode @param {number} align log2 */
+/** Loads and stores; the static offset is a region of the arena. @param {number[]} opcode @param {number} align log2 */
 const memory = (opcode, align) => (/** @type {Code} */ address, /** @type {Code} */ value = [], offset = 0) =>
   [address, value, ...opcode, align, ...u(offset)]
 
 /** @param {number[]} opcode @param {number} [align] */
-const load = (opcode, align = 0) => (/** @type {Code} */ address, offset = 0) => memory(opcode, align)(address, [], offset)
+const load = (opcode, align = 0) => (/** @type {Code} */ address, offset = 0) =>
+  memory(opcode, align)(address, [], offset)
 
 export const i32 = {
   const: (/** @type {number} */ n) => /** @type {Code} */ ([0x41, ...s(n | 0)]),
@@ -76,7 +77,8 @@ export const i8x16 = {
 
 export const i32x4 = {
   splat: simd(17),
-  replaceLane: (/** @type {Code} */ a, /** @type {number} */ lane, /** @type {Code} */ value) => /** @type {Code} */ ([a, value, 0xfd, 28, lane]),
+  replaceLane: (/** @type {Code} */ a, /** @type {number} */ lane, /** @type {Code} */ value) =>
+    /** @type {Code} */ ([a, value, 0xfd, 28, lane]),
   add: simd(174),
   shl: simd(171),
   shrU: simd(173),
@@ -95,9 +97,14 @@ export const select = (test, a, b) => [a, b, test, 0x1b]
 export const when = (test, then) => [test, 0x04, 0x40, then, 0x0b]
 /** @param {Code} test @param {Code} then @param {Code} otherwise @returns {Code} */
 export const whenElse = (test, then, otherwise) => [test, 0x04, 0x40, then, 0x05, otherwise, 0x0b]
-/** Calls a function of the same module. @param {number} index  its place there @param {Code[]} operands @returns {Code} */
+/** Calls a function of this module. @param {number} index  its place there @param {Code[]} operands @returns {Code} */
 export const call = (index, ...operands) => [...operands, 0x10, u(index)]
-/** Runs the body, and again as long as the test holds at its end. @param {Code} body @param {Code} test @returns {Code} */
+/**
+ * Runs the body, and repeats it while the test holds after it.
+ *
+ * @param {Code} body @param {Code} test
+ * @returns {Code}
+ */
 export const loopWhile = (body, test) => [0x03, 0x40, body, test, 0x0d, 0, 0x0b]
 
 const TYPES = { i32: 0x7f, i64: 0x7e, v128: 0x7b }
@@ -107,7 +114,7 @@ const TYPES = { i32: 0x7f, i64: 0x7e, v128: 0x7b }
  *
  * @param {string} name  what it is exported as
  * @param {number} params  how many i32 parameters
- * @param {(params: Local[], local: (type: Type) => Local) => Code} write  gives the body; `local` declares another local
+ * @param {(params: Local[], local: (type: Type) => Local) => Code} write  the body; `local` declares another local
  */
 export function func (name, params, write) {
   /** @type {Type[]} */

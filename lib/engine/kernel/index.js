@@ -1,21 +1,22 @@
-// The one place that chooses the kernel. Assembling takes milliseconds, so it waits until there is something to hash that is worth it.
+// Chooses the kernel: SIMD where WebAssembly is allowed, JavaScript elsewhere. Assembling the SIMD kernel takes
+// milliseconds, so it waits until there is enough to hash.
 
 import { createSimdKernel } from './simd.js'
 import { jsKernel } from './js.js'
 
 /** @import { Kernel } from '../../core/types.js' */
 
-/** So many single chunks and blocks are quicker in JavaScript than the SIMD kernel is assembled. */
+/** The JavaScript kernel compresses so many chunks and blocks in less time than assembling the SIMD kernel takes. */
 const FEW = 64
 let calls = 0
-const forFew = () => calls++ < FEW ? jsKernel : choose()
+const kernelForOne = () => calls++ < FEW ? jsKernel : choose()
 
-/** Chooses when there is enough to do, then gets out of the way. @type {Kernel} */
+/** Stands in until a kernel is chosen. @type {Kernel} */
 const undecided = {
   name: 'undecided',
   compressMany: (...args) => choose().compressMany(...args),
-  compressChunk: (...args) => forFew().compressChunk(...args),
-  compressBlock: (...args) => forFew().compressBlock(...args),
+  compressChunk: (...args) => kernelForOne().compressChunk(...args),
+  compressBlock: (...args) => kernelForOne().compressBlock(...args),
   reduce: (...args) => choose().reduce(...args),
   gather: (...args) => choose().gather(...args),
   scatter: (...args) => choose().scatter(...args),
@@ -43,7 +44,7 @@ export function kernelName () {
  * @throws when it cannot be had here
  */
 export function useKernel (name) {
-  if (name !== 'simd' && name !== 'js') throw new RangeError(`a kernel is "simd" or "js", not "${name}"`)
+  if (name !== 'simd' && name !== 'js') throw new RangeError(`unknown kernel "${name}": expected "simd" or "js"`)
   kernel = name === 'js' ? jsKernel : createSimdKernel()
   return kernel
 }
@@ -54,6 +55,6 @@ function choose () {
   try {
     return useKernel('simd')
   } catch {
-    return useKernel('js') // WebAssembly is refused here, by the engine or by a content policy: slower, the same bytes
+    return useKernel('js') // the engine or a content policy refuses WebAssembly
   }
 }

@@ -1,11 +1,15 @@
-// The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the vectors;
-// `compressChunk` and `compressBlock` take one, with a row of the state in each vector; `reduce` joins the chaining values of a window,
-// `gather` and `scatter` copy, and `compare` compares.
+// The WebAssembly kernel, assembled at run time. `compressMany` takes four inputs at a time, one in each lane of the
+// vectors. `compressChunk` and `compressBlock` take one, with a row of the state in each vector. `reduce` joins the
+// chaining values of a window, `gather` and `scatter` copy, and `compare` compares.
 // Source: BLAKE3 paper 2.2 (compression), 5.3 (both ways of using SIMD). The contract is `Kernel` in types.d.ts.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE } from '../../core/constants.js'
+import {
+  BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PAIR_LEN, PARENT, PERMUTATION, SCHEDULE
+} from '../../core/constants.js'
 import { CV, CVS, CVS_TABLE, KEY, LANE_CVS, OUT, memory } from '../arena.js'
-import { call, func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when, whenElse } from './assembler.js'
+import {
+  call, func, i32, i32x4, i64, i64x2, i8x16, loopWhile, module, select, v128, when, whenElse
+} from './assembler.js'
 
 /** @import { Local } from './assembler.js' */
 /** @import { Code, Kernel } from '../../core/types.js' */
@@ -15,18 +19,23 @@ const [A, B, C, D] = [0, 1, 2, 3]
 /** Places of the functions in the module. */
 const [COMPRESS_BLOCK, COMPRESS_CHUNK, COMPRESS_MANY] = [0, 1, 2]
 
-/** A local becomes another value, turned to the right. @param {Local} x @param {Code} value @param {number} bits @returns {Code} */
-const setTurned = (x, value, bits) =>
+/**
+ * Sets a local to a value rotated to the right.
+ *
+ * @param {Local} x @param {Code} value @param {number} bits
+ * @returns {Code}
+ */
+const setRotated = (x, value, bits) =>
   x.set(v128.or(i32x4.shrU(x.tee(value), i32.const(bits)), i32x4.shl(x.get, i32.const(32 - bits))))
-/** Places of the bytes of four words, each turned to the right by so many bytes. @param {number} by @returns {Code} */
-const turned = by => i8x16.const(WORDS.map(byte => (byte & ~3) + (byte + by) % 4))
+/** Places of the bytes of four words, each rotated to the right by so many bytes. @param {number} by @returns {Code} */
+const rotated = by => i8x16.const(WORDS.map(byte => (byte & ~3) + (byte + by) % 4))
 
 /**
- * The mixing function on vectors: the lines of the paper's G, in its order. The message word is added first: it is ready before `b` is.
- * Mixings that have nothing to do with each other go side by side, since some engines keep the order in which the code was written.
- * Rotations by whole bytes are swizzles; their masks are locals, because engines build a constant anew wherever it stands.
+ * The mixing function on vectors: the lines of the paper's G, in its order. The message word is added first, because it
+ * is ready before `b` is. Independent mixings are interleaved, because some engines keep the order of the code.
+ * Rotations by whole bytes are swizzles. Their masks are locals, because engines build a constant again at each use.
  *
- * @param {Local[]} masks  of rotations by 16 and 8: `turned(2)` and `turned(1)`
+ * @param {Local[]} masks  of rotations by 16 and 8: `rotated(2)` and `rotated(1)`
  * @param {{ a: Local, b: Local, c: Local, d: Local, x: Code, y: Code }[]} mixings
  * @returns {Code}
  */
@@ -34,11 +43,11 @@ const mix = ([by16, by8], mixings) => [
   mixings.map(({ a, b, x }) => a.set(i32x4.add(i32x4.add(a.get, x), b.get))),
   mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by16.get))),
   mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
-  mixings.map(({ b, c }) => setTurned(b, v128.xor(b.get, c.get), 12)),
+  mixings.map(({ b, c }) => setRotated(b, v128.xor(b.get, c.get), 12)),
   mixings.map(({ a, b, y }) => a.set(i32x4.add(i32x4.add(a.get, y), b.get))),
   mixings.map(({ a, d }) => d.set(i8x16.swizzle(v128.xor(d.get, a.get), by8.get))),
   mixings.map(({ c, d }) => c.set(i32x4.add(c.get, d.get))),
-  mixings.map(({ b, c }) => setTurned(b, v128.xor(b.get, c.get), 7))
+  mixings.map(({ b, c }) => setRotated(b, v128.xor(b.get, c.get), 7))
 ]
 
 /**
@@ -64,9 +73,10 @@ const transpose = (rows, columns, scratch) => {
   ]
 }
 
-// One input: rows of the state in four vectors. After the columns, rows are turned so that the diagonals become columns: not b, which is
-// the last to be ready, but the others around it. The four message vectors hold the words in the order in which a round takes them: x and
-// y of the columns, x and y of the diagonals, these where their b stands.
+// One input: rows of the state in four vectors. After the columns, rows are rotated so that the diagonals become
+// columns. Row b is the last to be ready, so it stays and the others rotate around it. The four message vectors hold
+// the words in the order in which a round takes them: x and y of the columns, x and y of the diagonals. The last two
+// are placed where their b stands.
 
 const MESSAGE_VECTORS = [[0, 2, 4, 6], [1, 3, 5, 7], [14, 8, 10, 12], [15, 9, 11, 13]]
 
@@ -93,7 +103,8 @@ const pick = (places, from) => {
 }
 
 /**
- * One compression of the block at `at` on the chaining value in rows A and B; rows A to D become the state after seven rounds.
+ * Compresses the block at `at` with the chaining value in rows A and B. Rows A to D become the state after seven
+ * rounds.
  *
  * @param {(type: 'i32' | 'v128') => Local} local
  */
@@ -106,7 +117,7 @@ const oneBlock = local => {
   const [a, b, c, d] = state
   const [x, y, xDiagonal, yDiagonal] = message
   /** @param {Local} row @param {number} by @returns {Code} */
-  const turn = (row, by) => row.set(i32x4.shuffle(row.get, row.get, [0, 1, 2, 3].map(lane => (lane + by) % 4)))
+  const rotate = (row, by) => row.set(i32x4.shuffle(row.get, row.get, [0, 1, 2, 3].map(lane => (lane + by) % 4)))
 
   // Bytes behind the end of the block count as zero, whatever stands there.
   /** @param {Code} len @returns {Code} */
@@ -117,24 +128,26 @@ const oneBlock = local => {
   const compress = (at, len, lo, hi, flags) => [
     words.map((row, i) => row.set(v128.load(at, 16 * i))),
     when(i32.ltS(len, i32.const(BLOCK_LEN)), clearBehind(len)),
-    message.map((vector, i) => vector.set(pick(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
+    message.map((vector, i) => vector.set(
+      pick(MESSAGE_VECTORS[i].map(word => ({ vector: word >> 2, lane: word & 3 })), words))),
     c.set(v128.const(IV.subarray(0, 4))),
     d.set(i32x4.replaceLane(i32x4.replaceLane(i32x4.replaceLane(i32x4.splat(lo), 1, hi), 2, len), 3, flags)),
     round.set(i32.const(SCHEDULE.length)),
     loopWhile([
       mix(masks, [{ a, b, c, d, x: x.get, y: y.get }]),
-      turn(a, 3), turn(c, 1), turn(d, 2),
+      rotate(a, 3), rotate(c, 1), rotate(d, 2),
       mix(masks, [{ a, b, c, d, x: xDiagonal.get, y: yDiagonal.get }]),
-      turn(a, 1), turn(c, 3), turn(d, 2),
+      rotate(a, 1), rotate(c, 3), rotate(d, 2),
       words.map((row, i) => row.set(pick(MESSAGE_VECTORS[i].map(word => placeOfWord(PERMUTATION[word])), message))),
       message.map((vector, i) => vector.set(words[i].get))
     ], round.tee(i32.sub(round.get, i32.const(1))))
   ]
-  const setUp = [masks[0].set(turned(2)), masks[1].set(turned(1))]
+  const setUp = [masks[0].set(rotated(2)), masks[1].set(rotated(1))]
   return { state, setUp, compress }
 }
 
-const compressChunk = () => func('compressChunk', 7, ([input, len, flags, endFlags, counterLo, counterHi, out], local) => {
+const compressChunk = () => func('compressChunk', 7, (params, local) => {
+  const [input, len, flags, endFlags, counterLo, counterHi, out] = params
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   const blockLen = local('i32')
   const blockFlags = local('i32')
@@ -160,7 +173,8 @@ const compressChunk = () => func('compressChunk', 7, ([input, len, flags, endFla
   ]
 })
 
-const compressBlock = () => func('compressBlock', 7, ([cv, block, len, flags, counterLo, counterHi, out], local) => {
+const compressBlock = () => func('compressBlock', 7, (params, local) => {
+  const [cv, block, len, flags, counterLo, counterHi, out] = params
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   return [
     setUp,
@@ -174,10 +188,11 @@ const compressBlock = () => func('compressBlock', 7, ([cv, block, len, flags, co
   ]
 })
 
-/** With the last of two chunks up to this long, both are quicker one after the other than in lanes of which two stay empty. */
+/** Two chunks, the second up to this long, are quicker one after the other than in lanes of which two stay empty. */
 const SHORT_SECOND = 9 * BLOCK_LEN
 
-const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flags, counterLo, counterHi, out], local) => {
+const compressMany = () => func('compressMany', 7, (params, local) => {
+  const [table, count, lastLen, flags, counterLo, counterHi, out] = params
   const start = local('i32')
   const end = local('i32')
   const lastBlock = local('i32')
@@ -205,8 +220,8 @@ const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flag
 
   // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. What is left over goes alone.
   const setUp = [
-    masks[0].set(turned(2)),
-    masks[1].set(turned(1)),
+    masks[0].set(rotated(2)),
+    masks[1].set(rotated(1)),
     alone.set(i32.const(1)),
     when(i32.eqz(isParent), [
       when(i32.eqz(i32.gtS(lastLen.get, i32.const(SHORT_SECOND))), alone.set(i32.const(2))),
@@ -237,7 +252,8 @@ const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flag
       i32.or(i32.or(flags.get, i32.const(CHUNK_END)), select(shortAt.get, i32.const(0), i32.const(CHUNK_START))),
       i64.low(counter.get), i64.high(counter.get),
       i32.const(OUT)),
-    [0, 16].map(half => v128.store(i32.add(out.get, i32.shl(lane, i32.const(5))), v128.load(i32.const(OUT), half), half))
+    [0, 16].map(half =>
+      v128.store(i32.add(out.get, i32.shl(lane, i32.const(5))), v128.load(i32.const(OUT), half), half))
   ])
 
   const blockFlags = i32.or(flags.get, i32.or(
@@ -260,8 +276,10 @@ const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flag
     state[14].set(v128.const(Array(4).fill(BLOCK_LEN))),
     state[15].set(i32x4.splat(blockFlags)),
     SCHEDULE.map(round => {
-      const mixings = MIXINGS.map(([a, b, c, d], i) => (
-        { a: state[a], b: state[b], c: state[c], d: state[d], x: message[round[2 * i]].get, y: message[round[2 * i + 1]].get }))
+      const mixings = MIXINGS.map(([a, b, c, d], i) => {
+        const [x, y] = [message[round[2 * i]].get, message[round[2 * i + 1]].get]
+        return { a: state[a], b: state[b], c: state[c], d: state[d], x, y }
+      })
       return [mix(masks, mixings.slice(0, 4)), mix(masks, mixings.slice(4))]
     }),
     cv.map((word, i) => word.set(v128.xor(state[i].get, state[8 + i].get)))
@@ -292,9 +310,10 @@ const compressMany = () => func('compressMany', 7, ([table, count, lastLen, flag
   const compressOne = [
     count.set(i32.sub(count.get, i32.const(1))),
     whenElse(isParent,
-      call(COMPRESS_BLOCK, i32.const(KEY), i32.load(table.get), i32.const(BLOCK_LEN), flags.get, i32.const(0), i32.const(0), out.get),
-      call(COMPRESS_CHUNK, i32.load(table.get), select(count.get, i32.const(CHUNK_LEN), lastLen.get), flags.get, i32.const(CHUNK_END),
-        i64.low(counter.get), i64.high(counter.get), out.get)),
+      call(COMPRESS_BLOCK, i32.const(KEY), i32.load(table.get), i32.const(BLOCK_LEN),
+        flags.get, i32.const(0), i32.const(0), out.get),
+      call(COMPRESS_CHUNK, i32.load(table.get), select(count.get, i32.const(CHUNK_LEN), lastLen.get),
+        flags.get, i32.const(CHUNK_END), i64.low(counter.get), i64.high(counter.get), out.get)),
     counter.set(i64.add(counter.get, i64.const(1))),
     table.set(i32.add(table.get, i32.const(4))),
     out.set(i32.add(out.get, i32.const(HASH_LEN)))
@@ -329,15 +348,15 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
 })
 
 /**
- * Copies between a stretch and the places that a table names: from these to the stretch, or the other way round.
+ * Copies between inputs that stand together and the places that a table names, in one direction or the other.
  *
  * @param {'gather' | 'scatter'} name
  */
-const copy = name => func(name, 4, ([table, count, len, stretch], local) => {
+const copy = name => func(name, 4, ([table, count, len, together], local) => {
   const place = local('i32')
   const end = local('i32')
   const words = [0, 1, 2, 3].map(() => local('v128'))
-  const [from, to] = name === 'gather' ? [place, stretch] : [stretch, place]
+  const [from, to] = name === 'gather' ? [place, together] : [together, place]
   return loopWhile([
     place.set(i32.load(table.get)),
     end.set(i32.add(from.get, len.get)),
@@ -361,7 +380,8 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
       other.set(i32.load(table.get)),
       end.set(i32.add(at.get, len.get)),
       loopWhile([
-        [0, 16, 32, 48].map(part => difference.set(v128.or(difference.get, v128.xor(v128.load(at.get, part), v128.load(other.get, part))))),
+        [0, 16, 32, 48].map(part => difference.set(
+          v128.or(difference.get, v128.xor(v128.load(at.get, part), v128.load(other.get, part))))),
         other.set(i32.add(other.get, i32.const(BLOCK_LEN))),
         at.set(i32.add(at.get, i32.const(BLOCK_LEN)))
       ], i32.ltS(at.get, end.get)),
@@ -379,9 +399,11 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
  * @throws where WebAssembly or its SIMD is refused
  */
 export function createSimdKernel () {
-  if (memory === undefined) throw new Error('this place has no WebAssembly')
+  if (memory === undefined) throw new Error('WebAssembly is not available')
   const pages = memory.buffer.byteLength / 65536
-  const bytes = module(pages, [compressBlock(), compressChunk(), compressMany(), reduce(), copy('gather'), copy('scatter'), compare()])
+  const bytes = module(pages, [
+    compressBlock(), compressChunk(), compressMany(), reduce(), copy('gather'), copy('scatter'), compare()
+  ])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: 'simd', ...exports }))
 }

@@ -5,12 +5,12 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { readRecord, writeAlias, writePath, writeRecord } from '../../support/store/inspect.js'
 import { inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const bytes = noise(5 * GROUP + 5, 600)
 const root = hash(bytes)
 const ID = 4000

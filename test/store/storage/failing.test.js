@@ -7,12 +7,12 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { writesRecord } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const reason = new Error('the disk is full')
 
 /** Are records of blobs among these? */

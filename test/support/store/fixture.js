@@ -9,14 +9,12 @@ import { argv } from 'node:process'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { Level } from 'level'
+import { GROUP, VIEWS } from '../constants.js'
 import { RAW, hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { concat, same } from '../bytes.js'
 import { input } from '../inputs.js'
 import { sliceOf } from './stores.js'
-
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
-const GROUP = 16384
 
 const blobOf = (len, gen = 'b3') => {
   const bytes = input({ gen, len })

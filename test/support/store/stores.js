@@ -10,8 +10,6 @@ import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
-export { entriesOf, idsIn, idsWithout, recordsIn } from './inspect.js'
-
 /** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
 class Place {
   #databases

@@ -4,12 +4,12 @@ import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { CELL_LEN } from '../../../../store/storage/content/extents.js'
 import { flipped, same } from '../../../support/bytes.js'
+import { KIB } from '../../../support/constants.js'
 import { collect, errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { entriesOf, recordOf, setExtentLen } from '../../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../../support/store/stores.js'
 
-const KIB = 1024
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
 const BLOBS = SIZES.map((size, i) => noise(size, 900 + i))
 /** Some of each: in whole groups, across borders of extents and cells. */

@@ -1,11 +1,11 @@
 // Where the pairs of a tree are kept. Two nodes in one place would overwrite each other, quietly.
 import { expect } from 'chai'
 import { Page, PageEditor, pageOfGroup, placeInPages } from '../../../../store/storage/content/tree-pages.js'
+import { GROUP } from '../../../support/constants.js'
 import { Tree } from '../../../support/twin/index.js'
 import { noise } from '../../../support/inputs.js'
 import { same } from '../../../support/bytes.js'
 
-const GROUP = 16384
 const GROUP_LOG = 4
 const PAGE_GROUPS = 64
 const PAIRS = 63

@@ -4,14 +4,13 @@ import { expect } from 'chai'
 import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
 import { DONE, FAULTS, failAt, reason } from '../../../support/store/failing.js'
 import { errorOf, listed, stream } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { databasesOf } from '../../../support/store/inspect.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 import { meddle } from '../../../support/store/writers.js'
-
-const MIB = 1 << 20
 
 describe('store: a blob that is received into a file while a write fails', () => {
   let place

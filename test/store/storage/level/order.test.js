@@ -7,11 +7,11 @@ import { hash } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { isInOrder } from '../../../../store/storage/level/order.js'
 import { concat, hex, same } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
 import { noise } from '../../../support/inputs.js'
 import { changeState, extentEntry, readRecord } from '../../../support/store/inspect.js'
 import { onDisk } from '../../../support/store/stores.js'
 
-const GROUP = 16384
 /** Three cells each, and pages. */
 const BLOBS = Array.from({ length: 4 }, (_, i) => noise(10 * GROUP, 50 + i))
 

@@ -10,6 +10,7 @@ import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { makeMissing } from '../../../../store/storage/opening/making.js'
 import { same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
@@ -18,7 +19,6 @@ import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
 import { GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf } from '../../../support/store/worker.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
-const MIB = 1 << 20
 
 describe('store: on a disk', () => {
   let place
