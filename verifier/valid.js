@@ -131,8 +131,8 @@ function begin (outboard, like, key) {
  *
  * @param {Audit | PairAudit} audit @param {ReturnType<typeof begin>} what @param {Progress} progress
  * @param {ProgressOptions & { type: string }} options
- * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  at the planned
- *   window; long ones give way meanwhile
+ * @param {(yieldWhenDue: () => Promise<void> | undefined) => Promise<void>} look  checks the
+ *   planned batch; during a long one it calls its argument, to yield to the event loop
  * @returns {Promise<ChunkRanges>}
  */
 async function run (audit, what, progress, { signal, onProgress, type }, look) {

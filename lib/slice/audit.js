@@ -1,7 +1,9 @@
-// An audit: which leaves of a blob are right, and can be proven with the pairs at hand. It says what it needs and never reads.
+// Audits a blob: which of its leaves are right, and are proven by the pairs of its outboard. It says
+// what it needs and never reads.
 //
-// It lays a window out as its encoding would be, so that all of it is hashed as for a slice: side by side, before any of it is believed.
-// Unlike the checker it goes on after a fault: what is below a wrong parent is lost, and nothing else. Semantics as bao-tree's `valid_ranges`.
+// Every batch is laid out in the arena as its encoding would be, so that it is hashed like a slice:
+// side by side, before any of it is believed. Unlike the checker, an audit goes on after a fault: only
+// what is below a wrong parent is lost. Semantics as bao-tree's `valid_ranges`.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -18,11 +20,18 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 /** @import { Mode, PairReader, Step } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes that are walked through although they are lost: so few steps cost less than a new walk from the root. */
+/** Lost bytes that are walked through, at most: so few steps cost less than a new walk from the root. */
 const MAX_WALKED = 128 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
-/** @typedef {{ root: Uint8Array, size: number, groupLog: number, ranges: ChunkRanges, mode: Mode }} AuditOf  `ranges`: whole groups, canonical */
+/**
+ * @typedef {object} AuditOf
+ * @property {Uint8Array} root
+ * @property {number} size
+ * @property {number} groupLog
+ * @property {ChunkRanges} ranges  whole groups, canonical
+ * @property {Mode} mode
+ */
 
 export class Audit {
   #what
@@ -32,18 +41,18 @@ export class Audit {
   #findings = new Findings()
   /** Is the next step the root? */
   #isAtRoot = true
-  /** Where the window ends in the blob. */
+  /** Where the batch ends in the blob. */
   #end = 0
-  /** The window's pairs, one after the other, and what could not be had. */
+  /** The pairs of the batch, one after the other; then the parents and leaves of it that are missing. */
   #memory = new Uint8Array(INPUT_LEN)
   #words = new Uint32Array(this.#memory.buffer)
   #missingNodes = /** @type {Set<number>} */ (new Set())
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
-  /** What the next `check` needs: bytes of the blob, increasing and apart; and the parents whose pairs are copied. */
+  /** What the next `check` needs: bytes of the blob, increasing and apart; and the parents whose pairs it copies. */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
-  /** Of a leaf that does not fit into the arena, and comes in pieces: its tree. @type {TreeBuilder | undefined} */
+  /** The tree of a leaf that does not fit into the arena, and comes in pieces. @type {TreeBuilder | undefined} */
   large
 
   /** @param {AuditOf} what @param {PairReader} pairs */
@@ -54,43 +63,45 @@ export class Audit {
     this.#batch = firstBatchOf(what)
   }
 
-  /** Bytes from the start of the blob to the end of the window. */
+  /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks that were found right so far. */
+  /** The chunks that have been found right. */
   get valid () { return this.#findings.ranges }
 
-  /** Looks ahead over the next window of which not everything is lost. @returns {boolean} false when there is none */
+  /** Plans the next batch of which not everything is lost. @returns {boolean} false when there is none */
   plan () {
     while (this.#batch.count > 0) {
       this.spans = []
       this.nodes = []
-      this.#look()
+      this.#collectNeeds()
       if (this.spans.length > 0 || this.nodes.length > 0) {
-        const [len] = this.#batch.lens
-        this.large = len > INPUT_LEN ? new TreeBuilder(this.#what.mode, { startChunk: this.#batch.places[0] / CHUNK_LEN }) : undefined
+        const { lens: [len], places: [start] } = this.#batch
+        const isLarge = len > INPUT_LEN
+        this.large = isLarge ? new TreeBuilder(this.#what.mode, { startChunk: start / CHUNK_LEN }) : undefined
         return true
       }
-      this.#goOn()
+      this.#advance()
     }
     return false
   }
 
   /**
-   * Says which leaves of the window are right.
+   * Finds out which leaves of the batch are right.
    *
-   * @param {Uint8Array[]} bytes  of each of `spans`, unless the window is `large`; fewer than asked for are missing
+   * @param {Uint8Array[]} bytes  of each of `spans`, unless the batch is `large`; a short one means
+   *   that bytes are missing
    */
   check (bytes) {
-    if (this.large === undefined) this.#checkWindow(bytes)
+    if (this.large === undefined) this.#checkBatch(bytes)
     else this.#checkLarge(this.large)
     this.#missingNodes.clear()
     this.#missingLeaves.clear()
-    this.#goOn()
+    this.#advance()
   }
 
-  /** To the next window; where much is lost, by a new walk that begins behind it. */
-  #goOn () {
+  /** Goes on to the next batch. If much is lost, a new walk begins behind it. */
+  #advance () {
     if (!this.#findings.isFar(this.#end)) return this.#batch.fill()
     const { root, ranges } = this.#what
     this.#batch = firstBatchOf({ ...this.#what, ranges: this.#findings.leaveBehind(ranges) })
@@ -98,7 +109,8 @@ export class Audit {
     this.#isAtRoot = true
   }
 
-  #look () {
+  /** Collects the spans and nodes of the batch. */
+  #collectNeeds () {
     const { kinds, places, spans } = this.#batch
     for (let i = 0; i < this.#batch.count; i++) {
       if (kinds[i] & IS_PARENT) {
@@ -107,7 +119,9 @@ export class Audit {
       }
       const end = this.#end = places[i] + spans[i]
       if (this.#isLost(i)) continue
-      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) forEachStep(this.#batch.subtreeAt(i), node => this.nodes.push(node), () => {})
+      if (kinds[i] === IS_SUBTREE && this.#pairs.prepare) {
+        forEachStep(this.#batch.subtreeAt(i), node => this.nodes.push(node), () => {})
+      }
       const last = this.spans.at(-1)
       if (last?.end === places[i]) last.end = end
       else this.spans.push({ start: places[i], end })
@@ -121,7 +135,7 @@ export class Audit {
   }
 
   /** @param {Uint8Array[]} bytes */
-  #checkWindow (bytes) {
+  #checkBatch (bytes) {
     this.#fetch()
     enter(this.#what.mode)
     this.#layOut(bytes, 0, INPUT, 0)
@@ -130,7 +144,7 @@ export class Audit {
     this.#isAtRoot = false
   }
 
-  /** The window's pairs in their order. Whoever keeps them may hash meanwhile: the arena is not touched yet. */
+  /** Copies the pairs of the batch in their order. The outboard may hash meanwhile: the arena is not in use yet. */
   #fetch () {
     const { size, groupLog } = this.#what
     const { kinds, places } = this.#batch
@@ -142,18 +156,19 @@ export class Audit {
     }
     for (let i = 0; i < this.#batch.count; i++) {
       if (this.#isLost(i)) at += this.#pairsOf(i) * PAIR_LEN
-      else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, (kinds[i] & HAS_LEFT) > 0, (kinds[i] & HAS_RIGHT) > 0))
+      else if (kinds[i] & IS_PARENT) fetch(parentStep(places[i], size, groupLog, hasLeft(kinds[i]), hasRight(kinds[i])))
       else if (kinds[i] === IS_SUBTREE) forEachParent(this.#batch.subtreeAt(i), size, groupLog, fetch)
     }
   }
 
   /**
-   * Brings pairs and bytes to the arena, as they stand in an encoding; but the bytes of a subtree side by side. What is lost keeps its place.
+   * Brings pairs and bytes to the arena, as they stand in an encoding, but with the bytes of a subtree
+   * side by side. Lost steps keep their place.
    *
    * @param {Uint8Array[]} bytes  of `spans`
    * @param {number} from  step, and those behind it
    * @param {number} at  in the arena
-   * @param {number} pair  place of the next pair in the window
+   * @param {number} pair  place of the next pair in the batch
    */
   #layOut (bytes, from, at, pair) {
     const { kinds, places, spans, lens } = this.#batch
@@ -171,9 +186,11 @@ export class Audit {
     }
   }
 
-  /** Chaining values of all but subtrees. @param {number} from  step, and those behind it @param {number} at  in the arena */
+  /** Hashes all steps but subtrees. @param {number} from  step, and those behind it @param {number} at  in the arena */
   #hash (from, at) {
-    const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags: this.#what.mode.flags, hasRoot: from === 0 && this.#isAtRoot }
+    const { flags } = this.#what.mode
+    const hasRoot = from === 0 && this.#isAtRoot
+    const steps = { batch: this.#batch, from, to: this.#batch.count, at, flags, hasRoot }
     hashPairs(steps)
     hashLeaves(steps)
   }
@@ -185,7 +202,7 @@ export class Audit {
     let leafCv = LEAF_CVS
     for (let i = 0, at = INPUT, pair = 0; i < this.#batch.count; pair += this.#pairsOf(i), at += lens[i++]) {
       if (kinds[i] === IS_SUBTREE && !this.#isLost(i) && !this.#isSubtreeRight(i, at, pair)) {
-        // Taken apart, it is looked at step by step.
+        // The subtree is taken apart, and compared step by step.
         this.#batch.expand(i)
         this.#missingLeaves.clear()
         this.#layOut(bytes, i, at, pair)
@@ -193,25 +210,28 @@ export class Audit {
         pairCv = PAIR_CVS
         leafCv = LEAF_CVS
       }
-      const isLost = this.#isLost(i)
-      if (!isLost && kinds[i] & IS_PARENT) this.#takeParent(i, pairCv, at)
-      else if (!isLost && kinds[i] === IS_SUBTREE) this.#take(places[i], spans[i], true)
-      else if (!isLost) this.#take(places[i], spans[i], this.#expected.isNext(leafCv) && !this.#missingLeaves.has(places[i]))
+      if (!this.#isLost(i)) {
+        if (kinds[i] & IS_PARENT) this.#takeParent(i, pairCv, at)
+        else this.#take(places[i], spans[i], kinds[i] === IS_SUBTREE || this.#isLeafRight(places[i], leafCv))
+      }
       if (kinds[i] & IS_PARENT) pairCv += HASH_LEN
       else if (kinds[i] === IS_LEAF) leafCv += HASH_LEN
     }
   }
 
-  /** Pairs of a step. @param {number} step */
+  /** The number of pairs of a step. @param {number} step */
   #pairsOf (step) {
     const kind = this.#batch.kinds[step]
-    return kind === IS_LEAF ? 0 : kind === IS_SUBTREE ? (this.#batch.lens[step] - this.#batch.spans[step]) / PAIR_LEN : 1
+    if (kind !== IS_SUBTREE) return kind === IS_LEAF ? 0 : 1
+    return (this.#batch.lens[step] - this.#batch.spans[step]) / PAIR_LEN
   }
 
   /**
-   * Hashes the bytes of a subtree as a blob's, and compares its pairs with what follows from them.
+   * Hashes the bytes of a subtree, and compares its pairs with what follows from them.
    *
-   * @param {number} step @param {number} at  where in the arena its bytes stand @param {number} pair  place of its first pair in the window
+   * @param {number} step
+   * @param {number} at  where its bytes stand in the arena
+   * @param {number} pair  place of its first pair
    */
   #isSubtreeRight (step, at, pair) {
     const start = this.#batch.places[step]
@@ -225,7 +245,11 @@ export class Audit {
     const words = this.#words
     let next = pair * PAIR_WORDS
 
-    /** @param {number} level  of a parent's children @param {number} index  of the parent in its level @returns {boolean} */
+    /**
+     * @param {number} level  of a parent's children
+     * @param {number} index  of the parent in its level
+     * @returns {boolean}
+     */
     const isRight = (level, index) => {
       const cvs = levels[level] + index * PAIR_WORDS
       for (let i = 0; i < PAIR_WORDS; i++) if (u32[cvs + i] !== words[next + i]) return false
@@ -235,13 +259,16 @@ export class Audit {
     return isRight(top - 1, 0) && this.#expected.isNext(cvsOf(top).at)
   }
 
+  /** @param {number} start  of a leaf @param {number} cv  in the arena */
+  #isLeafRight (start, cv) { return this.#expected.isNext(cv) && !this.#missingLeaves.has(start) }
+
   /** @param {number} start @param {number} len @param {boolean} isRight */
   #take (start, len, isRight) {
     this.#expected.drop()
     if (isRight) this.#findings.add(start, len)
   }
 
-  /** @param {number} step @param {number} cv @param {number} at  where in the arena its pair stands */
+  /** @param {number} step @param {number} cv @param {number} at  where its pair stands in the arena */
   #takeParent (step, cv, at) {
     const node = this.#batch.places[step]
     const kind = this.#batch.kinds[step]
@@ -268,7 +295,7 @@ export class Audit {
 /** What an audit has found right so far, and up to where everything is lost. */
 export class Findings {
   #boundaries = /** @type {number[]} */ ([])
-  /** Byte offset up to which everything is lost, as far as the walk is ahead of it. */
+  /** Byte offset up to which everything is lost, from where the walk is. */
   lostTo = 0
 
   /** @param {number} start  bytes, at or behind what was added before @param {number} len */
@@ -279,13 +306,13 @@ export class Findings {
     else this.#boundaries.push(from, to)
   }
 
-  /** @param {number} start  bytes; does it lie in what is lost? */
+  /** Is a place lost? @param {number} start  bytes */
   isLost (start) { return start < this.lostTo }
 
-  /** Is so much lost that the walk had better begin again behind it? @param {number} at  bytes, where the walk is */
+  /** Is so much lost that a new walk behind it is cheaper? @param {number} at  bytes, where the walk is */
   isFar (at) { return this.lostTo - at > MAX_WALKED }
 
-  /** What is still to be looked at, by a walk that comes to the parents above it once more. @param {ChunkRanges} ranges */
+  /** The ranges behind what is lost, for a walk that begins at the root again. @param {ChunkRanges} ranges */
   leaveBehind (ranges) {
     const rest = ranges.difference(new ChunkRanges([0, Math.ceil(this.lostTo / CHUNK_LEN)]))
     this.lostTo = 0
@@ -294,6 +321,12 @@ export class Findings {
 
   get ranges () { return new ChunkRanges([...this.#boundaries]) }
 }
+
+/** @param {number} kind */
+const hasLeft = kind => (kind & HAS_LEFT) > 0
+
+/** @param {number} kind */
+const hasRight = kind => (kind & HAS_RIGHT) > 0
 
 /** @param {AuditOf} what */
 function firstBatchOf ({ size, groupLog, ranges }) {

@@ -1,5 +1,6 @@
-// Cuts a walk into batches: the steps whose bytes fit into the arena together and are hashed side by side, or one leaf that is larger.
-// Senders and receivers cut alike, so what is sent a batch at a time can be checked a batch at a time.
+// Cuts a walk into batches: steps whose bytes fit into the arena together and are hashed side by side,
+// or one leaf that is larger. Senders and receivers cut alike, so what is sent a batch at a time can be
+// verified a batch at a time.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { ENTER, LEAF, SUBTREE } from '../tree/walk.js'
@@ -62,8 +63,10 @@ export class Batch {
   /**
    * Becomes the next batch, without steps yet.
    *
-   * @param {number} [minChunks]  the batch gets at least so many chunks, if the walk has them; default: 128, as many as fit
-   * @param {number} [available]  bytes of the encoding; the batch gets more than `minChunks` only of these. default: all
+   * @param {number} [minChunks]  the batch gets at least so many chunks, if the walk has them; default:
+   *   128, a whole window
+   * @param {number} [available]  bytes of the encoding that have come: the batch goes beyond
+   *   `minChunks` only within these; default: Infinity
    */
   begin (minChunks = WINDOW_CHUNKS, available = Infinity) {
     this.count = this.len = this.#chunks = 0
@@ -89,7 +92,7 @@ export class Batch {
     this.#isHeld = this.count > 0 && !this.#fits(chunks, len)
     if (this.#isHeld) return false
     this.#chunks += chunks
-    if (step.kind === ENTER) this.#add(IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), step.node, 0, len)
+    if (step.kind === ENTER) this.#add(kindOf(step), step.node, 0, len)
     else this.#add(step.kind === LEAF ? IS_LEAF : IS_SUBTREE, step.start, step.len, len)
     this.len += len
     return true
@@ -148,3 +151,6 @@ export class Batch {
     this.lens[step] = len
   }
 }
+
+/** The kind of a parent. @param {{ hasLeft: boolean, hasRight: boolean }} parent */
+export const kindOf = ({ hasLeft, hasRight }) => IS_PARENT | (hasLeft ? HAS_LEFT : 0) | (hasRight ? HAS_RIGHT : 0)

@@ -1,8 +1,10 @@
-// Verification against a root: bytes of an encoding in, believed pairs and leaves out. It asks for bytes and never reads.
+// Verifies an encoding against a root: bytes go in, verified pairs and leaves come out. It asks for
+// bytes and never reads.
 //
-// It looks at a window at a time. Each parent's chaining value follows from its own pair, each leaf's from its own bytes, so all of a
-// window are hashed side by side, before any of them is believed; only then are they compared, in the order of the walk, each with what
-// its parent says. The first that differs ends it. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
+// It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf
+// from its own bytes, so all of a batch are hashed side by side before any of them is believed. Only
+// then each is compared, in the order of the walk, with what its parent says. The first that differs
+// ends the verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -22,7 +24,10 @@ import { leafMismatch, parentMismatch, truncated } from '../core/errors.js'
 /** @import { BaoError } from '../core/errors.js' */
 
 export { WINDOW_CHUNKS }
-/** Chunks that are hashed side by side at nearly full speed: fewer are waited for, unless each leaf is wanted at once. */
+/**
+ * Chunks that can be hashed side by side at nearly full speed. Verifiers wait for as many, unless
+ * callers want each leaf at once.
+ */
 export const SOON_CHUNKS = 32
 
 export class Checker {
@@ -36,11 +41,11 @@ export class Checker {
   #isAtRoot = true
   #expected
 
-  /** Bytes of the encoding that were found right. */
+  /** Bytes of the encoding that have been verified. */
   verified = 0
   /** Has the last chunk been verified? Only then is the size more than a claim. Bao spec, "Decoder". */
   isSizeProven = false
-  /** What ended the verification. @type {BaoError | undefined} */
+  /** The error that ended the verification. @type {BaoError | undefined} */
   error
 
   /**
@@ -50,12 +55,15 @@ export class Checker {
    * @param {number} what.groupLog  0 to 16
    * @param {ChunkRanges} what.ranges
    * @param {Mode} what.mode
-   * @param {number} [what.minChunks]  a window has so many, or what is in hand if that is more, or what there is. Whole windows unless told
-   * @param {number} [what.firstChunks]  the same of the first window, where that is different
+   * @param {number} [what.minChunks]  a batch has at least so many chunks, if there are as many; it has
+   *   more if their bytes are available; default: 128, a whole window
+   * @param {number} [what.firstChunks]  the same for the first batch; default: `minChunks`
    * @param {number} [what.available]  bytes of the first `write`
-   * @param {VerifiedSink} [sink]  none: who only wants to know whether it is right
+   * @param {VerifiedSink} [sink]  takes verified pairs and leaves; without one they are only verified
    */
-  constructor ({ root, size, groupLog, ranges, mode, minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 }, sink) {
+  constructor (what, sink) {
+    const { root, size, groupLog, ranges, mode } = what
+    const { minChunks = WINDOW_CHUNKS, firstChunks = minChunks, available = 0 } = what
     this.#mode = mode
     this.#size = size
     this.#sink = sink
@@ -65,26 +73,27 @@ export class Checker {
     this.#batch.fill(firstChunks, available)
   }
 
-  /** Has everything that was wanted been found right? */
+  /** Has everything that was wanted been verified? */
   get isDone () { return this.#batch.count === 0 }
 
-  /** Bytes that are missing until the window in hand can be looked at. */
+  /** Bytes that are missing until the current batch can be verified. */
   get wanted () { return this.#batch.len - this.#pending.len }
 
   /**
-   * Takes bytes of the encoding, and looks at every window that they fill.
+   * Takes bytes of the encoding, and verifies every batch that they complete.
    *
-   * @param {Uint8Array} bytes  any piece; read, not kept. May stand in the INPUT of the arena, and is gone from there afterwards
+   * @param {Uint8Array} bytes  any piece; read, not kept. It may stand at INPUT in the arena, and is overwritten there
    * @param {number} [at]  from here on
-   * @returns {number} where the encoding ends in them: before their end only when all is done
-   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: what stood before has gone to the sink, nothing comes after
+   * @returns {number} where the encoding ends in the bytes: before their end only when all is done
+   * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_LEAF_MISMATCH: everything before has gone to the sink,
+   *   nothing comes after
    */
   write (bytes, at = 0) {
     if (this.error) throw this.error
     while (!this.isDone) {
       const due = this.wanted
       if (bytes.length - at < due) {
-        // Memory follows what came, not what was claimed.
+        // Memory grows with the bytes that have come, not with a claimed size.
         this.#pending.push(at === 0 ? bytes : bytes.subarray(at), this.#batch.len)
         return bytes.length
       }
@@ -96,14 +105,15 @@ export class Checker {
     return at
   }
 
-  /** Looks at every step whose bytes are in hand, without waiting for the window to fill. */
+  /** Verifies every step whose bytes have come, without waiting for the rest of the batch. */
   flush () {
     if (this.error) throw this.error
     const { kinds, lens } = this.#batch
     let count = 0
     let len = 0
     for (; count < this.#batch.count; count++) {
-      if (kinds[count] === IS_SUBTREE && len < this.#pending.len && len + lens[count] > this.#pending.len) this.#batch.expand(count)
+      const isPartly = len < this.#pending.len && len + lens[count] > this.#pending.len
+      if (isPartly && kinds[count] === IS_SUBTREE) this.#batch.expand(count)
       if (len + lens[count] > this.#pending.len) break
       len += lens[count]
     }
@@ -115,7 +125,7 @@ export class Checker {
   }
 
   /**
-   * Says that no more bytes come.
+   * Ends the encoding: no more bytes come.
    *
    * @throws {BaoError} BAO_TRUNCATED when more were due
    */
@@ -129,21 +139,27 @@ export class Checker {
     throw this.error
   }
 
-  /** Verifies the next steps. @param {number} count @param {Uint8Array} head  their bytes @param {Uint8Array} tail  and the rest of them */
+  /**
+   * Verifies the next steps.
+   *
+   * @param {number} count
+   * @param {Uint8Array} head  the first of their bytes
+   * @param {Uint8Array} tail  the rest
+   */
   #check (count, head, tail) {
     if (head.length + tail.length > INPUT_LEN) return this.#checkLarge(head, tail)
     enter(this.#mode)
-    const isInPlace = head.length === 0 && tail.buffer === u8.buffer && tail.byteOffset >= INPUT && tail.byteOffset < INPUT + INPUT_LEN
+    const isInPlace = head.length === 0 && isAtInput(tail)
     const at = isInPlace ? tail.byteOffset : INPUT
     if (!isInPlace) {
-      u8.set(tail, INPUT + head.length) // first: it may stand where the head goes
+      u8.set(tail, INPUT + head.length) // the tail first: it may stand where the head goes
       u8.set(head, INPUT)
     }
     this.#hash(0, count, at)
     whileBorrowed(() => this.#compare(0, count, u8, at))
   }
 
-  /** One leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */
+  /** Verifies one leaf that does not fit into the arena. @param {Uint8Array} head @param {Uint8Array} tail */
   #checkLarge (head, tail) {
     const bytes = tail.length === 0 ? head : new Uint8Array(head.length + tail.length)
     if (bytes !== head) {
@@ -156,7 +172,7 @@ export class Checker {
     whileBorrowed(() => this.#compare(0, 1, bytes, 0))
   }
 
-  /** Chaining values of all but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
+  /** Hashes all steps but subtrees. @param {number} from  step @param {number} to @param {number} at  in the arena */
   #hash (from, to, at) {
     const steps = { batch: this.#batch, from, to, at, flags: this.#mode.flags, hasRoot: this.#isAtRoot }
     hashPairs(steps)
@@ -164,31 +180,31 @@ export class Checker {
   }
 
   /**
-   * Believes the steps one after the other.
+   * Compares the steps one after the other, and hands them to the sink.
    *
    * @param {number} from  step
    * @param {number} to
-   * @param {Uint8Array} memory  holds their bytes; what stood before a step may be overwritten when its turn comes
-   * @param {number} at  from here on
+   * @param {Uint8Array} memory  holds their bytes; bytes of earlier steps may be overwritten
+   * @param {number} at  where the first begins
    */
   #compare (from, to, memory, at) {
     const { kinds, places, spans, lens } = this.#batch
-    const run = new Run(memory, this.#sink)
+    const joiner = new LeafJoiner(memory, this.#sink)
     let pairCv = PAIR_CVS
     let leafCv = LEAF_CVS
     for (let i = from; i < to; i++) {
       if (kinds[i] === IS_LEAF) {
-        if (!this.#expected.isNext(leafCv)) throw this.#fail(run, leafMismatch(places[i], lens[i]))
+        if (!this.#expected.isNext(leafCv)) throw this.#fail(joiner, leafMismatch(places[i], lens[i]))
         this.#expected.drop()
         leafCv += HASH_LEN
-        run.add(places[i], at, lens[i])
+        joiner.add(places[i], at, lens[i])
       } else if (kinds[i] === IS_SUBTREE) {
-        if (!this.#believeSubtree(i, at, run)) {
-          run.end()
-          this.#blame(i, at)
+        if (!this.#takeSubtree(i, at, joiner)) {
+          joiner.end()
+          this.#findFault(i, at)
         }
       } else {
-        if (!this.#expected.isNext(pairCv)) throw this.#fail(run, parentMismatch(places[i]))
+        if (!this.#expected.isNext(pairCv)) throw this.#fail(joiner, parentMismatch(places[i]))
         this.#expected.drop()
         pairCv += HASH_LEN
         if (kinds[i] & HAS_RIGHT) this.#expected.push(at + HASH_LEN)
@@ -202,11 +218,11 @@ export class Checker {
       this.verified += lens[i]
       at += lens[i]
     }
-    run.end()
+    joiner.end()
   }
 
-  /** @param {number} step @param {number} at @param {Run} run @returns {boolean} */
-  #believeSubtree (step, at, run) {
+  /** @param {number} step @param {number} at @param {LeafJoiner} joiner @returns {boolean} is it right? */
+  #takeSubtree (step, at, joiner) {
     const subtree = this.#batch.subtreeAt(step)
     const cv = hashEncoding(subtree, at, this.#mode.flags)
     if (cv === undefined || !this.#expected.isNext(cv)) return false
@@ -215,17 +231,22 @@ export class Checker {
     if (this.#sink === undefined) return true
     if (this.#sink.pair === undefined) {
       kernel.gather(TABLE, len / CHUNK_LEN, CHUNK_LEN, at)
-      run.add(start, at, len)
+      joiner.add(start, at, len)
     } else {
       forEachStep(subtree,
         (node, pairAt) => this.#sink?.pair?.(node, at + pairAt),
-        (leafStart, leafAt) => run.add(leafStart, at + leafAt, leafLen))
+        (leafStart, leafAt) => joiner.add(leafStart, at + leafAt, leafLen))
     }
     return true
   }
 
-  /** Something in a subtree is wrong: it is replaced by its steps, and one of these is found and thrown. @param {number} step @param {number} at @returns {never} */
-  #blame (step, at) {
+  /**
+   * Replaces a wrong subtree by its steps, and throws the first fault among them.
+   *
+   * @param {number} step @param {number} at
+   * @returns {never}
+   */
+  #findFault (step, at) {
     const { lens } = this.#batch
     const end = at + lens[step]
     this.#batch.expand(step)
@@ -236,16 +257,19 @@ export class Checker {
     throw new Error(`no step of a subtree differs, but the whole at ${this.#batch.places[step]} does`)
   }
 
-  /** @param {Run} run @param {BaoError} error */
-  #fail (run, error) {
-    run.end()
+  /** @param {LeafJoiner} joiner @param {BaoError} error */
+  #fail (joiner, error) {
+    joiner.end()
     this.error = error
     return error
   }
 }
 
-/** Believed leaves that follow one another in the blob: pushed together in memory, they go to the sink as one. */
-class Run {
+/**
+ * Joins verified leaves that follow one another in the blob: they are moved together in memory, and go
+ * to the sink as one.
+ */
+class LeafJoiner {
   #memory
   #sink
   #start = 0
@@ -258,9 +282,13 @@ class Run {
     this.#sink = sink
   }
 
-  /** May overwrite what stands before `at` in memory. @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len */
+  /**
+   * Takes a leaf. What stands before `at` in memory may be overwritten.
+   *
+   * @param {number} start  byte offset in the blob @param {number} at  in memory @param {number} len
+   */
   add (start, at, len) {
-    // Who takes pairs wants to know which leaves stand below them.
+    // A sink that takes pairs gets every leaf by itself, after the pairs above it.
     if (this.#sink === undefined) return
     if (this.#sink.pair !== undefined) return this.#sink.leaf(start, this.#memory, at, len)
     if (this.#len === 0 || start !== this.#start + this.#len) {
@@ -278,5 +306,9 @@ class Run {
     this.#len = 0
   }
 }
+
+/** Do bytes stand at INPUT in the arena? @param {Uint8Array} bytes */
+const isAtInput = ({ buffer, byteOffset }) =>
+  buffer === u8.buffer && byteOffset >= INPUT && byteOffset < INPUT + INPUT_LEN
 
 const NOTHING = new Uint8Array(0)

@@ -1,5 +1,6 @@
-// Chaining values of many nodes side by side: of the parents and leaves in a batch, wherever they stand in the arena.
-// None of them is believed yet: a parent's value follows from the pair that was sent, a leaf's from the bytes that were sent.
+// Hashes the parents and leaves of a batch side by side, wherever they stand in the arena. None of them
+// is believed yet: the value of a parent follows from the pair that was sent, that of a leaf from the
+// bytes that were sent.
 
 import { CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { KEY, LEAF_CVS, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
@@ -19,7 +20,7 @@ import { kernel } from '../engine/kernel/index.js'
  * @property {boolean} hasRoot  is the first of them the root?
  */
 
-/** Of the parents, one after the other at PAIR_CVS. @param {Steps} steps */
+/** Puts the chaining values of parents one after the other at PAIR_CVS. @param {Steps} steps */
 export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
   let pairs = 0
   for (let i = from, pairAt = at; i < to; pairAt += batch.lens[i++]) {
@@ -33,8 +34,8 @@ export function hashPairs ({ batch, from, to, at, flags, hasRoot }) {
 }
 
 /**
- * Of the leaves, one after the other at LEAF_CVS. Leaves that follow one another and have the same power of two of chunks are reduced
- * together.
+ * Puts the chaining values of leaves one after the other at LEAF_CVS. Neighbours of the same length, a
+ * power of two of chunks, are reduced together.
  *
  * @param {Steps} steps
  */
@@ -47,37 +48,44 @@ export function hashLeaves ({ batch, from, to, at, flags, hasRoot }) {
     }
     const [first, start, len] = [i, batch.places[i], batch.lens[i]]
     const isPerfect = Number.isInteger(Math.log2(len / CHUNK_LEN))
-    let run = 0
+    let count = 0
     let chunks = 0
     for (; i < to; at += batch.lens[i++]) {
       if (batch.kinds[i] & IS_PARENT) continue
       const isAlike = isPerfect && batch.kinds[i] === IS_LEAF && batch.lens[i] === len
-      if (i !== first && !(isAlike && batch.places[i] === start + run * len)) break
+      if (i !== first && !(isAlike && batch.places[i] === start + count * len)) break
       for (let done = 0; done < len; done += CHUNK_LEN) u32[TABLE / 4 + chunks++] = at + done
-      run++
+      count++
     }
     const out = LEAF_CVS + leaves * HASH_LEN
     if (hasRoot && first === from) hashRootLeaf(len, chunks, at - len, flags, out)
-    else hashRun(run, len, start / CHUNK_LEN, chunks, flags, out)
-    leaves += run
+    else hashAlike(count, len, start / CHUNK_LEN, chunks, flags, out)
+    leaves += count
   }
 }
 
 /**
- * @param {number} run  leaves
+ * Hashes neighbours of the same length.
+ *
+ * @param {number} count  leaves
  * @param {number} len  bytes of each
  * @param {number} chunkIndex  of the first
  * @param {number} chunks  of all of them, at the pointers in TABLE
  * @param {number} flags
  * @param {number} out
  */
-function hashRun (run, len, chunkIndex, chunks, flags, out) {
+function hashAlike (count, len, chunkIndex, chunks, flags, out) {
   hashChunkTable(TABLE, chunks, lastChunkLen(len), chunkIndex, flags)
-  const { at } = cvsOf(reduce(chunks, flags, run))
-  u8.copyWithin(out, at, at + run * HASH_LEN)
+  const { at } = cvsOf(reduce(chunks, flags, count))
+  u8.copyWithin(out, at, at + count * HASH_LEN)
 }
 
-/** A blob that is a single leaf. @param {number} len @param {number} chunks @param {number} at @param {number} flags @param {number} out */
+/**
+ * Hashes a blob that is a single leaf.
+ *
+ * @param {number} len @param {number} chunks @param {number} at @param {number} flags
+ * @param {number} out
+ */
 function hashRootLeaf (len, chunks, at, flags, out) {
   if (len <= CHUNK_LEN) return kernel.compressChunk(at, len, flags, CHUNK_END | ROOT, 0, 0, out)
   hashChunkTable(TABLE, chunks, lastChunkLen(len), 0, flags)

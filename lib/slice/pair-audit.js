@@ -1,10 +1,11 @@
-// An audit of pairs alone: what could be proven with them, if the bytes were right. No byte of the blob is looked at.
+// Audits the pairs of an outboard alone: which chunks they could prove if the bytes were right. No byte
+// of the blob is read.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { ENTER, Walk } from '../tree/walk.js'
 import { INPUT, KEY, OUT, PAIR_CVS, TABLE, u32, u8 } from '../engine/arena.js'
 import { Findings } from './audit.js'
-import { HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT } from './batches.js'
+import { HAS_LEFT, HAS_RIGHT, IS_LEAF, kindOf } from './batches.js'
 import { ExpectedCvs } from './expected-cvs.js'
 import { enter } from '../engine/mode.js'
 import { kernel } from '../engine/kernel/index.js'
@@ -12,9 +13,9 @@ import { kernel } from '../engine/kernel/index.js'
 /** @import { AuditOf } from './audit.js' */
 /** @import { PairSource } from '../core/types.js' */
 
-/** Pairs, or leaves, of one window: far fewer than fit into the arena, so that whoever fetches pairs from afar is not asked for too many. */
-const WINDOW_PAIRS = 1024
-const WINDOW_LEAVES = 1024
+/** Pairs, or leaves, of one batch: far fewer than fit into the arena, so that remote outboards get small requests. */
+const BATCH_PAIRS = 1024
+const BATCH_LEAVES = 1024
 
 export class PairAudit {
   #what
@@ -27,7 +28,7 @@ export class PairAudit {
   #isAtRoot = true
   #steps = 0
   #end = 0
-  #memory = new Uint8Array(WINDOW_PAIRS * PAIR_LEN)
+  #memory = new Uint8Array(BATCH_PAIRS * PAIR_LEN)
 
   /** The parents whose pairs the next `check` copies. */
   nodes = /** @type {number[]} */ ([])
@@ -41,19 +42,19 @@ export class PairAudit {
     this.#behind = walkOf(what)
   }
 
-  /** Bytes from the start of the blob to the end of the window. */
+  /** Bytes from the start of the blob to the end of the batch. */
   get end () { return this.#end }
 
-  /** The chunks whose pairs were found right so far. */
+  /** The chunks whose pairs have been found right. */
   get valid () { return this.#findings.ranges }
 
-  /** Looks ahead over the next window. @returns {boolean} false when there is none */
+  /** Plans the next batch. @returns {boolean} false when there is none */
   plan () {
     const step = this.#ahead
     this.nodes = []
     let leaves = 0
     this.#steps = 0
-    while (this.nodes.length < WINDOW_PAIRS && leaves < WINDOW_LEAVES && step.next()) {
+    while (this.nodes.length < BATCH_PAIRS && leaves < BATCH_LEAVES && step.next()) {
       this.#steps++
       if (step.kind !== ENTER) {
         leaves++
@@ -63,14 +64,14 @@ export class PairAudit {
     return this.#steps > 0
   }
 
-  /** Says which of the window's pairs are right. */
+  /** Finds out which pairs of the batch are right. */
   check () {
-    const window = this.#fetch()
+    const steps = this.#fetch()
     const flags = enter(this.#what.mode) | PARENT
     u8.set(this.#memory.subarray(0, this.nodes.length * PAIR_LEN), INPUT)
     this.#hash(flags)
     let pair = 0
-    for (const { kind, start, len, isMissing } of window) {
+    for (const { kind, start, len, isMissing } of steps) {
       if (kind === IS_LEAF) {
         if (!this.#findings.isLost(start)) this.#takeLeaf(start, len)
         continue
@@ -83,20 +84,20 @@ export class PairAudit {
 
   #fetch () {
     const step = this.#behind
-    const window = []
+    const found = []
     let at = 0
     for (let steps = this.#steps; steps > 0 && step.next(); steps--) {
       const { start, len } = step
       if (this.#findings.isLost(start)) continue
       if (step.kind !== ENTER) {
-        window.push({ kind: IS_LEAF, start, len, isMissing: false })
+        found.push({ kind: IS_LEAF, start, len, isMissing: false })
         continue
       }
       const isMissing = !this.#pairs.copyPair(step, this.#memory, at)
-      window.push({ kind: IS_PARENT | (step.hasLeft ? HAS_LEFT : 0) | (step.hasRight ? HAS_RIGHT : 0), start, len, isMissing })
+      found.push({ kind: kindOf(step), start, len, isMissing })
       at += PAIR_LEN
     }
-    return window
+    return found
   }
 
   /** @param {number} flags */
@@ -117,7 +118,12 @@ export class PairAudit {
     this.#findings.add(start, len)
   }
 
-  /** @param {number} pair  its place in the window @param {number} kind @param {number} end  of the bytes below @param {boolean} isMissing */
+  /**
+   * @param {number} pair  its place in the batch
+   * @param {number} kind
+   * @param {number} end  of the bytes below
+   * @param {boolean} isMissing
+   */
   #takePair (pair, kind, end, isMissing) {
     const isRight = this.#expected.isNext(PAIR_CVS + pair * HASH_LEN) && !isMissing
     this.#expected.drop()
@@ -130,7 +136,7 @@ export class PairAudit {
     if (kind & HAS_LEFT) this.#expected.push(at)
   }
 
-  /** Begins behind what is lost. */
+  /** Begins again behind what is lost. */
   #restart () {
     const rest = { ...this.#what, ranges: this.#findings.leaveBehind(this.#what.ranges) }
     this.#ahead = walkOf(rest)

@@ -1,13 +1,17 @@
-// Inclusion proofs: what has to be added to some chunks of a blob so that its root follows from them. For every parent with chunks on one side
-// only, that is the chaining value of the other side: 32 bytes, half of what a slice has there, and nothing of what the chunks give anyway.
+// Inclusion proofs: what must be added to some chunks of a blob so that its root can be computed. For
+// every parent with chunks on one side only, that is the chaining value of the other side: 32 bytes,
+// where a slice has 64.
 //
 // As bytes, all numbers unsigned and little-endian:
-//     size of the blob, 8 bytes; number of ranges, 4 bytes; of each range first chunk and the one behind its last, 8 bytes each;
+//     size of the blob, 8 bytes
+//     number of ranges, 4 bytes
+//     for each range: its first chunk and the chunk behind its last, 8 bytes each
 //     siblings, 32 bytes each, in the order in which a pre-order walk comes to their parents
 
 import { HASH_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
 import { HEADER_LEN, assertBytes, assertInteger, describe, u64FromBytes, u64ToBytes } from '../core/bytes.js'
+import { assertKnownOptions } from '../core/options.js'
 import { badProof } from '../core/errors.js'
 import { chunkCount, leftChunks } from '../tree/geometry.js'
 
@@ -17,44 +21,55 @@ const COUNT_LEN = 4
 const RANGE_LEN = 2 * HEADER_LEN
 const FIXED_LEN = HEADER_LEN + COUNT_LEN
 
-/** A proof that some chunks stand where it says in the blob with a given root. By itself it proves nothing: `verifyProof` does. Immutable. */
+/** A proof that some chunks stand at their places in the blob with a given root. `verifyProof` checks it. Immutable. */
 export class Proof {
   /** Bytes of the blob: a claim, unless `provesSize`. */
   size
-  /** The chunks that it is about: not empty, within the blob. @type {ChunkRanges} */
+  /** The chunks that it proves: at least one, all within the blob. @type {ChunkRanges} */
   ranges
   /** 32 bytes for every sibling. */
   siblings
 
   /**
    * @param {{ size: number, ranges: ChunkRanges, siblings: Uint8Array }} parts  `siblings` is not copied
-   * @throws {BaoError} BAO_BAD_PROOF when these ranges of such a blob need more siblings, or fewer; or when they lie outside
+   * @throws {BaoError} BAO_BAD_PROOF when the ranges need more siblings or fewer, or are outside the blob
    */
-  constructor ({ size, ranges, siblings }) {
+  constructor (parts) {
+    assertKnownOptions(parts, ['size', 'ranges', 'siblings'])
+    const { size, ranges, siblings } = parts
     assertInteger('size', size)
     if (!(ranges instanceof ChunkRanges)) throw new TypeError(`"ranges" expected ChunkRanges, got ${describe(ranges)}`)
     assertBytes('siblings', siblings)
-    if (ranges.isEmpty || !ranges.canonical(size).equals(ranges)) throw badProof('its chunks are none, or not in the blob')
+    if (ranges.isEmpty || !ranges.canonical(size).equals(ranges)) {
+      throw badProof('it has no chunks, or chunks outside the blob')
+    }
     const wanted = HASH_LEN * siblingCount(size, ranges, Math.ceil(siblings.length / HASH_LEN))
-    if (siblings.length !== wanted) throw badProof(`its siblings are more or fewer than its chunks need: ${siblings.length} bytes`, { got: siblings.length })
+    if (siblings.length !== wanted) {
+      const message = `its siblings are more or fewer than its chunks need: ${siblings.length} bytes`
+      throw badProof(message, { got: siblings.length })
+    }
     this.size = size
     this.ranges = ranges
     this.siblings = siblings
   }
 
   /**
-   * A proof that was stored or sent. Nothing in it is believed. What it allocates follows from its length, never from the numbers in it.
+   * Parses a proof that was stored or sent. Nothing in it is believed. Memory is allocated for its
+   * length, never for the numbers in it.
    *
    * @param {Uint8Array} bytes  not copied; all of them
    * @throws {BaoError} BAO_BAD_PROOF, BAO_SIZE_TOO_LARGE
    */
   static fromBytes (bytes) {
     assertBytes('proof', bytes)
-    if (bytes.length < FIXED_LEN) throw badProof(`it begins with ${FIXED_LEN} bytes, got ${bytes.length}`, { wanted: FIXED_LEN, got: bytes.length })
+    const got = bytes.length
+    if (got < FIXED_LEN) throw badProof(`it begins with ${FIXED_LEN} bytes, got ${got}`, { wanted: FIXED_LEN, got })
     const size = u64FromBytes(bytes)
     const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(HEADER_LEN, true)
     const siblingsAt = FIXED_LEN + count * RANGE_LEN
-    if (bytes.length < siblingsAt) throw badProof(`its ${count} ranges end at ${siblingsAt}, got ${bytes.length} bytes`, { wanted: siblingsAt, got: bytes.length })
+    if (got < siblingsAt) {
+      throw badProof(`its ${count} ranges end at ${siblingsAt}, got ${got} bytes`, { wanted: siblingsAt, got })
+    }
     const boundaries = []
     for (let at = FIXED_LEN, least = 0; at < siblingsAt; at += HEADER_LEN) {
       const boundary = u64FromBytes(bytes, at)
@@ -65,7 +80,7 @@ export class Proof {
     return new Proof({ size, ranges: new ChunkRanges(boundaries), siblings: bytes.subarray(siblingsAt) })
   }
 
-  /** @returns {Uint8Array<ArrayBuffer>} fresh */
+  /** The proof as bytes, to be stored or sent. @returns {Uint8Array<ArrayBuffer>} fresh */
   toBytes () {
     const { boundaries } = this.ranges
     const bytes = new Uint8Array(FIXED_LEN + boundaries.length * HEADER_LEN + this.siblings.length)
@@ -76,27 +91,28 @@ export class Proof {
     return bytes
   }
 
-  /** Bytes of the blob that the proof is about: those of its chunks, one after the other. */
+  /** The number of bytes in its chunks. */
   get contentLen () { return this.spans.reduce((sum, [start, end]) => sum + end - start, 0) }
 
-  /** Where they stand in the blob, as bytes. @returns {[start: number, end: number][]} half-open, increasing */
+  /** Where its chunks are in the blob, in bytes. @returns {[start: number, end: number][]} half-open, increasing */
   get spans () { return this.ranges.toBytes(this.size) }
 
-  /** Is the last chunk among them? Then what verifies proves the size too; else the size is what somebody said. */
+  /** Is the last chunk among its chunks? Then the proof proves the size, too; otherwise the size is a claim. */
   get provesSize () { return this.ranges.has(chunkCount(this.size) - 1) }
 }
 
 /**
- * The subtrees that a proof is made of, in pre-order.
+ * Visits the subtrees that a proof is made of, in pre-order, and folds them into a value for the root.
  *
  * @template T
  * @param {number} size
  * @param {ChunkRanges} ranges  canonical, not empty
  * @param {object} visitor
- * @param {(startChunk: number, endChunk: number, isRoot: boolean) => T} visitor.content  of a subtree that is wanted whole
- * @param {() => T} visitor.sibling  of one that is not wanted at all: of the next one
+ * @param {(startChunk: number, endChunk: number, isRoot: boolean) => T} visitor.content  of a subtree
+ *   that is wanted whole
+ * @param {() => T} visitor.sibling  of the next subtree that is not wanted at all
  * @param {(left: T, right: T, isRoot: boolean) => T} visitor.parent
- * @returns {T} what the root is
+ * @returns {T} the value of the root
  */
 export function foldProof (size, ranges, { content, sibling, parent }) {
   /** @param {number} start  chunk @param {number} end @param {boolean} isRoot @returns {T} */
@@ -117,11 +133,11 @@ export function foldProof (size, ranges, { content, sibling, parent }) {
 }
 
 /**
- * Parents with wanted chunks on one side only.
+ * The number of parents with wanted chunks on one side only.
  *
  * @param {number} size @param {ChunkRanges} ranges  canonical, not empty
- * @param {number} max  more are not counted: who sends many ranges and few siblings makes us work no longer than their number is worth
- * @returns {number} at most one more
+ * @param {number} max  counting ends behind it, so that a proof with many ranges and few siblings takes little time
+ * @returns {number} at most `max + 1`
  */
 function siblingCount (size, ranges, max) {
   let count = 0

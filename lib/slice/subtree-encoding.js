@@ -1,5 +1,6 @@
-// Perfect subtrees that are wanted whole: their encoding has the same shape wherever it stands, so it can be hashed as a blob is,
-// all chunks first and then level by level, and compared with the pairs that were sent. No walk: the places follow from the leaf's index.
+// Encodings of perfect subtrees that are wanted whole. They have the same shape wherever they stand, so
+// no walk is needed: places follow from the index of a leaf. A subtree is hashed like a blob, all
+// chunks first and then level by level, and then its pairs are compared with those that were sent.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'
@@ -10,13 +11,21 @@ import { kernel } from '../engine/kernel/index.js'
 
 /** @import { Step } from '../core/types.js' */
 
-/** @typedef {{ start: number, len: number, leafLen: number }} Subtree  where in the blob, its bytes, the bytes of each leaf; all powers of two */
+/**
+ * @typedef {object} Subtree
+ * @property {number} start  where it begins in the blob: a multiple of `len`
+ * @property {number} len  bytes: a power of two
+ * @property {number} leafLen  bytes of each leaf: a power of two
+ */
 
-/** Bytes of its encoding. @param {number} len  its bytes @param {number} leafLen */
+/** Both children of every parent are wanted. */
+const WHOLE = { hasLeft: true, hasRight: true }
+
+/** Bytes of the encoding of a subtree. @param {number} len  bytes of the subtree @param {number} leafLen */
 export const encodedLen = (len, leafLen) => len + (len / leafLen - 1) * PAIR_LEN
 
 /**
- * Goes through the encoding in its order.
+ * Visits the steps of a subtree in the order of its encoding.
  *
  * @param {Subtree} subtree
  * @param {(node: number, at: number) => void} onPair  `at`: bytes from the start of the encoding
@@ -37,21 +46,21 @@ export function forEachStep ({ start, len, leafLen }, onPair, onLeaf) {
 }
 
 /**
- * Goes through the steps of a subtree that a walk did not look into.
+ * Visits the steps of a subtree that a walk did not look into, until a visitor returns false.
  *
  * @param {Step} subtree
  * @param {number} leafLen
- * @param {(parent: Step) => boolean} onPair  the same object each time; false ends it
+ * @param {(parent: Step) => boolean} onPair  gets the same object each time
  * @param {(start: number, len: number) => boolean} onLeaf
- * @returns {boolean} was it not ended?
+ * @returns {boolean} false if a visitor has returned false
  */
-export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
+export function visitSteps ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
   const leafLog = Math.log2(leafLen / CHUNK_LEN)
   const firstPost = post + 2 - leaves
   /** @type {Step} */
-  const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, hasLeft: true, hasRight: true }
+  const parent = { kind: 'enter', node: 0, level: 0, start, len, isRoot: false, isStored: true, pre, post, ...WHOLE }
   for (let leaf = 0; leaf < leaves; leaf++) {
     parent.start = start + leaf * leafLen
     for (let level = levelsStartingAt(leaf, depth) - 1; level >= 0; level--) {
@@ -68,17 +77,22 @@ export function walkInto ({ start, len, pre, post }, leafLen, onPair, onLeaf) {
 }
 
 /**
- * The parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
+ * Visits the parents of a perfect subtree in pre-order. Their places follow from that of the topmost.
  *
  * @param {Subtree} subtree @param {number} size @param {number} groupLog
- * @param {(step: Step) => void} visit  the same step each time
+ * @param {(step: Step) => void} visit  gets the same step each time
  */
 export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
   const step = parentStep((start + len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)
   let { pre, post } = step
   post -= len / leafLen - 2
 
-  /** @param {number} from  bytes @param {number} below  bytes @param {number} level @param {number} before  pairs in post-order */
+  /**
+   * @param {number} from  bytes
+   * @param {number} below  bytes
+   * @param {number} level
+   * @param {number} before  pairs in post-order
+   */
   const descend = (from, below, level, before) => {
     const half = below / 2
     step.node = (from + half) / CHUNK_LEN - 1
@@ -96,12 +110,13 @@ export function forEachParent ({ start, len, leafLen }, size, groupLog, visit) {
 }
 
 /**
- * Hashes the bytes of an encoding, and compares the pairs in it. The mode must have been entered.
+ * Hashes the bytes of an encoding, and compares the pairs in it. Callers must have entered the mode.
  *
  * @param {Subtree} subtree
- * @param {number} at  where in the arena its encoding stands
+ * @param {number} at  where its encoding stands in the arena
  * @param {number} flags  of the mode
- * @returns {number | undefined} where in the arena its chaining value stands; undefined when a pair is not what follows from the bytes
+ * @returns {number | undefined} where its chaining value stands in the arena; undefined if a pair does
+ *   not follow from the bytes
  */
 export function hashEncoding ({ start, len, leafLen }, at, flags) {
   const leaves = len / leafLen
@@ -118,20 +133,22 @@ export function hashEncoding ({ start, len, leafLen }, at, flags) {
   // The pairs of all levels stand one behind the other, those of a level as its leaves do.
   entry = PAIR_TABLE / 4
   for (let height = 1; height <= depth; height++) {
-    for (let leaf = 0; leaf < leaves; leaf += 1 << height) u32[entry++] = at + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
+    for (let leaf = 0; leaf < leaves; leaf += 1 << height) {
+      u32[entry++] = at + leafAt(leaf, depth, leafLen) - height * PAIR_LEN
+    }
   }
   if (leaves > 1 && !areSame(PAIR_TABLE, leaves - 1, cvsOf(top - depth).at)) return undefined
   return cvsOf(top).at
 }
 
 /**
- * Puts the encoding together of a subtree whose chaining values have just been reduced.
+ * Writes the encoding of a subtree whose chaining values have just been reduced.
  *
  * @param {Subtree} subtree
- * @param {number} bytesAt  where in the arena its bytes stand
+ * @param {number} bytesAt  where its bytes stand in the arena
  * @param {number} level  of its chaining value in the last reduction
- * @param {number} index  of that in its level
- * @param {number} out  where in the arena the encoding goes
+ * @param {number} index  of its chaining value in that level
+ * @param {number} out  where the encoding goes in the arena
  */
 export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
   const depth = Math.log2(len / leafLen)
@@ -144,13 +161,13 @@ export function encodeReduced ({ len, leafLen }, bytesAt, level, index, out) {
 }
 
 /**
- * Puts the encoding together of a subtree whose pairs are at hand.
+ * Writes the encoding of a subtree whose pairs are in the arena.
  *
  * @param {Subtree} subtree
- * @param {number} bytesAt  where in the arena its bytes stand
- * @param {number} pairsAt  and its pairs
- * @param {'pre' | 'post'} order  in this order
- * @param {number} out  where in the arena the encoding goes
+ * @param {number} bytesAt  where its bytes stand in the arena
+ * @param {number} pairsAt  where its pairs stand in the arena
+ * @param {'pre' | 'post'} order  of the pairs
+ * @param {number} out  where the encoding goes in the arena
  */
 export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
   putLeaves(subtree.len, subtree.leafLen, bytesAt, out)
@@ -158,12 +175,12 @@ export function encodeWithPairs (subtree, bytesAt, pairsAt, order, out) {
 }
 
 /**
- * Puts pairs that are at hand to their places in the encoding of a subtree.
+ * Copies the pairs of a subtree to their places in its encoding.
  *
  * @param {Subtree} subtree
- * @param {number} pairsAt  where in the arena they stand
- * @param {'pre' | 'post'} order  in this order
- * @param {number} out  where in the arena the encoding is
+ * @param {number} pairsAt  where they stand in the arena
+ * @param {'pre' | 'post'} order  of the pairs
+ * @param {number} out  where the encoding stands in the arena
  */
 export function placePairs ({ len, leafLen }, pairsAt, order, out) {
   const leaves = len / leafLen
@@ -177,7 +194,12 @@ export function placePairs ({ len, leafLen }, pairsAt, order, out) {
   kernel.scatter(TABLE, leaves - 1, PAIR_LEN, pairsAt)
 }
 
-/** @param {number} len  of the subtree @param {number} leafLen @param {number} bytesAt @param {number} out */
+/**
+ * Copies leaves to their places.
+ *
+ * @param {number} len  of the subtree
+ * @param {number} leafLen @param {number} bytesAt @param {number} out
+ */
 function putLeaves (len, leafLen, bytesAt, out) {
   const leaves = len / leafLen
   const depth = Math.log2(leaves)
@@ -185,13 +207,21 @@ function putLeaves (len, leafLen, bytesAt, out) {
   kernel.scatter(TABLE, leaves, leafLen, bytesAt)
 }
 
-/** In front of a leaf stand all leaves and pairs to its left, and the parents above it. @param {number} leaf @param {number} depth @param {number} leafLen */
+/**
+ * Where a leaf begins: behind all leaves and pairs to its left, and the parents above it.
+ *
+ * @param {number} leaf @param {number} depth @param {number} leafLen
+ */
 const leafAt = (leaf, depth, leafLen) => leaf * leafLen + PAIR_LEN * (PAIRS_BEFORE[leaf] + depth)
 
-/** Parents whose first leaf this is. @param {number} leaf @param {number} depth */
+/** The number of parents whose first leaf this is. @param {number} leaf @param {number} depth */
 const levelsStartingAt = (leaf, depth) => leaf === 0 ? depth : Math.min(depth, 31 - Math.clz32(leaf & -leaf))
 
-/** Are pairs those that the table names? @param {number} table @param {number} count @param {number} at */
+/**
+ * Are the pairs at a place the same as those that the table points to?
+ *
+ * @param {number} table @param {number} count @param {number} at
+ */
 function areSame (table, count, at) {
   kernel.compare(table, count, PAIR_LEN, at)
   return (u32[OUT / 4] | u32[OUT / 4 + 1] | u32[OUT / 4 + 2] | u32[OUT / 4 + 3]) === 0

@@ -3,13 +3,13 @@ import { expect } from 'chai'
 import { toCid } from '../../lib/index.js'
 import { Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard } from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
+import { KIB } from '../support/constants.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { MemorySink } from '../support/sinks.js'
 import { expectSlip } from '../support/slips.js'
 
-const KIB = 1024
 const SIZES = [0, 1, 1024, 1025, 2048, 3 * KIB, 4 * KIB + 5, 7 * KIB, 16 * KIB, 16 * KIB + 1, 33 * KIB, 48 * KIB, 64 * KIB, 127 * KIB + 1, 128 * KIB, 131 * KIB, 192 * KIB + 7, 256 * KIB, 300_001]
 const BYTES = noise(SIZES.at(-1), 77)
 const post = (size, options) => createOutboardSync(BYTES.subarray(0, size), { order: 'post', ...options })

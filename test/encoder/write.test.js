@@ -9,13 +9,13 @@ import { modeOf } from '../../lib/hash/mode-options.js'
 import { openSource } from '../../lib/source/source.js'
 import { sharedPool } from '../../lib/parallel/pool.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
+import { KIB } from '../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { MemorySink } from '../support/sinks.js'
 import { expectSlip, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
 
-const KIB = 1024
 const ORDERS = ['pre', 'post']
 const SIZES = [0, 1, 1024, 1025, 3 * KIB, 16 * KIB + 1, 64 * KIB, 127 * KIB, 128 * KIB + 1, 129 * KIB, 192 * KIB, 300_001, 5 * 256 * KIB + 777]
 
