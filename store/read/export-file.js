@@ -3,6 +3,7 @@
 import { replaceFile } from '#files'
 
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { BlobReader } from './reader.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
 /**
