@@ -4,11 +4,11 @@ import { BaoError, hash, toCid } from '../../lib/index.js'
 import { createOutboard, encodeSlice } from '../../encoder/index.js'
 import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
 
-const MIB = 1 << 20
 const NOISE = noise(1_000_003, 50)
 const { document, navigator, setQuota } = globalThis
 

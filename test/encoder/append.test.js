@@ -6,8 +6,8 @@ import {
   Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard
 } from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
-import { collect, errorOf, stream } from '../support/feeding.js'
 import { KIB } from '../support/constants.js'
+import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { MemorySink } from '../support/sinks.js'

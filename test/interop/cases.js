@@ -1,12 +1,10 @@
 // The cases for the comparison with bao: sizes and spans around every border, and damaged slices.
+import { KIB, MIB } from '../support/constants.js'
 import { leftLen } from '../support/twin/blake3.js'
 import { flipped } from '../support/bytes.js'
 import { selected } from '../support/twin/tree.js'
 
 /** @import { Span } from './program.js' */
-
-const KIB = 1024
-const MIB = 1024 * KIB
 
 export const SIZES = [
   0, 1, KIB - 1, KIB, KIB + 1, 2 * KIB - 1, 2 * KIB, 2 * KIB + 1, 3 * KIB - 1, 3 * KIB, 3 * KIB + 1,

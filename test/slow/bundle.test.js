@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { expect } from 'chai'
+import { KIB } from '../support/constants.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const KIB = 1024
 
 const LIB_AND_VERIFIER = "export * from './lib/index.js'; export * from './verifier/index.js'"
 const MULTIFORMATS = ['multiformats/*']

@@ -1,13 +1,13 @@
 // Reads, checks and repairs a store whose files were damaged. It is a process of its own, since LevelDB aborts some.
 // Prints what it found as one line of JSON.
 import { BlobStore } from '../../store/index.js'
+import { GROUP } from '../support/constants.js'
 import { errorOf, listed } from '../support/feeding.js'
 import { hash } from '../../lib/index.js'
 import { noise } from '../support/inputs.js'
 import { same } from '../support/bytes.js'
 import { sliceOf } from '../support/store/stores.js'
 
-const GROUP = 16384
 /** Sizes of blobs that are kept in different ways: in one extent, with pages of pairs, in a file. */
 const LONG = [300, 10_000, 40_000, 100_000, 64 * GROUP, 2_000_000, 30_000, 700_000]
 /** Small blobs, which are put in batches. */

@@ -3,11 +3,11 @@
 import { writeSync } from 'node:fs'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
+import { GROUP } from '../support/constants.js'
 import { listed, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/store/stores.js'
 
-const GROUP = 16384
 const PIECE_LEN = 300_000
 
 /** Sizes of blobs that are kept in different ways: in one extent, with pages of pairs, in files. */

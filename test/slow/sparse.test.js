@@ -12,9 +12,9 @@ import { hashSource } from '../../lib/parallel/hash-source.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { sharedPool } from '../../lib/parallel/pool.js'
 import { hex } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { noise } from '../support/inputs.js'
 
-const MIB = 1 << 20
 const SIZE = 2 ** 32 + 300 * MIB + 12345
 /** Bytes of memory more than at rest: buffers, memory that V8 frees later, and about 15 MiB for each other thread. */
 const bound = threads => (threads === 1 ? 24 : 32 + 24 * threads) * MIB

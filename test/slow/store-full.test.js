@@ -8,11 +8,10 @@ import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { errorOf } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: a full disk', () => {
   let disk

@@ -4,10 +4,10 @@ import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { Hasher } from '../../lib/index.js'
 import { hex } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { noise } from '../support/inputs.js'
 import { onDisk } from '../support/store/stores.js'
 
-const MIB = 1 << 20
 /** SIZE_MIB=10240 takes minutes, and twice that size on the disk. */
 const SIZE = Number(process.env.SIZE_MIB ?? 256) * MIB
 const PIECE = noise(MIB, 121)

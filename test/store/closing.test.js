@@ -2,19 +2,18 @@
 import { expect } from 'chai'
 import { hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { collect, errorOf, listed, ragged, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { idsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, gated, newStores, sliceOf } from '../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: close()', () => {
   const newStore = newStores()
   const bytes = noise(MIB, 5)
   const root = hash(bytes)
 
-  it('ends everything: each later call is refused', async () => {
+  it('close() has every later call fail with STORE_CLOSED', async () => {
     const { store } = await newStore()
     await store.put(bytes)
     await store.close()
@@ -43,7 +42,7 @@ describe('store: close()', () => {
     await store.close() // may be said twice
   })
 
-  it('is waited for by whoever asks for it a second time', async () => {
+  it('close() that is called twice resolves once the store is closed', async () => {
     const { store, index } = await newStore()
     const first = store.close()
     await store.close()
@@ -51,13 +50,13 @@ describe('store: close()', () => {
     await first
   })
 
-  it('happens at the end of a scope', async () => {
+  it('a store is closed at the end of a scope with `await using`', async () => {
     const { store, index } = await newStore()
     await store[Symbol.asyncDispose]()
     expect(index.status).to.equal('closed')
   })
 
-  it('in the middle of a put, a receive or a read ends them with a code', async () => {
+  it('close() ends a put, a receive or a read with STORE_CLOSED', async () => {
     const large = noise(9 * MIB, 6)
     const slice = sliceOf(large)
     const { store, place } = await newStore()
@@ -87,7 +86,7 @@ describe('store: close()', () => {
     await expectNoOrphans(place)
   })
 
-  it('waits for no source, not even for one that waits for it', async () => {
+  it('close() waits for no source, not even for one that waits for close()', async () => {
     const large = noise(3 * MIB, 7)
     for (const job of [
       (store, source) => store.put(source(large)),
@@ -105,7 +104,7 @@ describe('store: close()', () => {
     }
   })
 
-  it('has nothing written any more, also where the databases are opened again at once', async () => {
+  it('after close() nothing is written, also when the databases are opened again at once', async () => {
     const large = noise(2 * MIB, 7)
     const jobs = {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
@@ -136,7 +135,7 @@ describe('store: close()', () => {
     }
   })
 
-  it('in the middle of a delete leaves nothing behind, at the latest when it is opened again', async () => {
+  it('close() in the middle of a delete leaves no data once the store is opened again', async () => {
     for (let steps = 0; steps < 30; steps++) {
       const { store, place } = await newStore()
       await store.put(bytes)

@@ -5,13 +5,13 @@ import { LEVEL } from '#runtime'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
 import { flipped, header, same } from '../support/bytes.js'
+import { GROUP } from '../support/constants.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
 import { databasesOf, idsIn, recordsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
-const GROUP = 16384
 const FAST = { durability: 'process' }
 /** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
 const SIZES = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5]
@@ -254,7 +254,7 @@ const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, ...LEVEL === 'cl
 
 for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
   describe(`store: model ${where}`, () => {
-    it('any calls, one after the other', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
+    it('any calls in turn give what the model gives', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
       const place = await newPlace()
       const real = { place, store: await place.open(FAST), model: new Model() }
       try {
@@ -267,7 +267,7 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
       }
     }), 100 * share))
 
-    it('any calls, all at once, lose nothing and mix nothing up', () => holds(`store: model ${where} at once`, fc.asyncProperty(
+    it('any calls at once lose no blob and give no wrong byte', () => holds(`store: model ${where} at once`, fc.asyncProperty(
       fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'compact', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
         const place = await newPlace()
         const store = await place.open(FAST)

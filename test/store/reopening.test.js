@@ -2,16 +2,15 @@
 import { expect } from 'chai'
 import { BaoError, hash } from '../../lib/index.js'
 import { same } from '../support/bytes.js'
+import { MIB } from '../support/constants.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { LAYOUT_VERSION, changeState, idsIn, stateEntry } from '../support/store/inspect.js'
 import { forEachPlace, onDisk, sliceOf } from '../support/store/stores.js'
 
-const MIB = 1 << 20
-
 describe('store: open()', () => {
   forEachPlace(newPlace => {
-    it('what was put is there when the store is opened again', async () => {
+    it('open() finds the blobs that were put', async () => {
       const place = await newPlace()
       const blobs = [1, 16_385, 70_001, 5_000_000].map(size => noise(size, size))
       for (let life = 0; life < 3; life++) {
@@ -26,7 +25,7 @@ describe('store: open()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(blobs.length))
     })
 
-    it('what was deleted is not', async () => {
+    it('open() does not find blobs that were deleted', async () => {
       const place = await newPlace()
       const store = await place.open()
       const { cid } = await store.put(noise(3 * MIB))
@@ -38,7 +37,7 @@ describe('store: open()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.deep.equal([]))
     })
 
-    it('remembers when a blob was last used', async () => {
+    it('stat() and list() know when a blob was last used, also after the store is opened again', async () => {
       const place = await newPlace()
       let store = await place.open()
       const bytes = noise(20_000)
@@ -68,7 +67,7 @@ describe('store: open()', () => {
       for await (const listed of store.list()) expect(listed.lastUsed).to.deep.equal(before)
     })
 
-    it('is not opened by a release that is too old for it', async () => {
+    it('open() refuses a store of a later layout with STORE_VERSION', async () => {
       const place = await newPlace()
       await (await place.open()).close()
       await place.look(async ({ index }) => {
@@ -81,7 +80,7 @@ describe('store: open()', () => {
       }
     })
 
-    it('is not made when it must be there already', async () => {
+    it('open() with create: false makes no store, and opens one that has lost its state', async () => {
       const place = await newPlace()
       for (let attempt = 0; attempt < 2; attempt++) expect(await errorOf(place.open({ create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT' })
       await (await place.open()).close()
@@ -94,7 +93,7 @@ describe('store: open()', () => {
       expect(await (await place.open({ create: false })).has(hash(Uint8Array.of(1)))).to.equal(true)
     })
 
-    it('the same content, put several times at once, is stored once', async () => {
+    it('put() of the same bytes several times at once stores them once', async () => {
       const place = await newPlace()
       const store = await place.open()
       const blobs = [noise(100, 1), noise(6 * MIB, 2)]
@@ -105,7 +104,7 @@ describe('store: open()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(blobs.length))
     })
 
-    it('who reads a blob that is deleted finishes, or is told; never are bytes wrong', async () => {
+    it('a read of a blob that is deleted gives right bytes to the end, or fails', async () => {
       const bytes = noise(6 * MIB, 3)
       const root = hash(bytes)
       const slice = sliceOf(bytes)
@@ -136,7 +135,7 @@ describe('store: open()', () => {
       }
     })
 
-    it('who reads a part finishes, or is told, when the whole is put', async () => {
+    it('a read of a part gives right bytes to the end, or fails, when the whole blob is put', async () => {
       const bytes = noise(6 * MIB, 4)
       const root = hash(bytes)
       const range = { start: 0, end: 5 * MIB }
@@ -160,12 +159,12 @@ describe('store: open()', () => {
     })
   })
 
-  describe('by name', () => {
+  describe('at a location', () => {
     let place
     beforeEach(async () => { place = await onDisk() })
     afterEach(() => place.remove())
 
-    it('is open once in a process', async () => {
+    it('open() of a store that is open fails with STORE_LOCKED', async () => {
       const store = await place.open()
       const { cid } = await store.put(Uint8Array.of(1))
       for (let attempt = 0; attempt < 2; attempt++) {
@@ -176,7 +175,7 @@ describe('store: open()', () => {
       expect(await (await place.open()).has(cid)).to.equal(true)
     })
 
-    it('may be opened again after an opening that failed', async () => {
+    it('open() works again after an opening that failed', async () => {
       await (await place.open()).close()
       const states = []
       await place.look(async ({ index }) => {

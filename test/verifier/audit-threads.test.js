@@ -8,12 +8,12 @@ import { Pool, sharedPool } from '../../lib/parallel/pool.js'
 import { errorToMessage } from '../../lib/parallel/threads/transfer-errors.js'
 import { truncated } from '../../lib/core/errors.js'
 import { flipped } from '../support/bytes.js'
+import { KIB } from '../support/constants.js'
 import { errorOf } from '../support/feeding.js'
 import { KEY, noise } from '../support/inputs.js'
 import { forEachKernel } from '../support/kernels.js'
 import { expectSlip } from '../support/slips.js'
 
-const KIB = 1024
 const SIZE = 600_001
 const BYTES = noise(SIZE, 4)
 const RANGES = [undefined, ChunkRanges.fromBoundaries([3, 200, 300, 301, 500]), ChunkRanges.last]

@@ -8,8 +8,8 @@ import {
 } from '../../../store/storage/format/records.js'
 import { checkOf } from '../../../store/storage/format/codec.js'
 import { verifySlice } from '../../../verifier/index.js'
-import { GROUP } from '../../support/constants.js'
 import { concat, header, same } from '../../support/bytes.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { errorOf, joined, stream } from '../../support/feeding.js'
 import { Bao } from '../../support/twin/index.js'
 import { someBoundaries, someStored } from '../cases.js'
@@ -20,7 +20,6 @@ import { dueFor, told } from './slices.js'
 
 /** @import { Random } from '../random.js' */
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const GROUP_LOG = 4
 
 /** @param {Random} random */

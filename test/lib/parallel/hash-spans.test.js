@@ -9,14 +9,13 @@ import { Pool, parallelism, sharedPool, startThread } from '../../../lib/paralle
 import { hashOpenSource } from '../../../lib/parallel/hash-source.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openSource } from '../../../lib/source/source.js'
+import { KIB, MIB } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { CONTEXT, KEY, noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { MODES } from '../../support/modes.js'
 import { hex } from '../../support/bytes.js'
 
-const KIB = 1024
-const MIB = 1024 * KIB
 const SPAN_LEN = 4 * KIB
 const SIZES = [SPAN_LEN + 1, 2 * SPAN_LEN - 1, 2 * SPAN_LEN, 2 * SPAN_LEN + 1, 3 * SPAN_LEN, 4 * SPAN_LEN - KIB, 5 * SPAN_LEN + 1, 16 * SPAN_LEN, 17 * SPAN_LEN + 1025, 43 * SPAN_LEN - 1]
 

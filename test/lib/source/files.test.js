@@ -19,13 +19,13 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 import { sharedPool } from '../../../lib/parallel/pool.js'
 import { toPieces, toRandomAccess } from '../../../lib/source/source.js'
 import { BlobStore } from '../../../store/index.js'
+import { MIB } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { hex } from '../../support/bytes.js'
 import { KEY, noise } from '../../support/inputs.js'
 import { newProject } from '../../support/project.js'
 
-const MIB = 1 << 20
 const INDEX = pathToFileURL(join(import.meta.dirname, '../../../lib/index.js'))
 
 /** As `hashStream` does it, on so many threads, which are there before it begins. */

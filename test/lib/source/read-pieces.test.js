@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import { readAhead, readInOrder } from '../../../lib/source/read-pieces.js'
 import { Prefetcher } from '../../../lib/source/prefetch.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 
-const MIB = 1 << 20
 const SIZE = 8 * MIB
 
 /** A source that records what it was asked for. */

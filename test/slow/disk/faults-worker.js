@@ -7,13 +7,12 @@ import { Level } from 'level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { Random } from '../../fuzz/random.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { sliceOf } from '../../support/store/stores.js'
 import { Control, FAULTS } from './shim.js'
 import { Model, blobOf } from './faults-model.js'
 import { inPieces, orphansIn } from './look.js'
 
-const GROUP = 16384
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 /** No such call fails. */
 const NEVER = 2 ** 32 - 1
 

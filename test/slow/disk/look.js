@@ -1,10 +1,10 @@
 // How the two suites of disks look at a store, and what they feed it with.
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
+import { VIEWS } from '../../support/constants.js'
 import { stream } from '../../support/feeding.js'
 import { idsIn, recordsIn } from '../../support/store/inspect.js'
 
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 const PIECE_LEN = 300_000
 const CHUNK_LEN = 1024
 

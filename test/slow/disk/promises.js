@@ -1,7 +1,6 @@
 // What a store has promised at a moment of its life, while jobs are under way. It is told of every job that begins
 // and ends: by the process that has them done, or by the marks that this process has left in the journal of its disk.
-
-const GROUP = 16384
+import { GROUP } from '../../support/constants.js'
 
 /** Parts that are received: all, the first half, a stripe. */
 export const PARTS = [

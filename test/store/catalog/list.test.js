@@ -6,9 +6,9 @@ import { listed } from '../../support/feeding.js'
 import { expectSlip } from '../../support/slips.js'
 import { forEachPlace } from '../../support/store/stores.js'
 
-describe('store: lists', () => {
+describe('store: list()', () => {
   forEachPlace(newPlace => {
-    it('by the beginning of the hash, of any length', async () => {
+    it('list() takes a prefix of the hash of any length', async () => {
       const store = await newPlace().then(place => place.open())
       const names = []
       for (let i = 0; i < 300; i++) {
@@ -27,7 +27,7 @@ describe('store: lists', () => {
       }
     })
 
-    it('with the last use of each blob, written to the index or not', async () => {
+    it('list() gives the last use of each blob, whether the index has it or not', async () => {
       const place = await newPlace()
       let store = await place.open()
       const blobs = Array.from({ length: 20 }, (_, i) => Uint8Array.of(i))
@@ -52,7 +52,7 @@ describe('store: lists', () => {
       }
     })
 
-    it('with uses during the list, also when they are written to the index meanwhile', async () => {
+    it('list() gives uses that happen during the list, also when the index gets them meanwhile', async () => {
       const store = await newPlace().then(place => place.open())
       const blobs = Array.from({ length: 1100 }, (_, i) => Uint8Array.of(i, i >> 8))
       await listed(store.putMany(blobs))
@@ -69,7 +69,7 @@ describe('store: lists', () => {
       }
     })
 
-    it('but not by anything else', async () => {
+    it('list() refuses other prefixes', async () => {
       const store = await newPlace().then(place => place.open())
       for (const prefix of ['x', '0x', 'bafkr4i', ' ', '0'.repeat(65), 5, null, Uint8Array.of(1)]) await expectSlip('prefix', () => listed(store.list({ prefix })))
     })

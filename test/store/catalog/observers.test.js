@@ -3,12 +3,12 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
 import { forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
 const BYTES = noise(40 * GROUP + 5001, 600)
 const ROOT = hash(BYTES)
 const ALL = ChunkRanges.all.canonical(BYTES.length)
@@ -16,9 +16,9 @@ const NOTHING = { size: undefined, sizeProven: false, complete: false }
 
 const receive = (store, range) => store.receive(ROOT, sliceOf(BYTES, range), range)
 
-describe('store: observing', () => {
+describe('store: observe()', () => {
   forEachPlace(newPlace => {
-    it('tells what is here, and each change, until the blob is whole', async () => {
+    it('observe() gives what is present and each change, until the blob is complete', async () => {
       const store = await newPlace().then(place => place.open())
       const seen = store.observe(ROOT)
       const { value: first } = await seen.next()
@@ -43,7 +43,7 @@ describe('store: observing', () => {
       expect((await seen.next()).done).to.equal(true)
     })
 
-    it('tells of a put, and of a deletion', async () => {
+    it('observe() reports a put and a deletion', async () => {
       const store = await newPlace().then(place => place.open())
       await receive(store, { start: 0, end: GROUP })
       const seen = store.observe(ROOT)
@@ -64,7 +64,7 @@ describe('store: observing', () => {
       expect((await put).value).to.include({ complete: true })
     })
 
-    it('of a long blob, tells how it grows while it comes', async () => {
+    it('observe() reports how a long blob grows while it is received', async () => {
       const long = noise(9_000_001, 601)
       const slice = sliceOf(long)
       const store = await newPlace().then(place => place.open({ durability: 'process' }))
@@ -86,7 +86,7 @@ describe('store: observing', () => {
 
   const newStore = newStores()
 
-  it('who is slow is told how it is then', async () => {
+  it('observe() gives slow readers the latest state', async () => {
     const { store } = await newStore()
     const seen = store.observe(ROOT)
     await seen.next()
@@ -98,7 +98,7 @@ describe('store: observing', () => {
     expect((await none).value.present.boundaries, 'what changes nothing is not told').to.deep.equal([0, 176])
   })
 
-  it('several may look at several blobs', async () => {
+  it('several calls of observe() follow several blobs', async () => {
     const { store } = await newStore()
     const other = noise(5, 602)
     const seen = [store.observe(ROOT), store.observe(ROOT), store.observe(hash(other))]
@@ -110,7 +110,7 @@ describe('store: observing', () => {
     for (const one of next.slice(0, 2)) expect((await one).value).to.include({ complete: true })
   })
 
-  it('ends with the signal, with the store, or when it is left', async () => {
+  it('observe() ends with its signal, with the store, or when the loop is left', async () => {
     const { store } = await newStore()
     const reason = new Error('enough')
     const controller = new AbortController()
@@ -125,7 +125,7 @@ describe('store: observing', () => {
     expect(await errorOf(store.observe(ROOT).next())).to.include({ code: 'STORE_CLOSED' })
   })
 
-  it('the empty blob is whole', async () => {
+  it('observe() reports the empty blob as complete', async () => {
     const { store } = await newStore()
     const states = []
     for await (const state of store.observe(hash(new Uint8Array(0)))) states.push(state)
@@ -134,10 +134,10 @@ describe('store: observing', () => {
   })
 })
 
-describe('store: outboards', () => {
+describe('store: outboard()', () => {
   forEachPlace(newPlace => {
     for (const size of [0, 1, GROUP, GROUP + 1, 64 * GROUP, 65 * GROUP + 3, 5_000_000]) {
-      it(`of ${size} bytes that were put or received`, async () => {
+      it(`outboard() of ${size} bytes is the same for a blob that was put and one that was received`, async () => {
         const bytes = noise(size, 610)
         for (const fill of [store => store.put(bytes), store => store.receive(hash(bytes), sliceOf(bytes))]) {
           const store = await newPlace().then(place => place.open())
@@ -153,7 +153,7 @@ describe('store: outboards', () => {
 
   const newStore = newStores()
 
-  it('are not given of parts, nor of what is not here', async () => {
+  it('outboard() fails for parts of blobs, and for missing blobs', async () => {
     const { store } = await newStore()
     expect(await errorOf(store.outboard(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
     await receive(store, { start: GROUP })
@@ -164,7 +164,7 @@ describe('store: outboards', () => {
     expect(await errorOf(store.outboard(ROOT, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
   })
 
-  it('that are damaged are not given', async () => {
+  it('outboard() fails with STORE_CORRUPT where the tree is damaged', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const page = (await entriesOf(data)).find(({ offset }) => offset === undefined)

@@ -2,14 +2,12 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { refusesAllButCounts } from '../../support/slips.js'
 import { entriesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
-
-const GROUP = 16384
-const MIB = 1 << 20
 
 const blobOf = (size, seed) => {
   const bytes = noise(size, seed)
@@ -54,7 +52,7 @@ describe('store: quota', () => {
       await open(100_000)
     })
 
-    it('a blob that came in part and then as a whole was used when it came as a whole', async () => {
+    it('completing a partial blob counts as a use of it', async () => {
       const [first, second, third] = [[40_000, 1], [40_000, 2], [30_000, 3]].map(([size, seed]) => blobOf(size, 320 + seed))
       await store.receive(first.root, sliceOf(first.bytes, { start: 0, end: GROUP }), { start: 0, end: GROUP })
       await later()
@@ -65,7 +63,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([first, third]))
     })
 
-    it('what was not used for the longest time goes, and no more than has to', async () => {
+    it('put() evicts the blobs that were not used for the longest time, and no more than necessary', async () => {
       await putAll(store, TEN)
       expect(await namesIn(store), 'ten fit').to.have.length(10)
       await store.bytes(TEN[0].root, { end: 1 })
@@ -89,7 +87,7 @@ describe('store: quota', () => {
       await expectNoOrphans(place)
     })
 
-    it('what is protected stays, and what does not fit costs nothing', async () => {
+    it('put() evicts no protected blob, and evicts nothing for a blob that does not fit', async () => {
       const sequence = { bytes: concat([TEN[2].root, TEN[3].root]) }
       sequence.root = hash(sequence.bytes)
       await putAll(store, TEN.slice(0, 9))
@@ -117,7 +115,7 @@ describe('store: quota', () => {
       await expectNoOrphans(place)
     })
 
-    it('what is longer than the quota is not read to its end', async () => {
+    it('put() does not read a source to its end that is longer than the quota', async () => {
       await putAll(store, TEN)
       const piece = noise(30_000, 5)
       let given = 0
@@ -127,7 +125,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf(TEN))
     })
 
-    it('a put that fails for another reason costs nothing', async () => {
+    it('put() that fails for another reason evicts nothing', async () => {
       await putAll(store, TEN)
       const reason = new Error('no more')
       expect(await errorOf(store.put((async function * () { yield noise(90_000, 6); throw reason })()))).to.equal(reason)
@@ -135,7 +133,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf(TEN))
     })
 
-    it('what is here already takes no room', async () => {
+    it('put() and receive() of what is present need no room', async () => {
       await putAll(store, TEN)
       for (const { bytes, root } of TEN) {
         expect((await store.put(bytes)).isNew).to.equal(false)
@@ -145,7 +143,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf(TEN))
     })
 
-    it('what is received makes room, group by group', async () => {
+    it('receive() makes room group by group', async () => {
       await putAll(store, TEN)
       const { bytes, root } = blobOf(4 * GROUP, 7)
       const receive = (start, end) => store.receive(root, sliceOf(bytes, { start, end }), { start, end })
@@ -162,7 +160,7 @@ describe('store: quota', () => {
       expect(await namesIn(store), 'one byte too many').to.not.include(hex(TEN[7].root))
     })
 
-    it('what is received and does not fit keeps what came before', async () => {
+    it('receive() keeps what came before the group that does not fit', async () => {
       await putAll(store, TEN.slice(0, 6), { tag: undefined })
       for (const { root } of TEN.slice(0, 6)) await store.tags.set(hex(root), root)
       const { bytes, root } = blobOf(4 * GROUP, 7)
@@ -174,7 +172,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([{ root }, ...TEN.slice(0, 6)]))
     })
 
-    it('what is deleted or collected leaves room', async () => {
+    it('delete() and gc() make room', async () => {
       await putAll(store, TEN)
       await store.delete(TEN[5].root)
       await store.put(more.bytes)
@@ -186,7 +184,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, large]))
     })
 
-    it('a smaller one than what is here holds from the next blob on', async () => {
+    it('open() with a smaller quota evicts when the next blob comes', async () => {
       await putAll(store, TEN)
       await store.close()
       await open(35_000)
@@ -203,7 +201,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, another, ...TEN.slice(8)]))
     })
 
-    it('many that come at once keep to it', async () => {
+    it('many puts and receives at once stay within the quota', async () => {
       await putAll(store, TEN.slice(0, 3), { tag: undefined })
       await store.tags.set('a', TEN[0].root)
       const blobs = Array.from({ length: 40 }, (_, i) => blobOf([9_000, 17_000, 30_000][i % 3], 400 + i))
@@ -222,10 +220,10 @@ describe('store: quota', () => {
     })
   })
 
-  describe('that is used for long', () => {
+  describe('over many puts', () => {
     const newStore = newStores()
 
-    it('one that displaces more than are kept in mind', async () => {
+    it('put() evicts more blobs than the evictor remembers at a time', async () => {
       const { store } = await newStore({ quota: 5000 })
       await Promise.all(Array.from({ length: 2500 }, (_, i) => store.put(Uint8Array.of(i, i >> 8))))
       await store.tags.set('a', hash(Uint8Array.of(0, 0)))
@@ -236,7 +234,7 @@ describe('store: quota', () => {
       expect(names).to.include.members(namesOf([large, { root: hash(Uint8Array.of(0, 0)) }]))
     }).timeout(60_000)
 
-    it('looks through the store once in many puts', async () => {
+    it('the evictor looks through the store once in many puts', async () => {
       const { store, index } = await newStore({ quota: 1000 })
       let surveys = 0
       const { iterator } = index
@@ -252,7 +250,7 @@ describe('store: quota', () => {
       expect(await store.has(hash(Uint8Array.of(499 & 255, 499 >> 8)))).to.equal(false)
     })
 
-    it('what came to be protected since is not on the list any more', async () => {
+    it('blobs that became protected since the evictor looked are not evicted', async () => {
       const { store } = await newStore({ quota: 100_064 })
       const sequence = concat([TEN[4].root, TEN[5].root])
       await putAll(store, TEN)
@@ -272,7 +270,7 @@ describe('store: quota', () => {
       temporary.release()
     })
 
-    it('what was used or put anew since goes later', async () => {
+    it('blobs that were used or put again since the evictor looked are evicted later', async () => {
       const { store } = await newStore({ quota: 100_000 })
       await putAll(store, TEN)
       await store.put(more.bytes) // the first goes, the others are on the list
@@ -284,7 +282,7 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, another, ...TEN.filter((_, i) => i !== 0 && i !== 3)]))
     })
 
-    it('does not evict while it cannot be told what is protected', async () => {
+    it('put() evicts nothing while a damaged sequence hides what is protected', async () => {
       const { store, data } = await newStore({ quota: 100_000 })
       await store.put(TEN[0].root, { tag: 'sequence', format: 'hashseq' })
       const [extent] = await entriesOf(data)
@@ -295,7 +293,7 @@ describe('store: quota', () => {
       await store.put(noise(5_000, 2)) // it fits
     })
 
-    it('what has been given room has it until it is here, or fails', async () => {
+    it('a put keeps its reserved room until it is complete, or fails', async () => {
       const { store, data } = await newStore({ quota: 100_000 })
       for (const { bytes, root } of TEN.slice(1)) await store.put(bytes, { tag: hex(root) })
       const { batch } = data
@@ -316,7 +314,7 @@ describe('store: quota', () => {
       await store.put(another.bytes)
     })
 
-    it('what is being put takes its room when it is whole', async () => {
+    it('two puts at once take their room when each is complete', async () => {
       const { store, place } = await newStore({ quota: 12 * MIB })
       const [first, second] = [1, 2].map(seed => blobOf(9 * MIB, seed))
       const gates = [first, second].map(({ bytes }) => gated([bytes.subarray(0, 6 * MIB)], [bytes.subarray(6 * MIB)]))
@@ -332,7 +330,7 @@ describe('store: quota', () => {
       await expectNoOrphans(place)
     })
 
-    it('is a number of bytes', async () => {
+    it('open() refuses a quota that is no number of bytes', async () => {
       await refusesAllButCounts('quota', quota => newStore({ quota }))
     })
   })

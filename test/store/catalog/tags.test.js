@@ -30,7 +30,7 @@ describe('store: tags', () => {
       store = await place.open()
     })
 
-    it('are set, read, replaced and deleted, and outlast the store that set them', async () => {
+    it('set(), get() and delete() work, and tags outlast the store that set them', async () => {
       expect(await store.tags.get('a')).to.equal(undefined)
       await store.tags.set('a', first)
       await store.tags.set('b', toCid(second), { format: 'hashseq' })
@@ -48,7 +48,7 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
-    it('take any name of a blob, and its codec for the format unless they are told one', async () => {
+    it('set() takes any name of a blob, and takes the format from its codec by default', async () => {
       for (const [name, format] of [
         [first, 'raw'], [hex(first), 'raw'], [toCid(first), 'raw'], [toCid(first, HASHSEQ), 'hashseq'], [toCid(first, HASHSEQ).toString(), 'hashseq'],
         [toCid(first, HASHSEQ).bytes, 'hashseq'], [toCid(first, 0x71), 'raw']
@@ -60,7 +60,7 @@ describe('store: tags', () => {
       }
     })
 
-    it('have any text for a name, and are listed in the order of its UTF-8', async () => {
+    it('set() takes any text as a name, and list() sorts names by their UTF-8', async () => {
       for (const name of [...NAMES].reverse()) await store.tags.set(name, first)
       expect(await namesIn(store)).to.deep.equal(NAMES)
       for (const name of NAMES) expect(await store.tags.get(name)).to.include({ name })
@@ -69,14 +69,14 @@ describe('store: tags', () => {
       expect(await namesIn(store)).to.deep.equal([])
     })
 
-    it('are listed by the beginning of their names', async () => {
+    it('list() takes a prefix of names', async () => {
       for (const name of NAMES) await store.tags.set(name, first)
       for (const prefix of ['', 'a', 'a/', 'a/b', 'a/b/c', 'a/b/c/d', '😀', '\u{10FFFF}', 'é']) {
         expect(await namesIn(store, { prefix }), prefix).to.deep.equal(NAMES.filter(name => name.startsWith(prefix)))
       }
     })
 
-    it('are renamed in one step, over another one too', async () => {
+    it('rename() moves a tag in one step, also over another tag', async () => {
       await store.tags.set('a', first, { format: 'hashseq' })
       await store.tags.set('b', second)
       await store.tags.rename('a', 'b')
@@ -88,7 +88,7 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
-    it('hold on to their blobs: delete refuses, unless it is forced', async () => {
+    it('store.delete() refuses a tagged blob, unless it is forced', async () => {
       const { cid } = await store.put(Uint8Array.of(1))
       await store.tags.set('b', cid)
       await store.tags.set('a', cid)
@@ -110,7 +110,7 @@ describe('store: tags', () => {
       expect(await store.delete(cid)).to.equal(true)
     })
 
-    it('come into being with the blob that is put', async () => {
+    it('put() with a tag writes blob and tag together', async () => {
       for (const bytes of [new Uint8Array(0), Uint8Array.of(1), noise(100_000), noise(5_000_000)]) {
         const name = `of ${bytes.length} bytes`
         const { cid } = await store.put(stream([bytes]), { tag: name })
@@ -125,7 +125,7 @@ describe('store: tags', () => {
       await expectSound(store)
     })
 
-    it('set all at once under few names are each one of what was set', async () => {
+    it('set() of few names many times at once leaves each with one of its values', async () => {
       const names = ['a', 'b', 'c']
       const calls = Array.from({ length: 60 }, (_, i) => {
         const [name, other] = [names[i % 3], names[(i + 1 + i % 2) % 3]]
@@ -139,10 +139,10 @@ describe('store: tags', () => {
     })
   })
 
-  describe('that mean nothing', () => {
+  describe('with wrong arguments', () => {
     const newStore = newStores()
 
-    it('are refused before anything is read', async () => {
+    it('put() refuses wrong tags before it reads its source', async () => {
       const { store } = await newStore()
       const source = (async function * () { throw new Error('was read') })()
       for (const bad of [5, null, {}, '', '\uD800', 'a\uDC00', Uint8Array.of(65)]) {
@@ -164,7 +164,7 @@ describe('store: tags', () => {
       expect(await namesIn(store)).to.deep.equal([])
     })
 
-    it('are not left by a put that fails', async () => {
+    it('put() that fails leaves no tag', async () => {
       const { store, index, data } = await newStore()
       const reason = new Error('no more')
       expect(await errorOf(store.put((async function * () { yield noise(100); throw reason })(), { tag: 'a' }))).to.equal(reason)
@@ -182,7 +182,7 @@ describe('store: tags', () => {
   describe('that are temporary', () => {
     const newStore = newStores()
 
-    it('end when they are released, or with the scope that they belong to', async () => {
+    it('tempTag() protects until it is released, or its scope ends', async () => {
       const { store } = await newStore()
       const { cid } = await store.put(Uint8Array.of(1))
       const { cid: other } = await store.put(Uint8Array.of(2))
@@ -203,7 +203,7 @@ describe('store: tags', () => {
       }
     })
 
-    it('are no tags of another store, and none any more when they are released', async () => {
+    it('put() refuses temporary tags of another store, and released ones', async () => {
       const { store } = await newStore()
       const { store: other } = await newStore()
       const tag = store.tempTag()
@@ -220,7 +220,7 @@ describe('store: tags', () => {
     const newStore = newStores()
     const setAll = async store => { for (const name of ['a', 'b', 'c']) await store.tags.set(name, first) }
 
-    it('are told by their names, and set anew', async () => {
+    it('every call names a damaged tag, which can be set again or deleted', async () => {
       const { store, index } = await newStore()
       for (let bit = 0; bit < 41 * 8; bit++) {
         await setAll(store)
@@ -241,7 +241,7 @@ describe('store: tags', () => {
       }
     })
 
-    it('keep gc from sweeping, in whichever of their places', async () => {
+    it('gc() takes nothing while a tag is damaged in one of its places', async () => {
       const { store, index } = await newStore()
       const { cid } = await store.put(Uint8Array.of(9))
       const beside = tagBesideBlobEntry(index, first, 'b')

@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const EXTENT = 4 * GROUP
 const PAIR = 64
 const BITS = 8
 /** Three pages in the lowest band, the last one short; and the root's page above them. */
@@ -81,7 +80,7 @@ describe('store: damage', () => {
       // What has not been received is missing before it can be damaged: those reads stop in front of it.
       const expectCorruptHere = async place => isPart ? expectCorruptPart(store, place) : expectCorrupt(store, place)
 
-      it('a changed byte of an extent', async () => {
+      it('a changed byte of an extent fails the reads of its group', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
           for (const at of [0, GROUP, extent.value.length >> 1, extent.value.length - 1].filter(at => at < extent.value.length)) {
             await withEntry(extent, ({ put, value }) => put(flipped(value, at, 0x80)), async () => {
@@ -96,20 +95,20 @@ describe('store: damage', () => {
         }
       })
 
-      it('a lost extent', async () => {
+      it('a lost extent fails the reads of its groups', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
           await withEntry(extent, ({ del }) => del(), () => expectCorruptHere({ start: extent.offset, end: extent.offset + 1 }))
         }
       })
 
-      it('an extent that is too short', async () => {
+      it('an extent that is too short fails the reads of what it lacks', async () => {
         for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
           const extent = extents[9]
           await withEntry(extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere({ start: extent.offset + len, end: extent.offset + len + 1 }))
         }
       })
 
-      it('an extent that is too long', async () => {
+      it('an extent that is too long never gives more bytes than it should', async () => {
         for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
           // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
@@ -126,14 +125,14 @@ describe('store: damage', () => {
         }
       })
 
-      it('extents that changed places', async () => {
+      it('extents that changed places fail the reads of both', async () => {
         const [a, b] = [extents[11], extents[12]]
         await a.put(b.value)
         await b.put(a.value)
         await expectCorruptHere({ start: a.offset, end: a.offset + GROUP })
       })
 
-      it('a changed byte of a page', async () => {
+      it('a changed byte of a page fails the reads that need it', async () => {
         for (const page of pages) {
           for (let at = BITS; at < page.value.length; at += page.value.length > 1000 ? 700 : 70) {
             await withEntry(page, ({ put, value }) => put(flipped(value, at, 0x10)), async () => {
@@ -146,7 +145,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('a lost page, one that ends too early, one of zeros', async () => {
+      it('a page that is lost, too short or all zeros fails the reads that need it', async () => {
         for (const page of pages) {
           for (const change of [({ del }) => del(), ({ put }) => put(new Uint8Array(0)), ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)), ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))]) {
             await withEntry(page, change, async () => {
@@ -159,7 +158,7 @@ describe('store: damage', () => {
         }
       })
 
-      it('a lost pair, which looks like zeros', async () => {
+      it('a lost pair, which looks like zeros, fails the reads below it', async () => {
         const [page] = pages
         for (const slot of [0, 1, 2, 3, 6, 15, 31, 62]) {
           const without = page.value.slice()
@@ -213,7 +212,7 @@ describe('store: damage', () => {
     })
   }
 
-  it('that was made with care: bytes and the pair above them fit each other, and nothing above', async () => {
+  it('a forged group with a pair that fits it fails the read, because nothing above fits the pair', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     const entries = await entriesOf(data)
@@ -239,7 +238,7 @@ describe('store: damage', () => {
     }
   })
 
-  it('is found before the first byte of a range, and only where one looks', async () => {
+  it('reads find damage in their own range only, and before its first byte', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
@@ -253,8 +252,8 @@ describe('store: damage', () => {
     expect(slice.error).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
   })
 
-  describe('that nobody looks for', () => {
-    it('comes out of `get` without `verify`, for those bytes only', async () => {
+  describe('without verification', () => {
+    it('get() with verify: false gives the damaged bytes, and right bytes around them', async () => {
       for (const [options, range] of [[undefined, { verify: false }], [{ verify: false }, {}]]) {
         const { store, data } = await newStore(options)
         await store.put(BYTES)
@@ -265,7 +264,7 @@ describe('store: damage', () => {
       }
     })
 
-    it('is found all the same when bytes are not there', async () => {
+    it('get() with verify: false fails where bytes are missing', async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
@@ -283,7 +282,7 @@ describe('store: damage', () => {
   describe('of a record', () => {
     // 64 KiB: one flipped bit makes the length 0. Others make it longer, or longer than any number here.
     for (const size of [1, GROUP, 4 * GROUP, 20 * GROUP + 77]) {
-      it(`never gives wrong bytes, nor fewer than there are, of ${size} bytes`, async () => {
+      it(`a flipped bit gives no wrong bytes and no fewer, of ${size} bytes`, async () => {
         const { store, index } = await newStore()
         const bytes = noise(size, 92)
         const root = hash(bytes)
@@ -307,7 +306,7 @@ describe('store: damage', () => {
     }
 
     for (const [what, spoil] of [['is too short', record => record.subarray(1)], ['is too long', record => concat([record, new Uint8Array(1)])], ['is empty', () => new Uint8Array(0)]]) {
-      it(`is an error of that blob when it ${what}`, async () => {
+      it(`a record that ${what} is an error of that blob alone`, async () => {
         const { store, index, place } = await newStore()
         const { cid } = await store.put(BYTES)
         const { cid: other } = await store.put(Uint8Array.of(1))
@@ -327,7 +326,7 @@ describe('store: damage', () => {
       })
     }
 
-    it('is not believed when it says what no store writes, though its checksum is right', async () => {
+    it('a record with a right checksum is not believed when no store writes what it says', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES)
       const good = await readRecord(index, ROOT)
@@ -339,7 +338,7 @@ describe('store: damage', () => {
       expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
     })
 
-    it('can be deleted, or put again', async () => {
+    it('a blob with a damaged record can be deleted, or put again', async () => {
       for (const mend of [store => store.delete(ROOT), store => store.put(BYTES)]) {
         const { store, index } = await newStore()
         await store.put(BYTES)

@@ -1,14 +1,12 @@
 // fsck() of one damaged blob: what it finds, what it drops, and what it computes again.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { EXTENT, GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, EXTENT, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups
-} from '../../support/store/mending.js'
+import { ALL, BYTES, FILLS, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 const PAGE = 64 * GROUP
 const BITS = 8
@@ -48,7 +46,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectSound(store)
       }
 
-      it('drops a group with a wrong byte, and nothing else', async () => {
+      it('repair drops a group with a wrong byte, and nothing else', async () => {
         for (const which of [0, 1, 9, extents.length - 1]) {
           const extent = (await entriesOf(data)).filter(entry => !isPage(entry))[which]
           const at = Math.min(2 * GROUP + 7, extent.value.length - 1)
@@ -63,34 +61,34 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('drops what is lost with an extent', async () => {
+      it('repair drops the groups of a lost extent', async () => {
         await extents[5].del()
         await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT) })
       })
 
-      it('drops what an extent lacks that is too short', async () => {
+      it('repair drops what a short extent lacks', async () => {
         await extents[5].put(extents[5].value.slice(0, GROUP + 5))
         await expectMended({ data: groups(5 * EXTENT + GROUP, 6 * EXTENT), strays: 1 })
       })
 
-      it('drops an extent that is too long, or empty', async () => {
+      it('repair drops an extent that is too long, or empty', async () => {
         await extents[7].put(concat([extents[7].value, new Uint8Array(1)])) // over the border of its cell
         await extents[5].put(new Uint8Array(0))
         await expectMended({ data: groups(5 * EXTENT, 6 * EXTENT).union(groups(7 * EXTENT, 8 * EXTENT)), strays: 2 })
       })
 
-      it('drops the group that an extent reaches into where another begins', async () => {
+      it('repair drops the group where two extents overlap', async () => {
         await extents[5].put(concat([extents[5].value, new Uint8Array(1)]))
         await expectMended({ data: groups(6 * EXTENT, 6 * EXTENT + GROUP), strays: 2 })
       })
 
-      it('drops extents that changed places', async () => {
+      it('repair drops extents that changed places', async () => {
         await extents[2].put(extents[3].value)
         await extents[3].put(extents[2].value)
         await expectMended({ data: groups(2 * EXTENT, 4 * EXTENT) })
       })
 
-      it('drops every byte, and still knows the blob', async () => {
+      it('repair of a blob without a right byte keeps its record', async () => {
         for (const extent of extents) await extent.put(flipped(extent.value, 0))
         const wrong = extents.reduce((all, { offset }) => all.union(groups(offset)), ChunkRanges.none)
         await expectMended({ data: wrong })
@@ -105,7 +103,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectSound(store)
       })
 
-      it('takes away what never belonged there', async () => {
+      it('repair removes entries that never belonged there', async () => {
         const [{ key, value }] = extents
         const at = (chunk, kind, len = key.length) => {
           const other = new Uint8Array(len)
@@ -125,7 +123,7 @@ describe('store: fsck() of a damaged blob', () => {
         expect(await entriesOf(data)).to.satisfy(entries => !entries.some(({ key }) => strays.some(([stray]) => same(stray, key))))
       })
 
-      it('works out again what a page had of the tree, when it is lost or wrong', async () => {
+      it('repair computes the pairs of a lost or wrong page again', async () => {
         for (const change of [
           page => page.del(),
           page => page.put(page.value.map((byte, i) => i < BITS ? byte : 0)),
@@ -149,7 +147,7 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('works out a pair from those below it, though bytes are lost too', async () => {
+      it('repair computes a pair from those below it, although bytes are lost, too', async () => {
         for (const slot of [31, 15, 7]) {
           const [page] = (await entriesOf(data)).filter(isPage)
           const extent = (await entriesOf(data)).find(({ offset, value }) => offset <= GROUP && offset + value.length > GROUP)
@@ -164,7 +162,7 @@ describe('store: fsck() of a damaged blob', () => {
         }
       })
 
-      it('loses what stands below a pair that nothing can tell', async () => {
+      it('repair drops what is below a pair that cannot be computed', async () => {
         const [page] = pages
         const wrong = new Uint8Array(page.value)
         for (const slot of [0, 1, 2, 3]) wrong.fill(0, BITS + slot * 64, BITS + (slot + 1) * 64)
@@ -173,7 +171,7 @@ describe('store: fsck() of a damaged blob', () => {
         await expectMended({ tree: groups(0, 4 * GROUP).union(groups(4 * GROUP, 8 * GROUP)), lost: groups(0, 8 * GROUP) })
       })
 
-      it('knows a lost mark from a lost group', async () => {
+      it('repair sets the lost mark of a present group, and clears the mark of a lost group', async () => {
         if (how !== 'received in part') return
         const [page] = pages
         await page.put(page.value.map((byte, i) => i < 4 ? 0 : byte))

@@ -3,15 +3,16 @@ import { open, readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChunkRanges } from '../../../lib/index.js'
+import { GROUP } from '../../support/constants.js'
 import { flipped } from '../../support/bytes.js'
 import { damageRecord, entriesOf } from '../../support/store/inspect.js'
 import { onDisk } from '../../support/store/stores.js'
-import { ALL, BYTES, FILLS, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
+import { ALL, BYTES, FILLS, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
-describe('store: fsck of blobs in files', () => {
+describe('store: fsck() of blobs in files', () => {
   let place, store, path
   for (const [how, { ranges, fill }] of Object.entries(FILLS)) {
-    describe(`that was ${how}`, () => {
+    describe(`of a blob that was ${how}`, () => {
       beforeEach(async () => {
         place = await onDisk()
         store = await place.open()
@@ -41,7 +42,7 @@ describe('store: fsck of blobs in files', () => {
         await expectSound(store)
       }
 
-      it('drops groups with wrong bytes', async () => {
+      it('repair drops groups with wrong bytes', async () => {
         const places = [0, 17 * GROUP + 5, 129 * GROUP]
         const file = await open(path, 'r+')
         for (const at of places) await file.write(flipped(BYTES.subarray(at, at + 1), 0), 0, 1, at)
@@ -49,7 +50,7 @@ describe('store: fsck of blobs in files', () => {
         await expectMended(places.reduce((all, at) => all.union(groups(at)), ChunkRanges.none))
       })
 
-      it('drops what a file lacks that is too short, or gone', async () => {
+      it('repair drops what a file lacks that is too short, or gone', async () => {
         await truncate(path, 100 * GROUP + 5)
         await expectMended(ranges.intersect(groups(100 * GROUP, BYTES.length)))
         await truncate(path, 0)
@@ -64,7 +65,7 @@ describe('store: fsck of blobs in files', () => {
         await expectHere(store, ALL)
       })
 
-      it('works its tree and its record out again', async () => {
+      it('repair computes its tree and its record again', async () => {
         await store.close()
         await place.look(async ({ data, index }) => {
           for (const { del } of (await entriesOf(data)).slice(2)) await del()

@@ -1,7 +1,7 @@
 // fsck() of a damaged index: records, tags, notes and the state.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { flipped, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -10,13 +10,11 @@ import {
   recordEntry, stateEntry, tagBesideBlobEntry, tagEntry, usedEntry, writeRecord
 } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, GROUP, ROOT, expectHere, expectSound, fetchMissing
-} from '../../support/store/mending.js'
+import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing } from '../../support/store/mending.js'
 describe('store: fsck() of a damaged index', () => {
   const newStore = newStores()
 
-  it('drops a damaged record whose data is not there, or not to be known', async () => {
+  it('repair drops a damaged record whose data is missing, or cannot be recognised', async () => {
     const { store, data, index } = await newStore()
     const { cid } = await store.put(noise(100, 1))
     await store.put(BYTES)
@@ -36,7 +34,7 @@ describe('store: fsck() of a damaged index', () => {
   })
 
   for (const size of [1, 1024, GROUP, GROUP + 1, 3 * GROUP, 64 * GROUP, 65 * GROUP, BYTES.length]) {
-    it(`finds the data of a damaged record by its root, of ${size} bytes`, async () => {
+    it(`repair finds the data of a damaged record by its root, of ${size} bytes`, async () => {
       const bytes = BYTES.subarray(0, size)
       const root = hash(bytes)
       for (const fill of [store => store.put(bytes), store => store.receive(root, sliceOf(bytes))]) {
@@ -57,7 +55,7 @@ describe('store: fsck() of a damaged index', () => {
     })
   }
 
-  it('finds what is here of a blob whose record is damaged, whatever part and without its length', async () => {
+  it('repair finds any part of a blob whose record is damaged, without knowing its size', async () => {
     for (const [start, end] of [[0, 1], [0, 20], [20, 60], [60, 70], [64, 65], [100, 110], [126, 130], [128, 129], [130, 135], [134, 135], [135, 136], [0, 136]]) {
       const { store, index } = await newStore()
       const range = { start: start * GROUP, end: Math.min(end * GROUP, BYTES.length) }
@@ -73,7 +71,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('gives a whole blob a record that has none, where the index is damaged: one wrong key may hide the next', async () => {
+  it('repair writes a new record for a whole blob when a wrong key hides the old one', async () => {
     for (const spoil of [
       (index, other) => damageRecord(index, other),
       index => index.put(new Uint8Array(7).fill(0x81), new Uint8Array(33), VIEWS),
@@ -93,7 +91,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('sweeps away data without a record, but not what is being put', async () => {
+  it('repair deletes orphans, but not the data of a put that goes on', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     await store.put(noise(100, 1))
@@ -112,7 +110,7 @@ describe('store: fsck() of a damaged index', () => {
     expect((await entriesOf(data)).some(({ id }) => id === 0), 'the first id is free').to.equal(false)
   })
 
-  it('says nothing of what is being deleted', async () => {
+  it('fsck() does not report data that is being deleted', async () => {
     for (const repair of [false, true]) {
       for (const isOver of [false, true]) {
         const { store, data } = await newStore()
@@ -148,7 +146,7 @@ describe('store: fsck() of a damaged index', () => {
     }
   })
 
-  it('takes away what has no meaning, and leaves what it does not know', async () => {
+  it('repair removes entries without a meaning, and leaves kinds that it does not know', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     for (const key of malformedKeys(5).slice(0, 2)) await index.put(key, new Uint8Array(1), VIEWS)
@@ -165,27 +163,27 @@ describe('store: fsck() of a damaged index', () => {
     expect(await index.get(theirs, VIEWS)).to.deep.equal(theirs)
   })
 
-  describe('with a tag', () => {
+  describe('and its tags', () => {
     const FORMATS = ['raw', 'hashseq']
     const named = index => tagEntry(index, 'a')
     const beside = index => tagBesideBlobEntry(index, ROOT, 'a')
     const WAYS = {
-      'whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
-      'that is lost under its name': { spoil: index => named(index).remove() },
-      'whose name is wrong': {
+      'a tag whose value is wrong under its name': { spoil: index => named(index).change(value => flipped(value, 3)) },
+      'a tag that is lost under its name': { spoil: index => named(index).remove() },
+      'a tag whose name is wrong': {
         async spoil (index) {
           await tagEntry(index, 'b').write(await named(index).read())
           await named(index).remove()
         },
         also: 'b'
       },
-      'whose value is wrong beside its blob': { spoil: index => beside(index).change(value => flipped(value, 3)) },
-      'that is lost beside its blob': { spoil: index => beside(index).remove() },
-      'that is too short': { spoil: index => named(index).change(value => value.slice(0, 3)) }
+      'a tag whose value is wrong beside its blob': { spoil: index => beside(index).change(value => flipped(value, 3)) },
+      'a tag that is lost beside its blob': { spoil: index => beside(index).remove() },
+      'a tag whose value is too short': { spoil: index => named(index).change(value => value.slice(0, 3)) }
     }
 
     for (const [what, { spoil, also }] of Object.entries(WAYS)) {
-      it(`${what}, makes it whole from the other place`, async () => {
+      it(`${what} is repaired from its other place`, async () => {
         for (const format of FORMATS) {
           const { store, index } = await newStore()
           await store.put(BYTES, { tag: 'a', format })
@@ -205,7 +203,7 @@ describe('store: fsck() of a damaged index', () => {
       })
     }
 
-    it('that is lost in both places, lets it go', async () => {
+    it('a tag that is lost in both places is dropped', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES, { tag: 'a' })
       for (const entry of [named, beside]) await entry(index).change(value => flipped(value, 1))
@@ -216,7 +214,7 @@ describe('store: fsck() of a damaged index', () => {
       expect((await store.gc()).blobs).to.equal(1)
     })
 
-    it('that was moved, takes its name at its word', async () => {
+    it('a stale entry beside a blob is dropped: the entry under the name counts', async () => {
       const { store, index } = await newStore()
       await store.put(BYTES, { tag: 'a' })
       const stale = await beside(index).read()
@@ -229,7 +227,7 @@ describe('store: fsck() of a damaged index', () => {
   })
 
   for (const home of ['file', 'reference']) {
-    it(`does not go by a record that says its bytes are in a ${home}, where there are no files`, async () => {
+    it(`repair does not believe a record of a ${home} where there are no files`, async () => {
       for (const areHere of [true, false]) {
         const { store, index, data } = await newStore()
         await store.put(BYTES)
@@ -246,7 +244,7 @@ describe('store: fsck() of a damaged index', () => {
     })
   }
 
-  it('takes a size for a claim again when it has dropped everything that had proven it', async () => {
+  it('a size is a claim again after a repair has dropped the groups that proved it', async () => {
     const { store, index, data } = await newStore()
     await store.put(BYTES)
     // A record that was made with care lies about the length.
@@ -260,7 +258,7 @@ describe('store: fsck() of a damaged index', () => {
     await expectSound(store)
   })
 
-  it('writes a damaged state anew', async () => {
+  it('repair writes a damaged state again', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES)
     await stateEntry(index).write(new Uint8Array(33))
@@ -268,7 +266,7 @@ describe('store: fsck() of a damaged index', () => {
     await expectSound(store)
   })
 
-  it('lets one blob have an id that two claim', async () => {
+  it('repair leaves an id that two records claim to one of them', async () => {
     const { store, index } = await newStore()
     await store.put(BYTES)
     const other = noise(BYTES.length, 5)

@@ -1,7 +1,7 @@
 // fsck() of many blobs that have one entry each in the data database.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { concat, flipped, hex, same } from '../../support/bytes.js'
 import { listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -9,7 +9,7 @@ import {
   entriesOf, idsIn, isPage, readRecord, recordEntry, scannedIdsIn, writeRecord
 } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
-import { GROUP, expectSound } from '../../support/store/mending.js'
+import { expectSound } from '../../support/store/mending.js'
 describe('store: fsck() of many small blobs', () => {
   const newStore = newStores()
 
@@ -24,13 +24,13 @@ describe('store: fsck() of many small blobs', () => {
   const changedAt = (key, at, byte) => key.map((before, i) => i === at ? byte : before)
   const pageBeside = key => changedAt(changedAt(changedAt(key, 14, 3), 15, 255), 16, 1) // over chunks 0 to 1023
 
-  it('counts each of them, and tells how far it is', async () => {
+  it('fsck() counts every blob, and reports its progress', async () => {
     const events = []
     expect(await store.fsck({ onProgress: ({ detail }) => events.push(detail) })).to.include({ isSound: true, blobs: COUNT })
     expect(events.at(-1)).to.deep.equal({ done: 3 * COUNT, total: 3 * COUNT })
   })
 
-  it('finds each that is wrong, too short, too long or lost', async () => {
+  it('fsck() finds each blob that is wrong, too short, too long or lost', async () => {
     await extents[3].put(flipped(extents[3].value, 0))
     await extents[700].put(extents[700].value.subarray(1))
     await extents[1100].put(concat([extents[1100].value, Uint8Array.of(0)]))
@@ -45,7 +45,7 @@ describe('store: fsck() of many small blobs', () => {
     await expectSound(store)
   })
 
-  it('finds a key that does not belong beside one of them, in front of its extent or behind it', async () => {
+  it('fsck() finds a foreign key before or after the extent of a blob', async () => {
     const [first, second, third] = [extents[900], extents[901], extents[1199]]
     await data.put(changedAt(first.key, 15, 5), first.value, VIEWS) // an extent at chunk 5
     await data.put(second.key.subarray(0, 16), second.value, VIEWS) // too short a key
@@ -60,12 +60,12 @@ describe('store: fsck() of many small blobs', () => {
     expect(left.map(({ key }) => hex(key))).to.deep.equal(extents.map(({ key }) => hex(key)))
   })
 
-  it('takes no offence at the page of one that came in a slice', async () => {
+  it('fsck() accepts the page of a small blob that came in a slice', async () => {
     await data.put(pageBeside(extents[12].key), new Uint8Array(8), VIEWS)
     await expectSound(store)
   })
 
-  it('finds the data of blobs without a record, between the others', async () => {
+  it('fsck() finds orphans between other blobs', async () => {
     for (const i of [0, 1, 1050, 1199]) await recordEntry(index, hash(extents[i].value)).remove()
     expect(await store.fsck()).to.include({ orphans: 4, blobs: COUNT - 4 })
     expect(await store.fsck({ repair: true })).to.include({ orphans: 4 })
@@ -73,7 +73,7 @@ describe('store: fsck() of many small blobs', () => {
     expect(await entriesOf(data)).to.have.length(COUNT - 4)
   })
 
-  it('finds two records that share the data of one blob', async () => {
+  it('fsck() finds two records that share the data of one blob', async () => {
     const [one, other] = [extents[20], extents[21]].map(({ value }) => hash(value))
     await writeRecord(index, other, await readRecord(index, one))
     const found = await store.fsck({ repair: true })
@@ -83,7 +83,7 @@ describe('store: fsck() of many small blobs', () => {
     await expectSound(store)
   })
 
-  it('finds the ids of large blobs among them', async () => {
+  it('the scan of ids tells large blobs from small ones', async () => {
     const large = noise(40 * GROUP, 5)
     await store.put(large)
     await store.put(Uint8Array.of(1, 2, 3, 4))

@@ -2,18 +2,17 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, hex, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isPage, recordsIn } from '../../support/store/inspect.js'
 import { forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
-import {
-  ALL, BYTES, EXTENT, GROUP, ROOT, expectHere, expectSound, fetchMissing, groups
-} from '../../support/store/mending.js'
+import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing, groups } from '../../support/store/mending.js'
 
 const PAGE = 64 * GROUP
 describe('store: fsck()', () => {
   forEachPlace(newPlace => {
-    it('finds nothing in a store that is sound, and changes nothing', async () => {
+    it('fsck() finds nothing in a sound store, and changes nothing', async () => {
       const place = await newPlace()
       const store = await place.open()
       await expectSound(store)
@@ -44,7 +43,7 @@ describe('store: fsck()', () => {
       expect(await dump()).to.deep.equal(before)
     })
 
-    it('finds damage that happened while the store was closed, drops it, and takes it in again', async () => {
+    it('fsck() finds damage from when the store was closed, and what it drops can be received again', async () => {
       const bytes = BYTES.subarray(0, 60 * GROUP)
       const root = hash(bytes)
       const place = await newPlace()
@@ -83,7 +82,7 @@ describe('store: fsck()', () => {
 
   const newStore = newStores()
 
-  it('begins again where it was interrupted, at any write', async () => {
+  it('a repair that was interrupted at any write can be run again', async () => {
     let isDone = false
     for (let writes = 0; !isDone; writes++) {
       const { store, data, index } = await newStore()
@@ -115,7 +114,7 @@ describe('store: fsck()', () => {
     }
   })
 
-  it('finds nothing that is not there', async () => {
+  it('fsck() beside other calls reports no damage', async () => {
     const { store } = await newStore()
     const blobs = Array.from({ length: 12 }, (_, i) => noise((i + 1) * 2 * GROUP + i, 200 + i))
     const over = new AbortController()
@@ -137,7 +136,7 @@ describe('store: fsck()', () => {
     await expectSound(store)
   })
 
-  it('ends when it is called off, and when the store is closed', async () => {
+  it('fsck() ends when it is aborted, and when the store is closed', async () => {
     const { store } = await newStore()
     await store.put(BYTES)
     const reason = new Error('enough')

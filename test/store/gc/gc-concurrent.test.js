@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf, deletesRecord, idsIn, isRecordKey } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const MIB = 1 << 20
 const START = { start: 0, end: GROUP }
 
 const blobOf = (size, seed) => {
@@ -103,7 +102,7 @@ describe('store: gc() beside other calls', () => {
       ['receives it', async () => {}, store => store.receive(part.root, sliceOf(part.bytes)), [part]],
       ['receives the rest of it', store => receivePart(store, part), store => store.receive(part.root, sliceOf(part.bytes)), [part]]
     ]) {
-      it(`who ${what} keeps it, ${where}`, async () => {
+      it(`a call that ${what} keeps the blob, ${where}`, async () => {
         const { store } = await collectBeside(where, prepare, meanwhile)
         expect(await namesIn(store)).to.deep.equal(namesOf(kept))
         await expectKept(store, kept)
@@ -116,7 +115,7 @@ describe('store: gc() beside other calls', () => {
       ['tagging a sequence that it is a member of', (store, write) => write(store.tags.set('a', sequence.root, { format: 'hashseq' }))],
       ['putting and tagging such a sequence', (store, write) => write(store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }))]
     ]) {
-      it(`who is ${what} when the collection begins keeps it, ${where}`, async () => {
+      it(`a call that is ${what} when the collection begins keeps the blob, ${where}`, async () => {
         let finish
         const { store } = await collectBeside(where, async (store, index) => {
           await putAll(store, [one, two])
@@ -145,14 +144,14 @@ describe('store: gc() beside other calls', () => {
       })
     }
 
-    it(`who lets go of it does not lose another one, ${where}`, async () => {
+    it(`a call that releases the blob loses no other blob, ${where}`, async () => {
       const { store } = await collectBeside(where, store => putAll(store, [two, sequence]).then(() => tagSequence(store)), store => store.tags.delete('sequence'))
       await store.gc()
       expect(await namesIn(store)).to.deep.equal([])
     })
   }
 
-  it('who reads it has it as long as that takes', async () => {
+  it('gc() takes no blob that is being read', async () => {
     const { store } = await newStore()
     const large = blobOf(2 * MIB, 6)
     await store.put(large.bytes)
@@ -168,7 +167,7 @@ describe('store: gc() beside other calls', () => {
     expect(await store.gc(), 'nobody reads any more').to.deep.equal({ blobs: 1, bytes: 2 * MIB })
   })
 
-  it('who looks what is here of it before he reads has it, too', async () => {
+  it('gc() takes no blob while a read looks up what is present of it', async () => {
     const { store, place, data } = await newStore()
     const part = blobOf(100_000, 5)
     await receivePart(store, part)
@@ -193,7 +192,7 @@ describe('store: gc() beside other calls', () => {
     }
   })
 
-  it('who is putting or receiving it is not disturbed', async () => {
+  it('gc() does not disturb a put or a receive', async () => {
     const { store, place } = await newStore()
     const [put, received] = [blobOf(9 * MIB, 7), blobOf(9 * MIB, 8)]
     const slice = sliceOf(received.bytes)

@@ -4,14 +4,13 @@ import { MemoryLevel } from 'memory-level'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { VIEWS } from '../../support/constants.js'
+import { GROUP, VIEWS } from '../../support/constants.js'
 import { concat, hex, same } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { damageRecord, entriesOf, idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const blobOf = (size, seed) => {
   const bytes = noise(size, seed)
   return { bytes, root: hash(bytes) }
@@ -39,11 +38,11 @@ async function expectKept (store, blobs) {
 }
 
 describe('store: gc() that fails', () => {
-  describe('that cannot tell', () => {
+  describe('because something is damaged', () => {
     const newStore = newStores()
     const sequence = sequenceOf(...Array.from({ length: 2000 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) })), small[0])
 
-    it('what a damaged sequence protects takes nothing', async () => {
+    it('gc() takes nothing while a sequence is damaged', async () => {
       for (const spoil of ['put', 'del']) {
         const { store, data } = await newStore()
         await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
@@ -60,7 +59,7 @@ describe('store: gc() that fails', () => {
       }
     })
 
-    it('what a sequence with a damaged record protects takes nothing', async () => {
+    it('gc() takes nothing while the record of a sequence is damaged', async () => {
       const { store, index } = await newStore()
       await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
       await putAll(store, small)
@@ -69,7 +68,7 @@ describe('store: gc() that fails', () => {
       expect(await listed(store.list({ prefix: hex(small[0].root) }))).to.have.length(1)
     })
 
-    it('whose a damaged record is leaves it alone', async () => {
+    it('gc() leaves a blob with a damaged record', async () => {
       const { store, index } = await newStore()
       await putAll(store, small)
       await damageRecord(index, small[3].root)
@@ -77,7 +76,7 @@ describe('store: gc() that fails', () => {
       expect(await errorOf(store.stat(small[3].root))).to.include({ code: 'STORE_CORRUPT' })
     })
 
-    it('reads sequences verified, also in a store that does not verify', async () => {
+    it('gc() verifies sequences, also in a store with verify: false', async () => {
       const { store, data } = await newStore({ verify: false })
       await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
       const [extent] = await entriesOf(data)
@@ -86,7 +85,7 @@ describe('store: gc() that fails', () => {
     })
   })
 
-  describe('that does not end', () => {
+  describe('because it is interrupted', () => {
     const newStore = newStores()
     const sequence = sequenceOf(small[0], small[1])
     const kept = [small[0], small[1], small[2], sequence]
@@ -102,7 +101,7 @@ describe('store: gc() that fails', () => {
     }
 
     for (const [name, methods, most] of [['index', ['batch', 'put', 'del'], 120], ['data', ['clear', 'batch'], 60]]) {
-      it(`because writes to the ${name} fail has lost nothing that is protected, and is ended the next time`, async () => {
+      it(`gc() whose writes to the ${name} fail loses nothing protected, and the next gc() finishes`, async () => {
         const reason = new Error('the disk is gone')
         for (let number = 0; number < most; number += 7) {
           const databases = { index: new MemoryLevel(VIEWS), data: new MemoryLevel(VIEWS) }
@@ -126,7 +125,7 @@ describe('store: gc() that fails', () => {
       })
     }
 
-    it('because the store is closed says so', async () => {
+    it('gc() fails with STORE_CLOSED when the store is closed', async () => {
       for (let steps = 0; steps < 400; steps += 9) {
         const { store, place } = await newStore()
         await putAll(store, [...small, sequence])

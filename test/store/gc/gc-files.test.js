@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectNoOrphans, onDisk } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const LEN = 2 * MIB + 1
 
-describe('store: garbage in files', () => {
+describe('store: gc() of blobs in files', () => {
   let folder
   let place
   let store
@@ -37,7 +37,7 @@ describe('store: garbage in files', () => {
   const namesIn = async () => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
   const namesOf = blobs => blobs.map(bytes => hex(hash(bytes))).sort()
 
-  it('goes, and its file with it', async () => {
+  it('gc() deletes the file of a blob', async () => {
     const [kept, swept] = [noise(LEN, 1), noise(LEN, 2)]
     await store.put(kept, { tag: 'kept' })
     await store.put(swept)
@@ -48,7 +48,7 @@ describe('store: garbage in files', () => {
     await expectNoOrphans(place)
   })
 
-  it('stays while it is read', async () => {
+  it('gc() takes no file that is being read', async () => {
     const bytes = noise(3 * LEN, 3)
     await store.put(bytes)
     const reading = store.get(hash(bytes))
@@ -58,7 +58,7 @@ describe('store: garbage in files', () => {
     expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: bytes.length })
   })
 
-  it('goes, but not the file of somebody else', async () => {
+  it('gc() leaves the file of a reference', async () => {
     const bytes = noise(LEN, 4)
     const path = await fileOf(bytes)
     await store.importFile(path, { mode: 'reference' })
@@ -70,7 +70,7 @@ describe('store: garbage in files', () => {
     await expectNoOrphans(place)
   })
 
-  it('of a sequence in a file that is gone cannot be told', async () => {
+  it('gc() takes nothing while the file of a sequence is gone', async () => {
     const member = noise(100, 5)
     const sequence = concat([hash(member), noise(LEN, 6).subarray(0, 32 * 1000)])
     const path = await fileOf(sequence)
@@ -86,7 +86,7 @@ describe('store: garbage in files', () => {
     expect(await store.gc()).to.deep.equal({ blobs: 2, bytes: 100 })
   })
 
-  it('makes room under a quota, which files of somebody else do not count for', async () => {
+  it('a quota evicts files of the store, and does not count the files of references', async () => {
     await store.close()
     store = await place.open({ quota: 2 * LEN })
     const [first, second, third, elsewhere] = [1, 2, 3, 4].map(seed => noise(LEN, seed))

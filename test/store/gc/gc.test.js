@@ -3,12 +3,12 @@ import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const START = { start: 0, end: GROUP }
 
 const blobOf = (size, seed) => {
@@ -48,7 +48,7 @@ describe('store: gc()', () => {
       store = await place.open()
     })
 
-    it('takes what nothing protects, and says what that was', async () => {
+    it('gc() takes what nothing protects, and reports it', async () => {
       expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
       const [tagged, temporary, large, untagged, member, absent] = [10, 20_000, 5_000_000, 300_000, 70_000, 5].map(blobOf)
       const [taggedPart, untaggedPart] = [blobOf(100_001, 8), blobOf(100_002, 9)]
@@ -94,7 +94,7 @@ describe('store: gc()', () => {
       await expectKept(store, [tagged])
     })
 
-    it('keeps the members of sequences of hashes, however long', async () => {
+    it('gc() keeps the members of tagged sequences of any length', async () => {
       // More than are looked up at a time, more than one group; the last ones stand behind many that are not here.
       const others = Array.from({ length: 1500 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) }))
       const [first, second, third, last] = small
@@ -116,7 +116,7 @@ describe('store: gc()', () => {
       expect(await namesIn(store), 'tagged as bytes, it protects itself').to.deep.equal(namesOf([long, nested, odd]))
     })
 
-    it('of a sequence that is here in part, keeps the members that it names so far', async () => {
+    it('gc() keeps the members that the present part of a sequence names', async () => {
       const members = [...small, ...Array.from({ length: 1200 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) }))]
       const sequence = sequenceOf(...members.toReversed())
       expect(sequence.bytes.length).to.be.greaterThan(2 * GROUP)
@@ -129,7 +129,7 @@ describe('store: gc()', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([sequence, ...small.slice(0, named)]))
     })
 
-    it('takes many at a time, and says how far it is', async () => {
+    it('gc() takes many blobs at a time, and reports its progress', async () => {
       const blobs = Array.from({ length: 1300 }, (_, i) => Uint8Array.of(i, i >> 8))
       await Promise.all(blobs.map(bytes => store.put(bytes, { tag: bytes[0] === 7 ? `seven ${bytes[1]}` : undefined })))
       const told = []
@@ -141,7 +141,7 @@ describe('store: gc()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(kept.length))
     }).timeout(60_000)
 
-    it('stops when it is called off; what it said is gone is gone', async () => {
+    it('gc() stops when it is aborted, and what it reported as deleted is deleted', async () => {
       await putAll(store, small)
       const reason = new Error('enough')
       expect(await errorOf(store.gc({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
@@ -162,7 +162,7 @@ describe('store: gc()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.have.length(all.length - swept.length))
     })
 
-    it('stops a dry run at once when it is called off', async () => {
+    it('gc() with dryRun stops at once when it is aborted', async () => {
       await putAll(store, small)
       const reason = new Error('enough')
       const controller = new AbortController()
@@ -173,7 +173,7 @@ describe('store: gc()', () => {
       expect(await namesIn(store)).to.have.length(small.length)
     })
 
-    it('deletes the page of a small blob that came in a slice', async () => {
+    it('gc() deletes the page of a small blob that came in a slice', async () => {
       const received = blobOf(5000, 1)
       await store.receive(received.root, sliceOf(received.bytes))
       expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: 5000 })
@@ -181,7 +181,7 @@ describe('store: gc()', () => {
       await place.look(async ({ data }) => expect(await idsIn(data)).to.deep.equal([]))
     })
 
-    it('runs beside everything else, all at once', async () => {
+    it('gc() runs at the same time as every other call', async () => {
       for (let round = 0; round < 8; round++) {
         const blobs = Array.from({ length: 12 }, (_, i) => blobOf([50, 20_000, 150_000][i % 3] + i, 900 + 20 * round + i))
         await Promise.all(blobs.map(async (blob, i) => {

@@ -6,8 +6,8 @@ import { nameOf } from '../../support/store/inspect.js'
 
 const hashOf = i => hash(new Uint8Array(new Uint32Array([i]).buffer))
 
-describe('store: a set of hashes', () => {
-  it('knows each hash that was added, and no other, however many there are', () => {
+describe('store: HashSet', () => {
+  it('has() finds each of many hashes that were added, and no other', () => {
     const set = new HashSet()
     for (let i = 0; i < 20_000; i += 2) {
       set.add(hashOf(i))
@@ -17,7 +17,7 @@ describe('store: a set of hashes', () => {
     for (let i = 0; i < 20_000; i++) if (set.has(nameOf(hashOf(i))) !== (i % 2 === 0)) expect.fail(`hash ${i}`)
   })
 
-  it('knows hashes of any first bytes, also zeros, and many that end up beside each other', () => {
+  it('has() finds hashes with any first bytes, also zeros and many similar ones', () => {
     const hashes = [[0, 0], [0, 1], [1, 0], [255, 255], ...Array.from({ length: 600 }, (_, i) => [i >> 8, i & 255])]
       .map(([a, b]) => Uint8Array.from({ length: 32 }, (_, i) => i === 0 ? a : i === 1 ? b : 0))
     const set = new HashSet()

@@ -32,7 +32,7 @@ describe('store: blockstore, concurrent calls', () => {
   }
   const bytes = noise(40_000, 91)
 
-  it('notes the use of a block whose CID is a view of a buffer that is used again', async () => {
+  it('a use is noted for the right block when the buffer of its CID is used again', async () => {
     const { store, place } = await newStore()
     const content = noise(200, 8)
     const { cid } = await store.put(content)
@@ -53,7 +53,7 @@ describe('store: blockstore, concurrent calls', () => {
     }
   })
 
-  it('does not wait for a source that is stuck when it is called off', async () => {
+  it('putMany(), getMany() and deleteMany() that are aborted do not wait for a stuck source', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     const stuck = async function * (item) {
@@ -75,7 +75,7 @@ describe('store: blockstore, concurrent calls', () => {
     }
   })
 
-  it('stops where it is called off', async () => {
+  it('every call stops when it is aborted', async () => {
     const { blocks } = await newBlocks()
     for (const hasher of [sha256, blake3]) {
       const cid = await cidOf(hasher, bytes)
@@ -103,7 +103,7 @@ describe('store: blockstore, concurrent calls', () => {
     }
   })
 
-  it('may be closed in the middle of anything', async () => {
+  it('every call ends when the store is closed', async () => {
     const { store, blocks } = await newBlocks()
     const cids = await Promise.all([sha256, blake3].map(hasher => cidOf(hasher, bytes)))
     for (const cid of cids) await blocks.put(cid, bytes)
@@ -118,7 +118,7 @@ describe('store: blockstore, concurrent calls', () => {
     }
   })
 
-  it('takes the same block from many at once, and loses no name', async () => {
+  it('put() of one block under many names at once loses no name', async () => {
     const { blocks, place, store } = await newBlocks()
     const cids = await Promise.all([sha256, sha512, blake3].map(hasher => cidOf(hasher, bytes)))
     await Promise.all([0, 1, 2, 3].flatMap(() => cids.map(cid => blocks.put(cid, bytes))))

@@ -32,7 +32,7 @@ describe('store: damaged blockstore', () => {
   }
   const bytes = noise(40_000, 91)
 
-  it('of the bytes is told, with its place', async () => {
+  it('get() fails with the place of damaged bytes', async () => {
     const { blocks, data } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     await blocks.put(cid, bytes)
@@ -43,7 +43,7 @@ describe('store: damaged blockstore', () => {
     expect(error).to.include({ code: 'STORE_CORRUPT', start: 16384, len: 16384 })
   })
 
-  it('of a name gives no other bytes', async () => {
+  it('a damaged alias gives no other bytes, and put() repairs it', async () => {
     const other = noise(30_000, 93)
     const { blocks, store, index } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
@@ -67,7 +67,7 @@ describe('store: damaged blockstore', () => {
     }
   })
 
-  it('of a key hides no other name', async () => {
+  it('a damaged key hides no other name from getAll()', async () => {
     const { blocks, index } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     await blocks.put(cid, bytes)
@@ -75,7 +75,7 @@ describe('store: damaged blockstore', () => {
     expect(await namesIn(blocks)).to.deep.equal([cid.toString()])
   })
 
-  it('is not looked for where the store was told not to', async () => {
+  it('get() of a store with verify: false does not look for damage', async () => {
     const { place, store, data } = await newStore()
     const cid = await cidOf(sha256, bytes)
     await asBlockstore(store).put(cid, bytes)
@@ -101,7 +101,7 @@ describe('store: damaged blockstore', () => {
     }
 
     for (const [what, { before, job }] of Object.entries(JOBS)) {
-      it(`${what} leaves the names from before, or those from after`, async () => {
+      it(`a crash ${what} leaves the names from before, or those from after`, async () => {
         const cids = await CIDS
         const seen = new Set()
         let isDone = false

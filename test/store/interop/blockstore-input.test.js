@@ -28,7 +28,7 @@ describe('store: blockstore input', () => {
   }
   const bytes = noise(40_000, 91)
 
-  it('refuses bytes that the CID does not name, and keeps nothing of them', async () => {
+  it('put() refuses bytes that the CID does not name, and keeps none of them', async () => {
     const { store, blocks, place } = await newBlocks({ hashers: [toy] })
     for (const good of [bytes, new Uint8Array(0)]) {
       const wrong = good.length > 0 ? flipped(good, good.length - 1) : Uint8Array.of(1)
@@ -47,7 +47,7 @@ describe('store: blockstore input', () => {
     await expectNothing(place)
   })
 
-  it('hashes what it keeps, not what the caller writes there meanwhile', async () => {
+  it('put() hashes the bytes that it keeps, not what callers write there meanwhile', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha512, bytes)
     const lent = bytes.slice()
@@ -57,7 +57,7 @@ describe('store: blockstore input', () => {
     expect(same(await collect(blocks.get(cid)), bytes)).to.equal(true)
   })
 
-  it('refuses to keep what it cannot check', async () => {
+  it('put() refuses CIDs with unknown hash functions or shortened hashes', async () => {
     const { blocks } = await newBlocks()
     const short = new Uint8Array((await sha256.digest(bytes)).digest.subarray(0, 20))
     const cids = [await cidOf(toy, bytes), CID.createV1(RAW, Digest.create(sha256.code, short)), CID.createV1(RAW, Digest.create(blake3.code, hash(bytes, 64)))]
@@ -74,7 +74,7 @@ describe('store: blockstore input', () => {
     expect(await errorOf(collect(asBlockstore(store).get(cid)))).to.include({ code: 'CID_UNSUPPORTED' })
   })
 
-  it('refuses what is no CID, and what are no bytes', async () => {
+  it('every call refuses what is no CID, and put() what are no bytes', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     for (const bad of [undefined, null, 5, 'bafk', cid.toString(), hash(bytes)]) {
@@ -89,7 +89,7 @@ describe('store: blockstore input', () => {
     }
   })
 
-  it('takes no more into memory than it may, of blocks that are hashed there', async () => {
+  it('put() refuses blocks above maxBlockLen, and reads no more of them', async () => {
     const { store, blocks } = await newBlocks()
     const narrow = asBlockstore(store, { maxBlockLen: 50_000 })
     const long = noise(50_001, 5)

@@ -39,7 +39,7 @@ describe('store: blockstore, many blocks', () => {
 
   const hashers = [sha256, blake3, sha512, identity]
 
-  it('are kept in their order, small and large, under all their names', async () => {
+  it('putMany() keeps blocks of any length in their order, under all their names', async () => {
     const { store, blocks, place, data } = await newBlocks()
     const contents = [noise(100, 1), noise(2_000_000, 2), noise(20_000, 3), noise(100, 1), new Uint8Array(0), noise(70_000, 4)]
     const pairs = []
@@ -64,7 +64,7 @@ describe('store: blockstore, many blocks', () => {
     await expectNothing(place)
   })
 
-  it('are read in their order and by the batch, and those that are not here are told when they are asked for', async () => {
+  it('getMany() reads blocks in batches and in their order, and reports missing ones when they are read', async () => {
     const { store, blocks, index, data } = await newBlocks()
     const wanted = []
     for (let i = 0; i < 200; i++) {
@@ -94,7 +94,7 @@ describe('store: blockstore, many blocks', () => {
     await store.close()
   })
 
-  it('are read when nothing else is asked for for the time being', async () => {
+  it('getMany() gives blocks soon when its source gives no more CIDs for a while', async () => {
     const { blocks } = await newBlocks()
     const cids = []
     for (let i = 0; i < 3; i++) cids.push(await blocks.put(await cidOf(hashers[i], noise(100, i)), noise(100, i)))
@@ -110,7 +110,7 @@ describe('store: blockstore, many blocks', () => {
     expect(seen.map(([cid]) => cid)).to.deep.equal(cids)
   })
 
-  it('are kept when nothing else comes for the time being', async () => {
+  it('putMany() keeps blocks soon when its source gives no more for a while', async () => {
     const { blocks } = await newBlocks()
     const seen = []
     const pairs = (async function * () {
@@ -125,7 +125,7 @@ describe('store: blockstore, many blocks', () => {
     expect(seen).to.have.length(3)
   })
 
-  it('are kept as far as they were good', async () => {
+  it('putMany() keeps the blocks before a bad one', async () => {
     const reason = new Error('no more')
     const good = await Promise.all([1, 2, 3].map(async i => ({ cid: await cidOf(hashers[i - 1], noise(100, i)), bytes: noise(100, i) })))
     const endings = [
@@ -150,7 +150,7 @@ describe('store: blockstore, many blocks', () => {
     }
   })
 
-  it('under a quota, keeps blocks up to the one that there is no room for', async () => {
+  it('putMany() under a quota keeps blocks up to the one that does not fit', async () => {
     const { store } = await newStore({ quota: 10_000 })
     const blocks = asBlockstore(store)
     const contents = [10, 20, 30_000, 40].map(size => noise(size, size))

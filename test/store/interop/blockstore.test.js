@@ -46,7 +46,7 @@ describe('store: blockstore', () => {
       teardown: blocks => stores.get(blocks).close()
     })
 
-    it('keeps blocks of any length under any name, also when it is opened again', async () => {
+    it('put() keeps blocks of any length under any name, also when the store is opened again', async () => {
       const place = await newPlace()
       let store = await place.open()
       let blocks = asBlockstore(store, { hashers: [toy] })
@@ -81,7 +81,7 @@ describe('store: blockstore', () => {
   }
   const bytes = noise(40_000, 91)
 
-  it('goes by the multihash, whatever the codec and version', async () => {
+  it('every call goes by the multihash, whatever the codec and version of the CID', async () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes, DAG_PB)
     await blocks.put(cid, bytes)
@@ -93,7 +93,7 @@ describe('store: blockstore', () => {
     expect(await blocks.has(cid)).to.equal(false)
   })
 
-  it('deletes a name and leaves the others, and the bytes with the last', async () => {
+  it('delete() removes one name, and the bytes with the last name', async () => {
     const hashers = [sha256, sha512, blake3, toy]
     for (const order of [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]]) {
       const { store, blocks, place } = await newBlocks({ hashers: [toy] })
@@ -116,7 +116,7 @@ describe('store: blockstore', () => {
     }
   })
 
-  it('deletes names of a blob that has a tag, and leaves the bytes to the tag', async () => {
+  it('delete() of the last name leaves the bytes of a tagged blob', async () => {
     for (const [first, second] of [[sha256, blake3], [blake3, sha256]]) {
       for (const keep of [store => store.tags.set('a', hash(bytes)), store => store.tempTag(hash(bytes))]) {
         const { store, blocks, place } = await newBlocks()
@@ -142,7 +142,7 @@ describe('store: blockstore', () => {
     }
   })
 
-  it('loses its names when the blob is collected or evicted', async () => {
+  it('a blob that is collected or evicted loses its names', async () => {
     const { store, blocks, place } = await newBlocks()
     for (const hasher of [sha256, sha512]) await blocks.put(await cidOf(hasher, bytes), bytes)
     expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: bytes.length })
@@ -151,12 +151,12 @@ describe('store: blockstore', () => {
     await expectNothing(place)
   })
 
-  it('deletes what is not there', async () => {
+  it('delete() of a missing block does nothing', async () => {
     const { blocks } = await newBlocks()
     for (const hasher of [sha256, blake3, identity, toy]) await blocks.delete(await cidOf(hasher, bytes))
   })
 
-  it('leaves what was put into the store itself, or received, when its aliases go', async () => {
+  it('delete() of aliases leaves a blob that was put into the store itself, or received', async () => {
     const cid = await cidOf(sha256, bytes)
     const ways = [store => store.put(bytes), store => store.receive(hash(bytes), sliceOf(bytes))]
     for (const keep of ways) {
@@ -174,7 +174,7 @@ describe('store: blockstore', () => {
     }
   })
 
-  it('keeps what was being received, and is now whole, when its alias goes', async () => {
+  it('delete() of an alias leaves a blob that was completed by receive()', async () => {
     const { store, blocks } = await newBlocks()
     const part = { start: 0, end: 16384 }
     await store.receive(hash(bytes), sliceOf(bytes, part), part)
@@ -187,7 +187,7 @@ describe('store: blockstore', () => {
     expect(await store.has(own)).to.equal(true)
   })
 
-  it('forgets all names of a blob that is deleted from the store', async () => {
+  it('store.delete() removes all names of a blob', async () => {
     const { store, blocks, place } = await newBlocks()
     const cids = await Promise.all([sha256, sha512].map(hasher => cidOf(hasher, bytes)))
     for (const cid of cids) await blocks.put(cid, bytes)
@@ -200,7 +200,7 @@ describe('store: blockstore', () => {
     await expectNothing(place)
   })
 
-  it('has identity CIDs without keeping them', async () => {
+  it('has() and get() know identity CIDs without keeping them', async () => {
     const { store, blocks, place } = await newBlocks()
     const cid = await cidOf(identity, Uint8Array.of(1, 2, 3))
     expect(await blocks.has(cid)).to.equal(true)

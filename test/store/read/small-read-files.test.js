@@ -3,12 +3,12 @@ import { open, rm, truncate } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf } from '../../support/store/inspect.js'
 import { onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const BYTES = noise((1 << 20) + 5 * GROUP + 99, 64)
 const ROOT = hash(BYTES)
 const RANGE = { start: 7 * GROUP, end: 8 * GROUP }
@@ -34,7 +34,7 @@ describe('store: small reads of blobs in files', () => {
     await file.close()
   }
 
-  it('give what is there, at any place, of any length', async () => {
+  it('give the right bytes at any place, of any length', async () => {
     for (let start = 0; start < BYTES.length; start += 50_003) {
       for (const len of [1, GROUP, 5 * GROUP - 1, 9 * GROUP, 18 * GROUP]) {
         const range = { start, end: Math.min(start + len, BYTES.length) }
@@ -46,7 +46,7 @@ describe('store: small reads of blobs in files', () => {
     expect(await store.bytes(ROOT, { start: BYTES.length, end: BYTES.length + 10 })).to.have.length(0)
   })
 
-  it('find damage that came after they had been there, and what is received again', async () => {
+  it('find damage that came after an earlier read, and what is received again', async () => {
     await write(Uint8Array.of(BYTES[RANGE.start + 9] ^ 1), RANGE.start + 9)
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_CORRUPT', start: RANGE.start, len: GROUP })
     expect(same(await store.bytes(ROOT, { ...RANGE, verify: false }), BYTES.subarray(RANGE.start, RANGE.end))).to.equal(false)
@@ -58,7 +58,7 @@ describe('store: small reads of blobs in files', () => {
     await expectRight(RANGE)
   })
 
-  it('of a part of a blob never give what has not come', async () => {
+  it('of a partial blob never give missing bytes', async () => {
     const other = noise(BYTES.length, 65)
     const here = { start: 0, end: GROUP }
     await store.receive(hash(other), sliceOf(other, here), here)
@@ -72,13 +72,13 @@ describe('store: small reads of blobs in files', () => {
     expect(await errorOf(store.bytes(hash(other), { ...RANGE, verify: false }))).to.include({ code: 'STORE_MISSING' })
   })
 
-  it('say so when the file has become too short', async () => {
+  it('fail with STORE_CORRUPT when the file has become too short', async () => {
     await truncate(path, RANGE.start + 5)
     for (const verify of [true, false]) expect(await errorOf(store.bytes(ROOT, { ...RANGE, verify }))).to.include({ code: 'STORE_CORRUPT' })
     await expectRight({ start: RANGE.start - GROUP, end: RANGE.start })
   })
 
-  it('end with a code when the blob is deleted, and do not go on with its file', async () => {
+  it('fail with a code when the blob is deleted, and do not read its file any more', async () => {
     await store.delete(ROOT)
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_NOT_FOUND' })
     await store.put(BYTES)
@@ -89,7 +89,7 @@ describe('store: small reads of blobs in files', () => {
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_CORRUPT' })
   })
 
-  it('of files that are not open are not tried on this thread, so nothing is taken for saved by it', async () => {
+  it('of files that are not open are not tried synchronously', async () => {
     const { files } = databasesOf(store)
     const { readNow } = files
     let tried = 0
@@ -106,7 +106,7 @@ describe('store: small reads of blobs in files', () => {
     expect(tried, 'once it is open').to.equal(1)
   })
 
-  it('while the store is closed give what is right, or end with a code', async () => {
+  it('while the store is being closed give right bytes, or fail with a code', async () => {
     const reading = Array.from({ length: 50 }, async (_, i) => {
       const start = i * GROUP
       const got = await errorOf(store.bytes(ROOT, { start, end: start + GROUP }).then(bytes => expect(same(bytes, BYTES.subarray(start, start + GROUP))).to.equal(true)))

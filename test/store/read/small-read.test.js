@@ -2,13 +2,12 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf, isHeld, isPageKey, recordsIn, writeRecord } from '../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
-const EXTENT = 4 * GROUP
 const BYTES = noise(11 * GROUP + 777, 61)
 const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)
@@ -33,7 +32,7 @@ function held (database, isMeant = () => true) {
 describe('store: small reads', () => {
   const newStore = newStores()
 
-  it('are one read each, of a blob that was put', async () => {
+  it('of a blob that was put need one read of a database each', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     await store.put(SMALL)
@@ -50,7 +49,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end)), 'over the border of a cell').to.equal(true)
   })
 
-  it('give memory that is the caller\'s, and no more than was asked for', async () => {
+  it('give memory of its own with no more than the wanted bytes', async () => {
     const { store } = await newStore()
     await store.put(SMALL)
     const got = await store.bytes(hash(SMALL))
@@ -61,7 +60,7 @@ describe('store: small reads', () => {
     expect(part.constructor).to.equal(Uint8Array)
   })
 
-  it('find damage that came after they had been there', async () => {
+  it('find damage that came after an earlier read', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const range = { start: 5 * GROUP, end: 6 * GROUP }
@@ -78,7 +77,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end)), 'received').to.equal(true)
   })
 
-  it('of an extent that is too short or gone say so', async () => {
+  it('of an extent that is too short or gone fail with a code', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
@@ -91,7 +90,7 @@ describe('store: small reads', () => {
     expect(await errorOf(store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP }))).to.include({ code: 'STORE_CORRUPT', start: EXTENT, len: GROUP })
   })
 
-  it('trust pairs in memory, which fsck does not', async () => {
+  it('trust pairs in memory, although fsck() finds them damaged', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const range = { start: 5 * GROUP, end: 6 * GROUP }
@@ -104,7 +103,7 @@ describe('store: small reads', () => {
     expect(damaged.length).to.equal(1)
   })
 
-  it('find what a repair has put right', async () => {
+  it('find what a repair has written', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     const [page] = (await entriesOf(data)).filter(({ offset }) => offset === undefined)
@@ -116,7 +115,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, below), BYTES.subarray(below.start, below.end))).to.equal(true)
   })
 
-  it('of a blob that is deleted end with a code, and find it when it is put again', async () => {
+  it('of a deleted blob fail with a code, and find it when it is put again', async () => {
     const { store } = await newStore()
     await store.put(BYTES)
     const range = { start: GROUP, end: GROUP + 10 }
@@ -127,7 +126,7 @@ describe('store: small reads', () => {
     expect(same(await store.bytes(ROOT, range), BYTES.subarray(GROUP, GROUP + 10))).to.equal(true)
   })
 
-  it('that have to wait hold their blob: it is not swept away', async () => {
+  it('that wait for bytes protect their blob from gc()', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -143,7 +142,7 @@ describe('store: small reads', () => {
     ['one piece', (store, range) => store.bytes(ROOT, range)],
     ['pieces', (store, range) => collect(store.get(ROOT, range))]
   ]) {
-    it(`that have to wait for pairs hold their blob, too: in ${how}`, async () => {
+    it(`that wait for pairs protect their blob from gc(): in ${how}`, async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
       const { begun, goOn } = held(data, isPageKey)
@@ -155,7 +154,7 @@ describe('store: small reads', () => {
       expect((await store.gc()).blobs).to.equal(1)
     })
 
-    it(`that go on by the long way never let go of their blob: in ${how}`, async () => {
+    it(`that go on as long reads protect their blob without a gap: in ${how}`, async () => {
       const { store, data } = await newStore()
       await store.put(BYTES)
       const extent = (await entriesOf(data)).find(({ offset }) => offset === 0)
@@ -183,7 +182,7 @@ describe('store: small reads', () => {
     })
   }
 
-  it('that have to wait while their blob is deleted end with a code', async () => {
+  it('that wait while their blob is deleted fail with STORE_NOT_FOUND', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -194,7 +193,7 @@ describe('store: small reads', () => {
     expect(await reading).to.include({ code: 'STORE_NOT_FOUND' })
   })
 
-  it('that have to wait can be called off', async () => {
+  it('that wait can be aborted', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -207,7 +206,7 @@ describe('store: small reads', () => {
     goOn()
   })
 
-  it('that fail because the store was closed say so', async () => {
+  it('that fail because the store was closed fail with STORE_CLOSED', async () => {
     const { store, data } = await newStore()
     await store.put(SMALL)
     const { begun, goOn } = held(data)
@@ -221,7 +220,7 @@ describe('store: small reads', () => {
     await closing
   })
 
-  it('let timers have their turn', async () => {
+  it('yield to the event loop', async () => {
     const { store } = await newStore()
     await store.put(SMALL)
     const timer = { rings: 0 }

@@ -8,7 +8,7 @@ import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { pagesOf as pageEntriesOf } from '../../support/store/inspect.js'
 
-describe('store: pages that are kept in memory', () => {
+describe('store: TrustedTrees', () => {
   /** A database of pages, which counts how many are read. */
   const pagesOf = blobs => {
     const pages = new Map(blobs.flatMap(({ id, outboard }) => {
@@ -20,7 +20,7 @@ describe('store: pages that are kept in memory', () => {
   const read = async (trees, { id, root, size }, data, start = 0) =>
     trees.of(root, { id, size, complete: true }).expected(start, start + GROUP, data, () => ({}))
 
-  it('are those that were used last, a bounded number of them', async () => {
+  it('keeps a bounded number of pages, those that were used last', async () => {
     const bytes = noise(2 * GROUP, 63)
     const { root, bytes: pair } = createOutboardSync(bytes)
     const blobs = Array.from({ length: 2100 }, (_, id) => ({ id, root, size: bytes.length, outboard: { bytes: pair, pairs: [{ node: 15, at: 0 }] } }))
@@ -36,7 +36,7 @@ describe('store: pages that are kept in memory', () => {
     expect(data.reads).to.equal(3100)
   })
 
-  it('are read again before they are blamed: they may have been put right', async () => {
+  it('reads a page again before it reports damage, because the page may have been repaired', async () => {
     const bytes = noise(4 * GROUP, 63)
     const { root, bytes: pairs } = createOutboardSync(bytes)
     const blob = { id: 1, root, size: bytes.length }
@@ -52,7 +52,7 @@ describe('store: pages that are kept in memory', () => {
     }
   })
 
-  it('make a pair that is unknown known, and no other', async () => {
+  it('reports a pair that is missing', async () => {
     const bytes = noise(2 * GROUP, 63)
     const { root } = createOutboardSync(bytes)
     const data = pagesOf([])

@@ -7,12 +7,12 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { writesRecord } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores, sliceOf } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const reason = new Error('the disk is full')
 
 /** Are records of blobs among these? */
@@ -50,7 +50,7 @@ describe('store: writes that fail', () => {
   }
 
   for (const [what, jobs] of Object.entries(JOBS)) {
-    it(`${what} whose record has come to the disk all the same has its data after a crash`, async () => {
+    it(`${what} whose record reached the disk all the same has its data after a crash`, async () => {
       for (const isClosed of [true, false]) {
         const { place, store, index } = await crashing()
         for (const job of jobs) {

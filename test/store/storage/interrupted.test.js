@@ -4,11 +4,11 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { inMemory, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const KEPT = noise(70 * GROUP + 5, 401)
 const COMING = noise(66 * GROUP + 77, 402)
 const HALF = { start: 0, end: 40 * GROUP }

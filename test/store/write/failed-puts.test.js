@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { entriesOf, recordsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores, sliceOf } from '../../support/store/stores.js'
-
-const MIB = 1 << 20
 
 describe('store: failed writes', () => {
   const newStore = newStores()
@@ -115,7 +114,7 @@ describe('store: failed writes', () => {
     await expectNoOrphans(place)
   })
 
-  it('a receive whose record cannot be written, though its data was, goes on with what is missing', async () => {
+  it('a receive whose data was written and whose record was not goes on with what is missing', async () => {
     const slice = sliceOf(large)
     for (let failing = 0; failing < 3; failing++) {
       const made = await newStore()
@@ -128,7 +127,7 @@ describe('store: failed writes', () => {
     }
   })
 
-  it('says so when it is for want of room, and goes on when there is some', async () => {
+  it('a full disk is STORE_FULL, and the store goes on when there is room', async () => {
     const made = await newStore()
     await made.store.put(small)
     for (const reason of [
@@ -146,7 +145,7 @@ describe('store: failed writes', () => {
     expect(await made.store.put(large)).to.include({ isNew: true })
   })
 
-  it('says so when it is closed without room for what is to be noted then, and is closed', async () => {
+  it('close() without room for its notes fails with STORE_FULL, and closes the store', async () => {
     for (const write of [0, 1]) {
       const { store: first, place, index } = await newStore()
       await first.put(small)

@@ -9,17 +9,17 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { ChunkRanges, hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
 const bytes = noise(2_500_001, 500)
 const root = hash(bytes)
 
-describe('store: files of others', () => {
+describe('store: importFile() and exportFile()', () => {
   let folder, place, store, path
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'baobox-'))
@@ -33,8 +33,8 @@ describe('store: files of others', () => {
     await rm(folder, { recursive: true })
   })
 
-  describe('imported', () => {
-    it('by reference, and forgotten under their own names, are kept when they are put', async () => {
+  describe('imported files', () => {
+    it('by reference and kept for an alias alone get their own names back by put()', async () => {
       const bytes = noise(5000, 505)
       await writeFile(path, bytes)
       const puts = {
@@ -60,7 +60,7 @@ describe('store: files of others', () => {
       }
     })
 
-    it('by copy are the store\'s own', async () => {
+    it('by copy become files of the store', async () => {
       for (const mode of [undefined, 'copy']) {
         const { cid, size, isNew } = await store.importFile(mode ? pathToFileURL(path) : path, { mode })
         expect({ cid: cid.toString(), size, isNew }).to.deep.equal({ cid: toCid(root).toString(), size: bytes.length, isNew: mode === undefined })
@@ -69,7 +69,7 @@ describe('store: files of others', () => {
       expect(same(await store.bytes(root), bytes)).to.equal(true)
     })
 
-    it('by reference are read where they are, of any size, also after another opening', async () => {
+    it('by reference are read where they are, of any size, also when the store is opened again', async () => {
       const files = [0, 1, GROUP, GROUP + 1, 100_000, 2_500_001].map((size, i) => ({ path: join(folder, `${size}`), bytes: noise(size, 510 + i) }))
       for (const { path, bytes } of files) {
         await writeFile(path, bytes)
@@ -93,7 +93,7 @@ describe('store: files of others', () => {
       })
     })
 
-    it('by reference are verified, whatever the store was told', async () => {
+    it('by reference are verified, also with verify: false', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await store.close()
       store = await place.open({ verify: false })
@@ -111,7 +111,7 @@ describe('store: files of others', () => {
       expect(same(await store.bytes(cid), bytes), 'when it is as it was').to.equal(true)
     })
 
-    it('by reference that are shorter now are damaged there, and longer ones not at all', async () => {
+    it('by reference that became shorter are damaged there, and longer ones not at all', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await writeFile(path, concat([bytes, bytes]))
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
@@ -121,7 +121,7 @@ describe('store: files of others', () => {
       expect(same(await store.bytes(cid, { end: 100 * GROUP }), bytes.subarray(0, 100 * GROUP))).to.equal(true)
     })
 
-    it('by reference that are gone are missing, until they are back', async () => {
+    it('by reference that are gone are missing until they are back', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await rename(path, `${path} moved`)
       for (const read of [() => store.bytes(cid), () => collect(store.slice(cid)), () => store.bytes(cid, { start: 5, end: 6 })]) {
@@ -136,7 +136,7 @@ describe('store: files of others', () => {
       expect(same(await collect(asBlockstore(store).get(cid)), bytes)).to.equal(true)
     })
 
-    it('by reference become the store\'s own when they are put', async () => {
+    it('by reference become blobs of the store when they are put', async () => {
       for (const put of [() => store.put(bytes), () => store.importFile(path)]) {
         const { cid } = await store.importFile(path, { mode: 'reference' })
         expect((await store.importFile(path, { mode: 'reference' })).isNew).to.equal(false)
@@ -157,7 +157,7 @@ describe('store: files of others', () => {
       await expectNoOrphans(place)
     })
 
-    it('by reference are left alone when the blob is deleted', async () => {
+    it('by reference stay when the blob is deleted', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       expect(await store.delete(cid)).to.equal(true)
       expect(same(new Uint8Array(await readFile(path)), bytes)).to.equal(true)
@@ -168,7 +168,7 @@ describe('store: files of others', () => {
       })
     })
 
-    it('must be files', async () => {
+    it('that are no files are refused', async () => {
       expect(await errorOf(store.importFile(join(folder, 'none'), { mode: 'reference' }))).to.include({ code: 'ENOENT' })
       expect(await errorOf(store.importFile(join(folder, 'none')))).to.include({ code: 'ENOENT' })
       await expectSlip('path', () => store.importFile(folder, { mode: 'reference' }))
@@ -180,10 +180,10 @@ describe('store: files of others', () => {
     })
   })
 
-  describe('exported', () => {
+  describe('exported files', () => {
     const names = () => readdir(folder).then(names => names.sort())
 
-    it('have the bytes, and replace what was there', async () => {
+    it('have the bytes of the blob, and replace what was there', async () => {
       for (const blob of [bytes, bytes.subarray(0, 1), bytes.subarray(0, 0), bytes.subarray(0, 70_000)]) {
         const { cid } = await store.put(blob)
         const told = []
@@ -194,7 +194,7 @@ describe('store: files of others', () => {
       }
     })
 
-    it('that fail leave what was there, and nothing else', async () => {
+    it('leave what was there, and nothing else, when the export fails', async () => {
       const other = noise(500, 520)
       await writeFile(path, other)
       const { cid } = await store.put(bytes)
@@ -224,7 +224,7 @@ describe('store: files of others', () => {
       expect(await names()).to.deep.equal(['a file', 'folder'])
     })
 
-    it('may be what was imported by reference', async () => {
+    it('may have the path of a reference', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await store.exportFile(cid, path)
       expect(same(await store.bytes(cid), bytes)).to.equal(true)

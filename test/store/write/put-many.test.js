@@ -3,18 +3,18 @@ import { expect } from 'chai'
 import { hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { collect, errorOf, oneByOne, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectSlip } from '../../support/slips.js'
 import { afterNextLookup, entriesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
 
-const MIB = 1 << 20
 const SIZES = [0, 1, 1024, 4096, 16_384, 16_385, 65_536, 65_537, 300_000, MIB, MIB + 1, 2 * MIB + 5]
 
-describe('store: many blobs', () => {
+describe('store: putMany() and getMany()', () => {
   forEachPlace(newPlace => {
-    it('are put and got in their order, of any size', async () => {
+    it('keep and give blobs of any size in their order', async () => {
       const place = await newPlace()
       let store = await place.open()
       const blobs = [...SIZES, ...SIZES.slice(2)].map((size, i) => noise(size, 300 + i))
@@ -36,7 +36,7 @@ describe('store: many blobs', () => {
       await expectNoOrphans(place)
     })
 
-    it('may be any sources, as for one', async () => {
+    it('putMany() takes any source that put() takes', async () => {
       const store = await newPlace().then(place => place.open())
       const blobs = [1, 2, 3, 4].map(i => noise(50_000 * i, 330 + i))
       const sources = [blobs[0], new Blob([blobs[1]]), stream([blobs[2].subarray(0, 7), blobs[2].subarray(7)]), blobs[3]]
@@ -44,7 +44,7 @@ describe('store: many blobs', () => {
       for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), blobs[i]), `source ${i}`).to.equal(true)
     })
 
-    it('more than a batch, and each kind of twin', async () => {
+    it('putMany() takes more than a batch, and the same blob twice', async () => {
       const place = await newPlace()
       const store = await place.open()
       const one = noise(20, 340)
@@ -60,7 +60,7 @@ describe('store: many blobs', () => {
       await expectNoOrphans(place)
     })
 
-    it('give each who asks memory of his own, also when a blob is asked for twice', async () => {
+    it('getMany() gives each result memory of its own, also when a blob is asked for twice', async () => {
       const store = await newPlace().then(place => place.open())
       const bytes = noise(16_384, 345)
       await all(store.putMany([noise(100), bytes]))
@@ -76,7 +76,7 @@ describe('store: many blobs', () => {
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
 
-    it('are stored once when they come in two batches at the same time', async () => {
+    it('two putMany() of the same blobs at once store each once', async () => {
       const place = await newPlace()
       const store = await place.open()
       const blobs = Array.from({ length: 30 }, (_, i) => noise(16_384 - i, 2100 + i))
@@ -87,7 +87,7 @@ describe('store: many blobs', () => {
       await expectNoOrphans(place)
     })
 
-    it('that are deleted when they have just been looked up are told in their place', async () => {
+    it('getMany() reports a blob that is deleted after its lookup in its place', async () => {
       const store = await newPlace().then(place => place.open())
       const [bytes, other] = [noise(3000, 346), noise(3000, 347)]
       await all(store.putMany([bytes, other]))
@@ -97,7 +97,7 @@ describe('store: many blobs', () => {
       expect(same(got.bytes, other)).to.equal(true)
     })
 
-    it('keep no memory beside their own', async () => {
+    it('every write gives the databases values without surplus memory', async () => {
       const place = await newPlace()
       const store = await place.open()
       await all(store.putMany(Array.from({ length: 50 }, (_, i) => noise(4000 + i, 2000 + i))))
@@ -117,7 +117,7 @@ describe('store: many blobs', () => {
 
   const newStore = newStores()
 
-  it('replace parts that were received', async () => {
+  it('putMany() replaces parts that were received', async () => {
     const { store, place } = await newStore()
     const bytes = noise(100_000, 350)
     const range = { start: 0, end: 16_384 }
@@ -129,7 +129,7 @@ describe('store: many blobs', () => {
     await expectNoOrphans(place)
   })
 
-  it('copies what it is given, and gives what is the caller\'s to keep', async () => {
+  it('putMany() copies what it is given, and getMany() gives what callers may keep', async () => {
     const { store } = await newStore()
     const buffer = new Uint8Array(500)
     const put = await all(store.putMany((function * () {
@@ -140,7 +140,7 @@ describe('store: many blobs', () => {
     for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), new Uint8Array(500).fill(i))).to.equal(true)
   })
 
-  it('tells of each that is not here, or damaged, in its place', async () => {
+  it('getMany() reports each missing or damaged blob in its place', async () => {
     const { store, data } = await newStore()
     const [good, damaged, part, gone] = [200, 20_000, 100_000, 300].map((size, i) => noise(size, 360 + i))
     await all(store.putMany([good, damaged]))
@@ -153,7 +153,7 @@ describe('store: many blobs', () => {
     expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
   })
 
-  it('that are long and lent are what they were when they were given', async () => {
+  it('putMany() keeps long blobs as they were given when their buffer is used again', async () => {
     const { store } = await newStore()
     const lent = new Uint8Array(MIB + 1)
     for (const given of [function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }, async function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }]) {
@@ -166,7 +166,7 @@ describe('store: many blobs', () => {
     expect(await all(store.list())).to.have.length(4)
   })
 
-  it('give way to timers, whatever they are kept in', async () => {
+  it('putMany() and getMany() yield to the event loop', async () => {
     const { store } = await newStore()
     const bytes = noise(10, 350)
     const forEver = function * (what) { for (;;) yield what }
@@ -175,7 +175,7 @@ describe('store: many blobs', () => {
     }
   })
 
-  it('that were asked for before their source failed are given', async () => {
+  it('getMany() gives the blobs that were asked for before its source failed', async () => {
     const { store } = await newStore()
     const reason = new Error('the source is broken')
     const bytes = noise(10, 351)
@@ -189,7 +189,7 @@ describe('store: many blobs', () => {
     expect(got.filter(one => same(one.bytes, bytes))).to.have.length(150)
   })
 
-  it('that came before their source failed are kept and told', async () => {
+  it('putMany() keeps and reports the blobs that came before its source failed', async () => {
     const { store, place } = await newStore()
     const reason = new Error('no more')
     const results = []
@@ -206,7 +206,7 @@ describe('store: many blobs', () => {
     await expectNoOrphans(place)
   })
 
-  it('are kept one by one under a quota, up to the one that there is no room for', async () => {
+  it('putMany() under a quota keeps blobs up to the one that does not fit', async () => {
     const { store, place } = await newStore({ quota: 10_000 })
     const blobs = Array.from({ length: 20 }, (_, i) => noise(i === 10 ? 20_000 : 10, 500 + i))
     let given = 0
@@ -225,7 +225,7 @@ describe('store: many blobs', () => {
     await expectNoOrphans(place)
   })
 
-  it('nothing is under way any more when a failure is told, and no source behind it was read', async () => {
+  it('putMany() fails when nothing goes on any more, and reads no source after the failure', async () => {
     const { store, data } = await newStore()
     const reason = new Error('the disk is full')
     const { batch } = data
@@ -253,7 +253,7 @@ describe('store: many blobs', () => {
     data.batch = batch
   })
 
-  it('that cannot be written leave nothing once the store is opened again', async () => {
+  it('putMany() that cannot write leaves nothing once the store is opened again', async () => {
     for (const database of ['index', 'data']) {
       const made = await newStore()
       const { batch } = made[database]
@@ -269,7 +269,7 @@ describe('store: many blobs', () => {
     }
   })
 
-  it('ends when it is called off, and lets its source go', async () => {
+  it('putMany() and getMany() end when they are aborted, and release their sources', async () => {
     const { store } = await newStore()
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -303,7 +303,7 @@ describe('store: many blobs', () => {
     expect(await errorOf(all(store.getMany([hash(noise(10))], { signal: controller.signal })))).to.equal(reason)
   })
 
-  it('does not wait for a source that is stuck when it is called off, and has kept what came', async () => {
+  it('putMany() and getMany() that are aborted do not wait for a stuck source, and keep what came', async () => {
     const { store } = await newStore()
     const stuck = async function * (items) {
       yield * items
@@ -322,7 +322,7 @@ describe('store: many blobs', () => {
     expect(await store.bytes(hash(noise(20_000)))).to.have.length(20_000)
   })
 
-  it('refuses what is no list, and closed stores', async () => {
+  it('putMany() and getMany() refuse what is no list, and fail in closed stores', async () => {
     const { store } = await newStore()
     for (const bad of [undefined, 5, noise(10)]) await expectSlip('blobs', () => all(store.putMany(bad)))
     await expectSlip('source', () => all(store.putMany([5])))

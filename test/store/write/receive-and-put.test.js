@@ -2,12 +2,12 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn, recordsIn } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */
 const BYTES = noise(40 * GROUP + 5001, 81)
@@ -18,7 +18,7 @@ const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(grou
 describe('store: receive() and put() of one blob', () => {
   const newStore = newStores()
 
-  it('a put replaces the part that was here', async () => {
+  it('put() replaces the part that is present', async () => {
     const { store, index, data } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))
     expect(await store.put(BYTES)).to.include({ isNew: true })
@@ -26,14 +26,14 @@ describe('store: receive() and put() of one blob', () => {
     expect(await idsIn(data)).to.deep.equal((await recordsIn(index)).map(({ id }) => id))
   })
 
-  it('a put of what was received to its end is not new', async () => {
+  it('put() of a blob that was received completely is not new', async () => {
     const { store, data } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES))
     expect(await store.put(BYTES)).to.include({ isNew: false })
     expect(await idsIn(data)).to.have.length(1)
   })
 
-  it('nothing is received of what is here', async () => {
+  it('receive() of a complete blob receives nothing', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
     expect(await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))).to.deep.equal({ received: 0, complete: true })
@@ -46,7 +46,7 @@ describe('store: receive() and put() of one blob', () => {
   const slice = sliceOf(bytes)
   const CUT = 5_000_000 // behind the first batch
 
-  it('a put in the middle of receiving wins', async () => {
+  it('put() in the middle of receive() wins', async () => {
     const { store, data } = await newStore()
     const gate = gated([slice.subarray(0, CUT)], [slice.subarray(CUT)])
     const receiving = store.receive(root, gate.source)
@@ -63,7 +63,7 @@ describe('store: receive() and put() of one blob', () => {
     ['a put and a delete', async store => { await store.put(bytes); await store.delete(root) }],
     ['a put, more of the slice, and a delete', async (store, feed) => { await store.put(bytes); await feed(); await store.delete(root) }]
   ]) {
-    it(`after ${what} in the middle of receiving, what is here can be read`, async () => {
+    it(`after ${what} in the middle of receive(), what is present can be read`, async () => {
       const { store, data } = await newStore()
       const first = gated([slice.subarray(0, CUT)], [])
       const second = gated([slice.subarray(CUT, 2 * CUT - 100_000)], [slice.subarray(2 * CUT - 100_000)])

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf, listed } from '../../support/feeding.js'
 import { DONE, FAULTS, failAt, reason } from '../../support/store/failing.js'
 import { noise } from '../../support/inputs.js'
@@ -15,7 +16,6 @@ const IN_FILE = noise(1_300_000, 32)
 const FRONT = { start: 0, end: 40 * 16384 }
 const REST = { start: 40 * 16384 }
 
-const MIB = 1 << 20
 const QUOTA = 100 * MIB
 const FOR_A_WHILE = 'and all behind it fail for a while'
 const fails = () => Promise.reject(reason)
@@ -58,7 +58,7 @@ async function expectRight (store, bytes) {
   return len
 }
 
-describe('store: receiving when something fails', () => {
+describe('store: receive() when calls to the disk fail', () => {
   const places = []
   afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
   let leftovers = 0
@@ -123,7 +123,7 @@ describe('store: receiving when something fails', () => {
       return () => { index.batch = batch }
     }
 
-    it('that is there, though its write is said to have failed, can be deleted at once', async () => {
+    it('that is there although its write failed can be deleted at once', async () => {
       let deleting
       const untap = atRecord(async write => {
         await write()
@@ -138,7 +138,7 @@ describe('store: receiving when something fails', () => {
       expect(await store.fsck()).to.include({ isSound: true })
     })
 
-    it('that is there, though its write is said to have failed, counts under the quota', async () => {
+    it('that is there although its write failed counts under the quota', async () => {
       const untap = atRecord(async write => {
         untap()
         await write()
@@ -151,7 +151,7 @@ describe('store: receiving when something fails', () => {
       expect(countedBytes(store, QUOTA)).to.equal(0)
     })
 
-    it('that cannot be written has the size that its pages were made for, whatever the other sender says', async () => {
+    it('that cannot be written has the size for which its pages were made, whatever another sender claims', async () => {
       const long = noise(10 * MIB + 5000, 33)
       const root = hash(long)
       const [front, back] = [{ start: 0, end: 5 * MIB }, { start: 9 * MIB }]
@@ -173,7 +173,7 @@ describe('store: receiving when something fails', () => {
       }
     })
 
-    it('comes to the disk behind the first pages, whatever else does', async () => {
+    it('comes to the disk after the first pages', async () => {
       const { data } = databasesOf(store)
       const { batch } = data
       const syncs = []

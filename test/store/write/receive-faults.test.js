@@ -2,11 +2,10 @@
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
-
-const GROUP = 16384
 
 /** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
 async function expectPartial (store, bytes, present) {
@@ -66,7 +65,7 @@ describe('store: receive() of a faulty slice', () => {
   }
 
   for (const place of [100, 2_000_000, 4_600_000, 5_490_000]) {
-    it(`keeps what came before a fault at ${place}`, async () => {
+    it(`receive() keeps what came before a wrong byte at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(flipped(slice, place), 7))))
       expect(error.code).to.match(/^BAO_(LEAF|PARENT)_MISMATCH$/)
@@ -76,7 +75,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`keeps what came before the end at ${place}`, async () => {
+    it(`receive() keeps what came of a slice that ends at ${place}`, async () => {
       const { store } = await newStore()
       const error = await errorOf(store.receive(root, stream(ragged(slice.subarray(0, place), 8))))
       expect(error).to.include({ code: 'BAO_TRUNCATED' })
@@ -85,7 +84,7 @@ describe('store: receive() of a faulty slice', () => {
       await expectResumed(store)
     })
 
-    it(`keeps what came before its source failed at ${place}`, async () => {
+    it(`receive() keeps what came before its source failed at ${place}`, async () => {
       const { store } = await newStore()
       const reason = new Error('the line broke')
       const source = (async function * () {
@@ -99,7 +98,7 @@ describe('store: receive() of a faulty slice', () => {
     })
   }
 
-  it('keeps what came before it was called off', async () => {
+  it('receive() keeps what came before it was aborted', async () => {
     const { store } = await newStore()
     const controller = new AbortController()
     const source = (async function * () {
@@ -118,7 +117,7 @@ describe('store: receive() of a faulty slice', () => {
     await expectResumed(store)
   })
 
-  it('reads no more of its source than the slice', async () => {
+  it('receive() reads no more of its source than the slice', async () => {
     const { store } = await newStore()
     let isClosed = false
     const source = (async function * () {

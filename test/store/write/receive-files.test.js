@@ -3,13 +3,13 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
+import { MIB } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { databasesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../support/store/stores.js'
 import { meddle } from '../../support/store/writers.js'
 
-const MIB = 1 << 20
 const BYTES = noise(80 * MIB, 21)
 const ROOT = hash(BYTES)
 const SLICE = sliceOf(BYTES)
@@ -23,7 +23,7 @@ function promised () {
 
 const turn = () => new Promise(resolve => setTimeout(resolve))
 
-describe('store: a blob that is received into a file', () => {
+describe('store: receive() into a file', () => {
   let place
   let store
   let restore
@@ -93,7 +93,7 @@ describe('store: a blob that is received into a file', () => {
     return lenOf(present)
   }
 
-  it('is verified and written on while the disk is waited for, and no further than memory and a crash allow', async () => {
+  it('goes on verifying and writing while it waits for the disk, up to a bound for memory and crashes', async () => {
     const disk = busyDisk()
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
@@ -109,7 +109,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await expectRight()).to.equal(BYTES.length)
   })
 
-  it('is written on while the disk takes long, however late that is', async () => {
+  it('goes on writing while the disk is slow', async () => {
     const disk = busyDisk()
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
@@ -120,7 +120,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await receiving).to.include({ complete: true })
   })
 
-  it('is verified on while it is written, and no further than memory allows', async () => {
+  it('goes on verifying while it writes, up to a bound for memory', async () => {
     const writing = promised()
     const isWriting = promised()
     let held = 0
@@ -143,7 +143,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await expectRight()).to.equal(BYTES.length)
   })
 
-  it('is said to be here only as far as the disk had it', async () => {
+  it('reports as present only what the disk has', async () => {
     let written = 0
     let synced = 0
     restore = meddle({
@@ -171,9 +171,9 @@ describe('store: a blob that is received into a file', () => {
 
   for (const [name, calls] of [
     ['written', fails => ({ write: (go, pieces, position) => position > 20 * MIB ? fails() : go() })],
-    ['brought to the disk', fails => ({ sync: fails })]
+    ['synced', fails => ({ sync: fails })]
   ]) {
-    it(`fails as soon as it cannot be ${name}, however long the rest takes; what came before is kept`, async () => {
+    it(`fails as soon as bytes cannot be ${name}, and keeps what came before`, async () => {
       const reason = new Error('the disk has gone')
       const sent = []
       const source = counted()
@@ -196,7 +196,7 @@ describe('store: a blob that is received into a file', () => {
     })
   }
 
-  it('fails when it cannot be written, however long the source waits', async () => {
+  it('fails when bytes cannot be written, however long the source waits', async () => {
     const reason = new Error('the disk has gone')
     const source = (async function * () {
       yield SLICE.subarray(0, 6 * MIB)
@@ -206,7 +206,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await errorOf(store.receive(ROOT, source))).to.equal(reason)
   })
 
-  it('fails with what failed first', async () => {
+  it('fails with the first of several errors', async () => {
     const first = new Error('the disk does not take it')
     const writing = promised()
     const source = counted()
@@ -223,7 +223,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await errorOf(store.receive(ROOT, source.pieces))).to.equal(first)
   })
 
-  it('is not here as far as the disk has failed to take it, whatever the disk says then', async () => {
+  it('does not report as present what the disk failed to sync once, although it syncs later', async () => {
     // What could not be written is clean in the memory of the system: the next attempt has nothing to do, and succeeds.
     const reason = new Error('the disk does not take it')
     let syncs = 0
@@ -233,7 +233,7 @@ describe('store: a blob that is received into a file', () => {
     expect((await store.stat(ROOT)).present.contains(20 * 1024, 32 * 1024)).to.equal(false)
   })
 
-  it('has a name that outlasts a power cut before anything of it counts', async () => {
+  it('syncs the name of the file before it records any byte', async () => {
     let attempts = 0
     restore = meddle({ syncFolder: go => attempts++ === 0 ? Promise.reject(new Error('not now')) : go() })
     await errorOf(store.receive(ROOT, counted(30 * MIB).pieces))
@@ -242,7 +242,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await expectRight()).to.be.above(0)
   })
 
-  it('is kept as far as it was written when the disk is full between two gaps', async () => {
+  it('keeps what was written before the disk was full between two gaps', async () => {
     const bytes = BYTES.subarray(0, 4 * MIB)
     const ranges = ChunkRanges.fromBoundaries([0, 512, 1024, 1536, 2048, 2560])
     restore = meddle({ write: (go, pieces, position) => position < 2 * MIB ? go() : Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' })) })
@@ -250,7 +250,7 @@ describe('store: a blob that is received into a file', () => {
     expect((await store.stat(hash(bytes))).present.boundaries).to.deep.equal([0, 512, 1024, 1536])
   })
 
-  it('is on the disk, pages and record, when it is said to be complete, whichever piece was the last', async () => {
+  it('syncs pages and record before it reports completion, whichever piece comes last', async () => {
     const { data, index } = databasesOf(store)
     for (const [len, range] of [[300 * 1024], [8 * MIB], [8 * MIB, { start: 0, end: 2 * MIB }]]) {
       const bytes = noise(len, 22)
@@ -277,7 +277,7 @@ describe('store: a blob that is received into a file', () => {
     }
   })
 
-  it('counts under a quota from the moment on when its pages are written', async () => {
+  it('counts bytes under a quota as soon as their pages are written', async () => {
     await store.close()
     store = await place.open({ quota: 10 * MIB })
     const { index } = databasesOf(store)
@@ -305,7 +305,7 @@ describe('store: a blob that is received into a file', () => {
     for (const [start, end] of ranges.toBytes(bytes.length)) expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
   })
 
-  it('keeps everything in front of what is wrong', async () => {
+  it('keeps everything before a wrong byte', async () => {
     const at = 50 * MIB
     const spoilt = flipped(SLICE, at)
     let fault
@@ -322,7 +322,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await expectRight()).to.equal(fault.start)
   })
 
-  it('can be deleted while the disk is waited for: what comes behind is kept, and nothing else lies about', async () => {
+  it('keeps what comes after a delete that happened while it waited for the disk', async () => {
     const disk = busyDisk({ quick: 1 })
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
@@ -343,7 +343,7 @@ describe('store: a blob that is received into a file', () => {
     await expectNoOrphans(place)
   })
 
-  it('cannot be deleted before any of it is recorded', async () => {
+  it('has no blob to delete before it records any byte', async () => {
     const disk = busyDisk()
     const receiving = store.receive(ROOT, counted().pieces)
     await disk.isBusy
@@ -352,7 +352,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await receiving).to.deep.equal({ received: BYTES.length, complete: true })
   })
 
-  it('can be put while the disk is waited for', async () => {
+  it('ends when the blob is put while it waits for the disk', async () => {
     const disk = busyDisk()
     const source = counted()
     const receiving = store.receive(ROOT, source.pieces)
@@ -368,7 +368,7 @@ describe('store: a blob that is received into a file', () => {
     await expectNoOrphans(place)
   })
 
-  it('ends when it is aborted while the disk is waited for, and keeps what came', async () => {
+  it('ends when it is aborted while it waits for the disk, and keeps what came', async () => {
     const disk = busyDisk()
     const control = new AbortController()
     const source = counted()
@@ -383,7 +383,7 @@ describe('store: a blob that is received into a file', () => {
     expect(await expectRight()).to.be.above(16 * MIB)
   })
 
-  it('takes what a quota has promised until it is recorded, and gives back what did not come', async () => {
+  it('reserves room under a quota until bytes are recorded, and releases what did not come', async () => {
     await store.close()
     store = await place.open({ quota: 100 * MIB })
     const other = BYTES.subarray(1, 78 * MIB)

@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../../support/bytes.js'
+import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { expectNoOrphans, gated, onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16_384
-const MIB = 1 << 20
 const bytes = noise(9 * MIB + 777, 700)
 const root = hash(bytes)
 const slice = sliceOf(bytes)
@@ -25,7 +24,7 @@ async function expectReadable (store) {
   return present
 }
 
-describe('store: parts of blobs in files', () => {
+describe('store: receive() of parts into a file', () => {
   let place, store
   beforeEach(async () => {
     place = await onDisk()
@@ -35,7 +34,7 @@ describe('store: parts of blobs in files', () => {
 
   const files = () => readdir(join(place.where, 'blobs'))
 
-  it('come from several senders at once, in any order, and are whole without having been moved', async () => {
+  it('completes a file from several senders at once, in any order, without moving it', async () => {
     const parts = [[5, 9], [0, 3], [2, 6], [8, 10], [0, 1]].map(([start, end]) => ({ start: start * MIB, end: Math.min(end * MIB, bytes.length) }))
     const results = await Promise.all(parts.map((range, i) => store.receive(root, stream(ragged(sliceOf(bytes, range), i + 1)), range)))
     expect(results.reduce((sum, { received }) => sum + received, 0), 'each byte once').to.equal(bytes.length)
@@ -47,7 +46,7 @@ describe('store: parts of blobs in files', () => {
     await expectNoOrphans(place)
   })
 
-  it('stay when the rest fails, and after another opening', async () => {
+  it('keeps parts when the rest fails, and when the store is opened again', async () => {
     const range = { start: 3 * MIB, end: 7 * MIB }
     const part = sliceOf(bytes, range)
     expect(await errorOf(store.receive(root, part.subarray(0, part.length - 5), range))).to.include({ code: 'BAO_TRUNCATED' })
@@ -70,7 +69,7 @@ describe('store: parts of blobs in files', () => {
     }, false],
     ['put', () => store.put(bytes), true]
   ]) {
-    it(`that are ${what} in the middle`, async () => {
+    it(`goes on when the blob is ${what} in the middle`, async () => {
       for (const durability of ['process', 'sync']) {
         await store.close()
         store = await place.open({ durability })
@@ -95,7 +94,7 @@ describe('store: parts of blobs in files', () => {
     })
   }
 
-  it('count every 16 MiB, once they are on the disk', async () => {
+  it('records its progress every 16 MiB, once the bytes are on the disk', async () => {
     const long = noise(40 * MIB, 701)
     const name = hash(long)
     const sent = sliceOf(long)
@@ -112,7 +111,7 @@ describe('store: parts of blobs in files', () => {
     expect(same(await store.bytes(name), long)).to.equal(true)
   })
 
-  it('whose file is cut or gone are damaged', async () => {
+  it('leads to STORE_CORRUPT when the file is cut or gone later', async () => {
     await store.receive(root, slice)
     const [id] = await files()
     await truncate(join(place.where, 'blobs', id), 5 * MIB + 100)
@@ -126,7 +125,7 @@ describe('store: parts of blobs in files', () => {
     }
   })
 
-  it('grow across the border to files byte by byte', async () => {
+  it('put() of pieces that end around 1 MiB, where files begin, loses no byte', async () => {
     // Around 1 MiB a put moves what it has in hand to a file: no piece may fall between.
     for (const lens of [[MIB, 1], [MIB - 1, 1, 1], [MIB, MIB, 5], [65_536, MIB - 65_536, 65_536], [MIB + 1], Array(20).fill(60_000)]) {
       let at = 0

@@ -2,11 +2,11 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { concat, header, same, withHeader } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */
 const BYTES = noise(40 * GROUP + 5001, 81)
@@ -32,7 +32,7 @@ describe('store: receive() of a wrong length', () => {
   const CLAIMS = [0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1, BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER]
 
   for (const claim of CLAIMS) {
-    it(`${claim}: the truth can still be received`, async () => {
+    it(`receive() of a slice that claims ${claim} bytes does not hinder a right slice`, async () => {
       const { store, place } = await newStore()
       const ranges = groups(0, 3)
       await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
@@ -45,7 +45,7 @@ describe('store: receive() of a wrong length', () => {
       expect(same(await (await place.open()).bytes(ROOT), BYTES)).to.equal(true)
     })
 
-    it(`${claim}: what is here stays here`, async () => {
+    it(`receive() of a slice that claims ${claim} bytes removes nothing that is present`, async () => {
       const { store } = await newStore()
       const mine = groups(20, 30)
       await store.receive(ROOT, sliceOf(BYTES, mine), mine)
@@ -56,7 +56,7 @@ describe('store: receive() of a wrong length', () => {
       }
     })
 
-    it(`${claim}: what is here counts, also after opening the store again`, async () => {
+    it(`what came with a claim of ${claim} bytes counts, also when the store is opened again`, async () => {
       const { store, place } = await newStore()
       await store.receive(ROOT, sliceOf(BYTES, groups(20, 30)), groups(20, 30))
       await store.close()
@@ -68,7 +68,7 @@ describe('store: receive() of a wrong length', () => {
     })
   }
 
-  it('a bare header leaves nothing, and changes nothing', async () => {
+  it('receive() of a header alone leaves nothing, and changes nothing', async () => {
     const { store } = await newStore()
     for (const claim of CLAIMS) await errorOf(store.receive(ROOT, header(claim)))
     expect(await errorOf(store.stat(ROOT))).to.include({ code: 'STORE_NOT_FOUND' })
@@ -80,7 +80,7 @@ describe('store: receive() of a wrong length', () => {
     expect(await store.delete(ROOT), 'it can be deleted').to.equal(true)
   })
 
-  it('a length under which another group would lie elsewhere does not hide a group', async () => {
+  it('a wrong length under which a group has another place does not hide the group', async () => {
     // 6 and 7 groups: the fifth is two, or three, steps from the root.
     const { store } = await newStore()
     const bytes = noise(6 * GROUP, 86)
@@ -91,12 +91,12 @@ describe('store: receive() of a wrong length', () => {
     expect(same(await store.bytes(root, { start: 0, end: GROUP }), bytes.subarray(0, GROUP))).to.equal(true)
   })
 
-  it('a length above 2^53 - 1 is refused', async () => {
+  it('receive() refuses a length above 2^53 - 1', async () => {
     const { store } = await newStore()
     expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)])))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
-  it('is completed although a crash came between data and record, after a lie', async () => {
+  it('a blob is completed although a crash came between data and record, after a wrong length', async () => {
     // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not what the record says of it.
     const { store, place, index } = await newStore()
     await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))

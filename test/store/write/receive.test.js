@@ -2,12 +2,12 @@
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { flipped, same, withHeader } from '../../support/bytes.js'
+import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { newStores, onDisk, sliceOf } from '../../support/store/stores.js'
 
-const GROUP = 16384
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */
 const BYTES = noise(40 * GROUP + 5001, 81)
@@ -29,7 +29,7 @@ async function expectPartial (store, bytes, present) {
 describe('store: receive()', () => {
   const newStore = newStores()
 
-  it('keeps slices in any order', async () => {
+  it('receive() keeps slices in any order', async () => {
     const { store } = await newStore()
     // Even ones backwards, then odd ones: gaps are filled from both sides, within cells of four groups and across them.
     const order = [38, 40, 12, 4, 2, 0, 20, 3, 1, 39, 5, 13, 11]
@@ -50,7 +50,7 @@ describe('store: receive()', () => {
     expect(await store.stat(ROOT)).to.include({ complete: true, sizeProven: true, size: BYTES.length })
   })
 
-  it('keeps slices that overlap, each byte once', async () => {
+  it('receive() keeps slices that overlap, each byte once', async () => {
     const { store, data } = await newStore()
     let received = 0
     for (const ranges of [groups(3, 10), groups(5, 7, 9, 20), groups(0, 4), groups(18), ChunkRanges.all]) {
@@ -63,14 +63,14 @@ describe('store: receive()', () => {
     expect(await idsIn(data)).to.have.length(1)
   })
 
-  it('keeps a slice with gaps everywhere', async () => {
+  it('receive() keeps a slice with many gaps', async () => {
     const { store } = await newStore()
     const ranges = groups(0, 1, 2, 4, 5, 6, 8, 11, 12, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 27, 28, 29, 31, 32, 34, 37, 38, 40)
     await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)
     await expectPartial(store, BYTES, ranges)
   })
 
-  it('takes from several senders at once', async () => {
+  it('receive() takes slices from several senders at once', async () => {
     const { store, data } = await newStore()
     const wanted = [groups(0, 15), groups(10, 30), groups(25), groups(0, 5, 35, 41), groups(7, 33)]
     const results = await Promise.all(wanted.map((ranges, i) => store.receive(ROOT, stream(ragged(sliceOf(BYTES, ranges), i)), ranges)))
@@ -80,7 +80,7 @@ describe('store: receive()', () => {
     expect(await idsIn(data)).to.have.length(1)
   })
 
-  it('takes batches from several senders at once', async () => {
+  it('receive() takes several batches from several senders at once', async () => {
     const { store } = await newStore()
     const bytes = noise(9_000_001, 82)
     const root = hash(bytes)
@@ -96,14 +96,14 @@ describe('store: receive()', () => {
     expect(same(await store.bytes(root), bytes)).to.equal(true)
   })
 
-  it('takes slices without the length in front, when told it', async () => {
+  it('receive() takes slices without a header when it gets the size', async () => {
     const { store } = await newStore()
     const ranges = groups(2, 5)
     await store.receive(ROOT, sliceOf(BYTES, ranges, { header: false }), ranges, { size: BYTES.length })
     await expectPartial(store, BYTES, ranges)
   })
 
-  it('believes a size once the last chunk has proven it, and from then on', async () => {
+  it('receive() believes a size once the last chunk has proven it', async () => {
     const { store } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(0, 2)), groups(0, 2))
     expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: false })
@@ -113,7 +113,7 @@ describe('store: receive()', () => {
     expect(await store.stat(ROOT)).to.include({ size: BYTES.length, sizeProven: true })
   })
 
-  it('verifies parts of groups, but keeps whole ones only', async () => {
+  it('receive() verifies parts of groups, and keeps whole groups only', async () => {
     const { store, data } = await newStore()
     const part = ChunkRanges.fromBoundaries([3, 5])
     expect(await store.receive(ROOT, sliceOf(BYTES, part), part)).to.deep.equal({ received: 0, complete: false })
@@ -129,7 +129,7 @@ describe('store: receive()', () => {
     expect(ranges.boundaries, 'the unit is the group').to.deep.equal([0, 16])
   })
 
-  it('keeps the last group when it is a single chunk', async () => {
+  it('receive() keeps the last group when it is a single chunk', async () => {
     const { store } = await newStore()
     const bytes = noise(2 * GROUP + 500, 83)
     const last = ChunkRanges.fromBoundaries([32, 33])
@@ -138,7 +138,7 @@ describe('store: receive()', () => {
   })
 
   for (const size of [1, 1000, 1024, 1025, GROUP - 1, GROUP]) {
-    it(`keeps a blob of ${size} bytes, which is one group`, async () => {
+    it(`receive() keeps a blob of ${size} bytes, which is one group`, async () => {
       const { store } = await newStore()
       const bytes = noise(size, 84)
       expect(await store.receive(hash(bytes), sliceOf(bytes))).to.deep.equal({ received: size, complete: true })
@@ -146,7 +146,7 @@ describe('store: receive()', () => {
     })
   }
 
-  it('names what is not here', async () => {
+  it('every read names the missing chunks', async () => {
     const { store } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(1, 3, 6, 8)), groups(1, 3, 6, 8))
     const cases = [
@@ -169,7 +169,7 @@ describe('store: receive()', () => {
     expect((await store.missing(ROOT, groups(6, 8))).isEmpty).to.equal(true)
   })
 
-  it('reads beyond the end of a partial blob as it does of a whole one', async () => {
+  it('bytes() reads beyond the end of a partial blob as of a whole one', async () => {
     const { store } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(39)), groups(39))
     for (const start of [BYTES.length - 1, BYTES.length, BYTES.length + 1, BYTES.length + 70_000, BYTES.length + 10_000_000]) {
@@ -182,7 +182,7 @@ describe('store: receive()', () => {
     expect(same(await collect(store.slice(ROOT, beyond)), sliceOf(BYTES, beyond))).to.equal(true)
   })
 
-  it('goes on from partial blob to partial blob', async () => {
+  it('receive() takes slices that a store with a part of the blob cuts', async () => {
     const [{ store: first }, { store: second }, { store: third }] = [await newStore(), await newStore(), await newStore()]
     const ranges = groups(3, 9, 21, 22)
     await first.receive(ROOT, sliceOf(BYTES, ranges), ranges)
@@ -194,7 +194,7 @@ describe('store: receive()', () => {
     expect(same(await collect(third.slice(ROOT, part)), sliceOf(BYTES, part))).to.equal(true)
   })
 
-  it('knows what is here after the store was opened again', async () => {
+  it('missing() is the same when the store is opened again', async () => {
     const { store, place } = await newStore()
     const ranges = groups(0, 1, 3, 9, 21, 22, 40, 41)
     await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)
@@ -205,7 +205,7 @@ describe('store: receive()', () => {
     expect((await again.receive(ROOT, sliceOf(BYTES, missing), missing)).complete).to.equal(true)
   })
 
-  it('is recorded now and then, however slowly it comes', async () => {
+  it('receive() records what came from time to time, however slow its source is', async () => {
     // A blob in extents, and one in a file of its own where there are files.
     const { now } = performance
     let passed = 0
@@ -238,14 +238,14 @@ describe('store: receive()', () => {
     }
   })
 
-  it('makes progress with what is said to be missing of a blob that is not known', async () => {
+  it('receive() takes the chunks that missing() names of an unknown blob', async () => {
     const { store } = await newStore()
     const missing = await store.missing(ROOT, { start: 0, end: 10 })
     expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing)).to.deep.equal({ received: GROUP, complete: false })
     expect((await store.missing(ROOT, { start: 0, end: 10 })).isEmpty).to.equal(true)
   })
 
-  it('is seen by whoever asks what is missing meanwhile', async () => {
+  it('missing() during receive() knows what came', async () => {
     // The question is answered from the database the first time; what is kept while it is being asked must not get lost.
     const { store, place } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(0, 1)), groups(0, 1))

@@ -2,21 +2,19 @@
 //
 //     node test/support/store/fixture.js test/support/store/fixtures/layout-N
 //
-// Later releases must open it (test/store/storage/opening/layout.test.js). Run it before a release whose layout is new. It never overwrites
-// a fixture.
+// Later releases must open it (test/store/storage/opening/layout.test.js). Run it before a release whose layout is
+// new. It never overwrites a fixture.
 import { mkdir, rm } from 'node:fs/promises'
 import { argv } from 'node:process'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { Level } from 'level'
+import { GROUP, VIEWS } from '../constants.js'
 import { RAW, hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { concat, same } from '../bytes.js'
 import { input } from '../inputs.js'
 import { sliceOf } from './stores.js'
-
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
-const GROUP = 16384
 
 const blobOf = (len, gen = 'b3') => {
   const bytes = input({ gen, len })

@@ -1,18 +1,17 @@
-// A blob that is damaged and mended: fsck.test.js and fsck-files.test.js look at it in the same way.
+// The blob that the tests of fsck() damage and repair, and what they expect of it afterwards.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { same } from '../bytes.js'
+import { GROUP } from '../constants.js'
 import { noise } from '../inputs.js'
 import { sliceOf } from './stores.js'
 
-export const GROUP = 16384
-export const EXTENT = 4 * GROUP
 /** Three pages in the lowest band, the last one short, and the root's page above them. */
 const WHOLE_GROUPS = 135
 export const BYTES = noise(WHOLE_GROUPS * GROUP + 5001, 91)
 export const ROOT = hash(BYTES)
 export const ALL = ChunkRanges.all.canonical(BYTES.length)
-/** Two parts, so that there is an edge in the middle of a cell, and no end. */
+/** Two parts, so that one edge is in the middle of a cell, and the last group is missing. */
 const PARTS = ChunkRanges.fromBytes(0, 50 * GROUP).union(ChunkRanges.fromBytes(70 * GROUP, 130 * GROUP))
 
 export const FILLS = {
@@ -22,7 +21,7 @@ export const FILLS = {
 }
 
 const byteRanges = ranges => ranges.toBytes(BYTES.length)
-/** The groups over bytes. */
+/** The chunks of the groups that hold these bytes. */
 export const groups = (start, end = start + 1) => ChunkRanges.fromBytes(start, end).roundToGroups(4).intersect(ALL)
 
 export async function expectSound (store) {
@@ -30,7 +29,7 @@ export async function expectSound (store) {
   if (!isSound) expect.fail(`found ${JSON.stringify(found)}`)
 }
 
-/** What is here is right, and no more or less than this. */
+/** Exactly these chunks are present, and their bytes are right. */
 export async function expectHere (store, ranges) {
   const { present, complete } = await store.stat(ROOT)
   expect(present.boundaries).to.deep.equal(ranges.boundaries)
@@ -40,7 +39,7 @@ export async function expectHere (store, ranges) {
   }
 }
 
-/** Fetches what is missing, as a download would. */
+/** Receives what is missing, as a download would. */
 export async function fetchMissing (store, wanted = ALL) {
   const missing = await store.missing(ROOT, wanted)
   if (missing.isEmpty) return

@@ -1,4 +1,5 @@
-// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone after the tests.
+// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone
+// after the tests.
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
@@ -9,14 +10,15 @@ import { VIEWS } from '../constants.js'
 import { stream } from '../feeding.js'
 import { idsIn, idsWithout, recordsIn } from './inspect.js'
 
-export { entriesOf, idsIn, idsWithout, recordsIn } from './inspect.js'
-
 /** A place that is removed after the surrounding `describe`, or whatever else `after` belongs to. */
 class Place {
   #databases
   #stores = []
 
-  /** @param {string | object} where  as `BlobStore.open` takes it @param {() => object} databases  the two levels, for a look inside */
+  /**
+   * @param {string | object} where  as `BlobStore.open` takes it
+   * @param {() => object} databases  the two levels, for a look inside
+   */
   constructor (where, databases) {
     this.where = where
     this.#databases = databases
@@ -62,7 +64,11 @@ export function forEachPlace (tests) {
   }
 }
 
-/** A store for every test in memory, with its databases at hand. @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>} */
+/**
+ * A store for every test in memory, with its databases at hand.
+ *
+ * @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>}
+ */
 export function newStores () {
   const newPlace = removedAfterwards(inMemory)
   return async options => {

@@ -1,8 +1,7 @@
 // A level in memory that knows what a power cut would leave of it: everything up to the last write that had to reach
 // the disk.
 import { MemoryLevel } from 'memory-level'
-
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+import { VIEWS } from '../constants.js'
 
 export class SyncedLevel extends MemoryLevel {
   #onDisk = []

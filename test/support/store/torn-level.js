@@ -1,8 +1,7 @@
 // A level in memory that does what LevelDB does when a write to its log fails half way: later writes are taken and can
 // be read, and are gone when the level is opened next.
 import { MemoryLevel } from 'memory-level'
-
-const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
+import { VIEWS } from '../constants.js'
 
 export const diskFull = () =>
   Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })

@@ -4,11 +4,11 @@ import { ChunkRanges, Hasher, hash } from '../../../lib/index.js'
 import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/index.js'
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
+import { KIB } from '../../support/constants.js'
 import { errorOf, feed, joined, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 
-const KIB = 1024
 const content = noise(700 * KIB + 300, 41)
 const inPieces = (bytes, len) => Array.from(
   { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)

@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { ChunkRanges, hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { BlobFile } from '../../../../store/storage/disk/blob-file.js'
-import { VIEWS } from '../../../support/constants.js'
+import { MIB, VIEWS } from '../../../support/constants.js'
 import { same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
@@ -20,7 +20,6 @@ import {
 } from '../../../support/store/inspect.js'
 import { gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 
-const MIB = 1 << 20
 /** Milliseconds that no call may take. */
 const MAX_MS = 10_000
 
