@@ -100,7 +100,8 @@ export function someCase (random, { which, whole = false } = {}) {
 }
 
 export const describeCase = ({ blob, groupLog, boundaries }) =>
-  `${blob.bytes.length} bytes of seed ${blob.seed}, groups of 2^${groupLog}, chunks [${boundaries}]${blob.key ? `, key ${hex(blob.key).slice(0, 8)}` : ''}`
+  `${blob.bytes.length} bytes of seed ${blob.seed}, groups of 2^${groupLog}, chunks [${boundaries}]` +
+  (blob.key ? `, key ${hex(blob.key).slice(0, 8)}` : '')
 
 /** Every subtree of a blob by its chaining value (the whole by its root): what somebody knows who knows the blob. */
 export function knownTo (blob) {

@@ -146,7 +146,8 @@ export function decodeBy ({ root, size, groupLog, spans, mode = HASH, take, know
 export function lastOf (kind, bytes, start, mode, known) {
   if (kind === 'leaf') return known && same(known.bytes, bytes) ? known.last : subtree(bytes, start / 1024, mode)
   const [left, right] = [bytes.subarray(0, 32), bytes.subarray(32)]
-  return known?.left && same(known.left.cv, left) && same(known.right.cv, right) ? known.last : parent(left, right, mode)
+  const isKnown = known?.left && same(known.left.cv, left) && same(known.right.cv, right)
+  return isKnown ? known.last : parent(left, right, mode)
 }
 
 /** The subtrees of a grown blob by their place, as `decodeBy` takes them. @param {import('./cases.js').Blob} blob */

@@ -63,7 +63,8 @@ async function run (one, kernel, seeds) {
   } catch (error) {
     findings.push(`${one.target.name} ${error.seed}`)
     console.log(
-      `FOUND by ${one.target.name}, kernel ${kernel}, case ${error.seed}: ${error.stack}\nAgain: node test/fuzz/run.js --target ${one.target.name} --case ${error.seed}`
+      `FOUND by ${one.target.name}, kernel ${kernel}, case ${error.seed}: ${error.stack}\n` +
+      `Again: node test/fuzz/run.js --target ${one.target.name} --case ${error.seed}`
     )
   }
   mostMemory = Math.max(mostMemory, process.memoryUsage().rss)
@@ -94,7 +95,8 @@ function summarize () {
   console.log(`${new Date().toISOString()}  memory at most ${Math.round(mostMemory / 2 ** 20)} MiB`)
   for (const [name, { cases, ms, slowest }] of state) {
     console.log(
-      `  ${name.padEnd(12)} ${String(cases).padStart(9)} cases  ${(ms / 1000).toFixed(0).padStart(5)} s  slowest ${slowest.ms.toFixed(0)} ms (case ${slowest.seed})`
+      `  ${name.padEnd(12)} ${String(cases).padStart(9)} cases  ${(ms / 1000).toFixed(0).padStart(5)} s  ` +
+      `slowest ${slowest.ms.toFixed(0)} ms (case ${slowest.seed})`
     )
   }
   console.log(`  ${findings.length} findings${findings.length > 0 ? `: ${findings.join(', ')}` : ''}`)

@@ -127,7 +127,9 @@ async function outboardOrigin (random) {
       pairs, { root: blob.root, size, groupLog, order }
     )
     : outboard
-  const hasPair = outboard instanceof Outboard ? () => true : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
+  const hasPair = outboard instanceof Outboard
+    ? () => true
+    : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
   return {
     blob,
     groupLog,
@@ -152,7 +154,9 @@ async function run (random) {
   if (refusal) {
     if (isFixed) {
       expectThat(
-        claim === undefined ? refusal.code === 'BAO_BAD_HEADER' : claim >= 2n ** 53n && refusal.code === 'BAO_SIZE_TOO_LARGE',
+        claim === undefined
+          ? refusal.code === 'BAO_BAD_HEADER'
+          : claim >= 2n ** 53n && refusal.code === 'BAO_SIZE_TOO_LARGE',
         () => `${claim} claimed: ${refusal.stack}`
       )
     } else expectThat(isOfSource(refusal), () => refusal.stack)

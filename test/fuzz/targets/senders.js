@@ -247,7 +247,8 @@ async function encodings (random) {
   }
   const held = { blob, groupLog, size, bytes: concat(parts), pairOf }
   const boundaries = someBoundaries(random, blob.bytes.length)
-  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}], ${encoded.length} bytes of encoding`
+  const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}], ` +
+    `${encoded.length} bytes of encoding`
   const { fault, good } = dueOf(held, boundaries)
   const { source, outboard, close } = await openEncoding(
     random.chance(0.5) ? encoded : { size: encoded.length, read: async (start, end) => encoded.slice(start, end) },

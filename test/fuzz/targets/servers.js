@@ -61,7 +61,9 @@ function server (random, bytes) {
         ...from === undefined
           ? {}
           : {
-              'content-range': start < bytes.length ? `bytes ${start}-${end - 1}/${bytes.length}` : `bytes */${bytes.length}`
+              'content-range': start < bytes.length
+                ? `bytes ${start}-${end - 1}/${bytes.length}`
+                : `bytes */${bytes.length}`
             }
       }
     }

@@ -346,7 +346,9 @@ export default [slices, combined, sweeps]
 
 /** A finding with the case that it was found in. */
 export function told (error, how, truth, lie) {
-  error.message += `\n  ${how}: ${truth.blob.bytes.length} bytes of seed ${truth.blob.seed}, groups of 2^${truth.groupLog}, chunks [${truth.boundaries}]` +
-    `\n  ${lie.told.join(', ') || 'the truth'}: size ${lie.size}, groups of 2^${lie.groupLog}, chunks [${lie.boundaries}], ${responseOf(lie).length} bytes`
+  error.message += `\n  ${how}: ${truth.blob.bytes.length} bytes of seed ${truth.blob.seed}, ` +
+    `groups of 2^${truth.groupLog}, chunks [${truth.boundaries}]` +
+    `\n  ${lie.told.join(', ') || 'the truth'}: size ${lie.size}, groups of 2^${lie.groupLog}, ` +
+    `chunks [${lie.boundaries}], ${responseOf(lie).length} bytes`
   return error
 }

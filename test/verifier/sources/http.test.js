@@ -90,7 +90,7 @@ async function withServer (bytes, answer, work) {
 }
 
 describe('a source behind a URL', () => {
-  it('is read at any place, in requests for no more than that', () => withServer(encoded.bytes, undefined, async server => {
+  it('is read at any place, in requests for exactly that', () => withServer(encoded.bytes, undefined, async server => {
     const source = await httpSource(server.url)
     expect(source.size).to.equal(encoded.bytes.length)
     for (const [start, end] of [
