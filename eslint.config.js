@@ -13,7 +13,8 @@ const NEED_NODE = [
 const NARROW = [
   '*.js', 'bench/*.js', 'bench/micro/*.js', 'bench/support/**', 'bin/**', 'encoder/**', 'examples/**',
   'lib/outboard/**', 'lib/slice/**', 'verifier/**', 'test/bin/**', 'test/browser/**', 'test/encoder/**',
-  'test/fuzz/**', 'test/helia/**', 'test/interop/**', 'test/verifier/**', 'test/runtimes/**', 'test/slow/**', 'test/support/program.js'
+  'test/fuzz/**', 'test/helia/**', 'test/interop/**', 'test/verifier/**',
+  'test/runtimes/**', 'test/slow/**', 'test/support/program.js'
 ]
 
 export default [
