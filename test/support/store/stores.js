@@ -1,4 +1,5 @@
-// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone after the tests.
+// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are
+// gone after the tests.
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
@@ -14,7 +15,10 @@ class Place {
   #databases
   #stores = []
 
-  /** @param {string | object} where  as `BlobStore.open` takes it @param {() => object} databases  the two levels, for a look inside */
+  /**
+   * @param {string | object} where  as `BlobStore.open` takes it
+   * @param {() => object} databases  the two levels, for a look inside
+   */
   constructor (where, databases) {
     this.where = where
     this.#databases = databases
@@ -45,7 +49,10 @@ class Place {
 
 export async function onDisk () {
   const location = await newLocation()
-  return new Place(location, () => ({ index: new Level(`${location}/index`, VIEWS), data: new Level(`${location}/data`, VIEWS) }))
+  return new Place(location, () => ({
+    index: new Level(`${location}/index`, VIEWS),
+    data: new Level(`${location}/data`, VIEWS)
+  }))
 }
 
 export async function inMemory () {
@@ -60,7 +67,11 @@ export function forEachPlace (tests) {
   }
 }
 
-/** A store for every test in memory, with its databases at hand. @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>} */
+/**
+ * A store for every test in memory, with its databases at hand.
+ *
+ * @returns {() => Promise<{ place: Place, store: BlobStore, index: any, data: any }>}
+ */
 export function newStores () {
   const newPlace = removedAfterwards(inMemory)
   return async options => {

@@ -1,4 +1,5 @@
-// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what it has been promised.
+// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what
+// it has been promised.
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { hash } from '../../../lib/index.js'
@@ -11,7 +12,12 @@ import { sliceOf } from './stores.js'
 /** Two of which a batch is written before they end, one to be put and one to be received; two that go in at once. */
 const SIZES = [5_500_000, 4_900_000, 20_000, 300]
 
-/** The first number from `i` on whose blob is put in several batches; the next one is received, and then the first deleted. @param {number} i */
+/**
+ * The first number from `i` on whose blob is put in several batches; the next one is received, and then the
+ * first deleted.
+ *
+ * @param {number} i
+ */
 export const nextRound = i => Math.ceil(i / SIZES.length) * SIZES.length
 
 /** @param {number} i */
@@ -27,7 +33,10 @@ export const isReceived = i => i % 2 === 1
 
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 
-/** Says how many pieces it has given, so that it can be killed in the middle; and gives the disk time, so that something is there then. */
+/**
+ * Says how many pieces it has given, so that it can be killed in the middle; and gives the disk time, so that
+ * something is there then.
+ */
 async function * inPieces (bytes, what, i) {
   for (let given = 0; given * PIECE_LEN < bytes.length; given++) {
     await setTimeout(5)
@@ -67,15 +76,21 @@ async function work (location, first) {
   }
 }
 
-/** Blobs that are put before each collection, no two alike; the last of them goes to a file. Every third one is tagged. */
+/**
+ * Blobs that are put before each collection, no two alike; the last of them goes to a file. Every third one is
+ * tagged.
+ */
 export const GARBAGE_COUNT = 12
-export const garbageOf = i => noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 100, i + 1)
+export const garbageOf = i =>
+  noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 100, i + 1)
 export const isTagged = i => i % 3 === 2
 
 async function litter (location, first) {
   const store = await BlobStore.open(location)
   for (let i = first; ; i += GARBAGE_COUNT) {
-    for (let j = i; j < i + GARBAGE_COUNT; j++) await store.put(garbageOf(j), { tag: isTagged(j) ? `tag ${j}` : undefined })
+    for (let j = i; j < i + GARBAGE_COUNT; j++) {
+      await store.put(garbageOf(j), { tag: isTagged(j) ? `tag ${j}` : undefined })
+    }
     say('put', i)
     await store.gc({ onBlob: ({ cid }) => say('gone', cid) })
     say('collected', i)
