@@ -11,9 +11,9 @@ const NEED_NODE = [
 ]
 /** Folders and files in which no line is longer than 120 columns. */
 const NARROW = [
-  '*.js', 'bench/*.js', 'bench/support/**', 'bin/**', 'encoder/**', 'examples/**', 'lib/outboard/**', 'verifier/**',
-  'test/bin/**', 'test/browser/**', 'test/helia/**', 'test/interop/**', 'test/runtimes/**', 'test/slow/**',
-  'test/support/program.js'
+  '*.js', 'bench/*.js', 'bench/micro/*.js', 'bench/support/**', 'bin/**', 'encoder/**', 'examples/**',
+  'lib/outboard/**', 'verifier/**', 'test/bin/**', 'test/browser/**', 'test/helia/**', 'test/interop/**',
+  'test/runtimes/**', 'test/slow/**', 'test/support/program.js'
 ]
 
 export default [

@@ -1,6 +1,8 @@
-// What `import 'baobox'` gives: BLAKE3, its tree, and its names.
+// The entry point `baobox`: BLAKE3, its tree, and CIDs.
 
-export { BLOCK_LEN, CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, KEY_LEN, MAX_GROUP_LOG, PAIR_LEN } from './core/constants.js'
+export {
+  BLOCK_LEN, CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, KEY_LEN, MAX_GROUP_LOG, PAIR_LEN
+} from './core/constants.js'
 export { BaoError } from './core/errors.js'
 export { Hasher, deriveKey, hash, hashInto, keyedHash } from './hash/hasher.js'
 export { OutputReader } from './hash/output.js'
@@ -13,7 +15,7 @@ export { ENTER, LEAF, LEAVE, Walk, walk } from './tree/walk.js'
 export { ChunkRanges } from './tree/ranges.js'
 export { HASHSEQ, RAW, blake3, fromCid, parseRoot, toCid } from './hash/cid.js'
 
-// The types that signatures speak of.
+// Types in the signatures above.
 
 /** @typedef {import('./core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('./tree/ranges.js').RangesLike} RangesLike */

@@ -153,7 +153,9 @@ export class BlobStore {
    * @param {Databases} databases @param {{ verify?: boolean, syncReads?: boolean, quota?: number }} options
    */
   constructor (databases, { verify = true, syncReads = true, quota } = {}) {
-    if (!(databases instanceof Databases)) throw new TypeError('BlobStore cannot be constructed: use "await BlobStore.open(location)"')
+    if (!(databases instanceof Databases)) {
+      throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
+    }
     this.#context = new StoreContext(databases, { verify, syncReads, quota })
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
@@ -213,7 +215,7 @@ export class BlobStore {
   }
 
   /**
-   * Keeps a blob. Memory stays bounded however long the blob is. Nobody sees it until it is complete, and a failure
+   * Keeps a blob. Memory stays bounded however long the blob is. It is not visible until it is complete, and a failure
    * leaves nothing.
    *
    * @param {Source} source
@@ -505,7 +507,10 @@ export class BlobStore {
    * beside them. The store may be used meanwhile. Damage is reported, and not thrown.
    *
    *     const { damaged } = await store.fsck({ repair: true })
-   *     for (const { cid } of damaged) await store.receive(cid, await fetchSlice(cid, await store.missing(cid)), await store.missing(cid))
+   *     for (const { cid } of damaged) {
+   *       const missing = await store.missing(cid)
+   *       await store.receive(cid, await fetchSlice(cid, missing), missing)
+   *     }
    *
    * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops
    *   what is damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that

@@ -5,7 +5,10 @@ import assert from 'node:assert/strict'
 import { hash } from '../../lib/index.js'
 import { randomBytes } from '../support/inputs.js'
 
-const LENGTHS = [0, 1, 63, 64, 65, 1023, 1024, 1025, 2048, 3073, 4096, 4097, 5119, 7168, 8193, 12345, 31744, 65536, 131072, 131073, 300_000]
+const LENGTHS = [
+  0, 1, 63, 64, 65, 1023, 1024, 1025, 2048, 3073, 4096, 4097, 5119, 7168, 8193, 12345, 31744, 65536, 131072, 131073,
+  300_000
+]
 
 /** @param {string} name @param {(bytes: Uint8Array) => Uint8Array} variant */
 export function assertHashes (name, variant) {

@@ -1,7 +1,9 @@
 // Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in
 // lib/engine/kernel/simd.js left open. Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE } from '../../lib/core/constants.js'
+import {
+  BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE
+} from '../../lib/core/constants.js'
 import { func, i32, i32x4, i8x16, loopWhile, module, select, v128 } from '../../lib/engine/kernel/assembler.js'
 
 /** @import { Local } from '../../lib/engine/kernel/assembler.js' */
@@ -41,7 +43,8 @@ export const SHIPPED = { by16: 'swizzle', by8: 'swizzle', keepsMasks: true, adds
 
 /** Ways to rotate the four words of a vector. A shuffle, and a swizzle by a mask, move whole bytes. */
 const ROTATIONS = {
-  shifts: (/** @type {Local} */ x, /** @type {number} */ bits) => v128.or(i32x4.shrU(x.get, i32.const(bits)), i32x4.shl(x.get, i32.const(32 - bits))),
+  shifts: (/** @type {Local} */ x, /** @type {number} */ bits) =>
+    v128.or(i32x4.shrU(x.get, i32.const(bits)), i32x4.shl(x.get, i32.const(32 - bits))),
   shuffle: (/** @type {Local} */ x, /** @type {number} */ bits) => i8x16.shuffle(x.get, x.get, bytesTurnedBy(bits)),
   swizzle: (/** @type {Local} */ x, /** @type {number} */ _bits, /** @type {Code} */ mask) => [x.get, mask, 0xfd, 14]
 }
@@ -63,7 +66,10 @@ const ONE_LANE = {
 /** @param {Mixing} mixing @param {(type: 'v128') => Local} local @returns {Arithmetic} */
 function fourLanes ({ by16, by8, keepsMasks }, local) {
   const ways = { 16: ROTATIONS[by16], 12: ROTATIONS.shifts, 8: ROTATIONS[by8], 7: ROTATIONS.shifts }
-  const masks = [16, 8].map(bits => ({ bits, mask: i8x16.const(bytesTurnedBy(bits)), kept: keepsMasks ? local('v128') : undefined }))
+  const masks = [16, 8].map(bits => {
+    const kept = keepsMasks ? local('v128') : undefined
+    return { bits, mask: i8x16.const(bytesTurnedBy(bits)), kept }
+  })
   return {
     type: 'v128',
     constant: n => v128.const(Array(4).fill(n)),
@@ -90,10 +96,17 @@ function fourLanes ({ by16, by8, keepsMasks }, local) {
 function linesOf ({ add, xor, rotr }, addsWordLast) {
   const sum = (/** @type {Local} */ a, /** @type {Local} */ b, /** @type {Code} */ word) =>
     addsWordLast ? add(add(a.get, b.get), word) : add(add(a.get, word), b.get)
-  const turned = (/** @type {Local} */ to, /** @type {Local} */ by, /** @type {number} */ bits) => [to.set(xor(to.get, by.get)), to.set(rotr(to, bits))]
+  const turned = (/** @type {Local} */ to, /** @type {Local} */ by, /** @type {number} */ bits) =>
+    [to.set(xor(to.get, by.get)), to.set(rotr(to, bits))]
   return [
-    ({ a, b, x }) => a.set(sum(a, b, x)), ({ a, d }) => turned(d, a, 16), ({ c, d }) => c.set(add(c.get, d.get)), ({ b, c }) => turned(b, c, 12),
-    ({ a, b, y }) => a.set(sum(a, b, y)), ({ a, d }) => turned(d, a, 8), ({ c, d }) => c.set(add(c.get, d.get)), ({ b, c }) => turned(b, c, 7)
+    ({ a, b, x }) => a.set(sum(a, b, x)),
+    ({ a, d }) => turned(d, a, 16),
+    ({ c, d }) => c.set(add(c.get, d.get)),
+    ({ b, c }) => turned(b, c, 12),
+    ({ a, b, y }) => a.set(sum(a, b, y)),
+    ({ a, d }) => turned(d, a, 8),
+    ({ c, d }) => c.set(add(c.get, d.get)),
+    ({ b, c }) => turned(b, c, 7)
   ]
 }
 
@@ -120,7 +133,8 @@ function round (arithmetic, { addsWordLast, isSideBySide }, state, words, order)
  * @param {Code[]} words
  * @returns {Code}
  */
-const unrolled = (arithmetic, mixing, state, words) => SCHEDULE.map(order => round(arithmetic, mixing, state, words, order))
+const unrolled = (arithmetic, mixing, state, words) =>
+  SCHEDULE.map(order => round(arithmetic, mixing, state, words, order))
 
 /**
  * One round in a loop: the words change places in between.
@@ -164,7 +178,10 @@ const compress = ({ constant, spread, xor }, { cv, state, counter, flags }, roun
 
 const WORDS = PERMUTATION.map((_, i) => i)
 /** @param {(type: 'i32' | 'v128') => Local} local @param {Arithmetic} arithmetic */
-const registers = (local, { type }) => ({ cv: WORDS.slice(0, 8).map(() => local(type)), state: WORDS.map(() => local(type)) })
+const registers = (local, { type }) => ({
+  cv: WORDS.slice(0, 8).map(() => local(type)),
+  state: WORDS.map(() => local(type))
+})
 /** Chunk counters of four lanes. @param {Code} first */
 const upFrom = first => i32x4.add(i32x4.splat(first), v128.const([0, 1, 2, 3]))
 
@@ -222,10 +239,11 @@ const storeWord = (address, word, offset) => [address.get, word.get, 0x36, 2, of
 export const compressParent = func('compressParent', 3, ([pair, flags, out], local) => {
   const { cv, state } = registers(local, ONE_LANE)
   const words = WORDS.map(() => local('i32'))
+  const rounds = unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))
   return [
     cv.map((word, i) => word.set(i32.const(IV[i]))),
     words.map((word, i) => word.set(i32.load(pair.get, 4 * i))),
-    compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))),
+    compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, rounds),
     cv.map((word, i) => storeWord(out, word, 4 * i))
   ]
 })
@@ -238,6 +256,7 @@ export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, ou
   const { cv, state } = registers(local, ONE_LANE)
   const words = WORDS.map(() => local('i32'))
   const flags = local('i32')
+  const rounds = unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))
   return [
     cv.map((word, i) => word.set(i32.const(IV[i]))),
     flags.set(i32.const(CHUNK_START)),
@@ -245,7 +264,7 @@ export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, ou
       len.set(i32.sub(len.get, i32.const(BLOCK_LEN))),
       flags.set(i32.or(flags.get, select(len.get, i32.const(0), endFlags.get))),
       words.map((word, i) => word.set(i32.load(input.get, 4 * i))),
-      compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))),
+      compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, rounds),
       input.set(i32.add(input.get, i32.const(BLOCK_LEN))),
       flags.set(i32.const(0))
     ], len.get),
@@ -270,7 +289,9 @@ export const SCRATCH_LEN = 24 * 16
  * @param {number} scratch  SCRATCH_LEN bytes
  * @param {Choices} [choices]
  */
-export const compressMany = (scratch, { mixing = SHIPPED, message = 'locals', cvs = 'memory', isLooped = false } = {}) =>
+export const compressMany = (
+  scratch, { mixing = SHIPPED, message = 'locals', cvs = 'memory', isLooped = false } = {}
+) =>
   func('compressMany', 5, ([table, count, flags, counter, out], local) => {
     const lanes = fourLanes(mixing, local)
     const block = local('i32')
@@ -283,7 +304,10 @@ export const compressMany = (scratch, { mixing = SHIPPED, message = 'locals', cv
     const isParent = i32.and(flags.get, i32.const(PARENT))
 
     /** Memory for vector `i`. @param {number} i @returns {Place} */
-    const inMemory = i => ({ get: v128.load(i32.const(scratch), 16 * i), set: value => v128.store(i32.const(scratch), value, 16 * i) })
+    const inMemory = i => ({
+      get: v128.load(i32.const(scratch), 16 * i),
+      set: value => v128.store(i32.const(scratch), value, 16 * i)
+    })
     const cv = cvs === 'memory' ? cvLocals.map((_, i) => inMemory(16 + i)) : cvLocals
     const waiting = message === 'memory' ? words.map((_, i) => inMemory(i)) : words
 
@@ -299,7 +323,9 @@ export const compressMany = (scratch, { mixing = SHIPPED, message = 'locals', cv
       state,
       counter: select(isParent, lanes.constant(0), upFrom(counter.get)),
       flags: select(isParent, flags.get, i32.or(flags.get, flagsAt(block)))
-    }, isLooped ? looped(lanes, mixing, state, words, rounds) : unrolled(lanes, mixing, state, waiting.map(word => word.get)))
+    }, isLooped
+      ? looped(lanes, mixing, state, words, rounds)
+      : unrolled(lanes, mixing, state, waiting.map(word => word.get)))
 
     return [
       lanes.setUp,
@@ -331,7 +357,8 @@ export const compressMany = (scratch, { mixing = SHIPPED, message = 'locals', cv
  * @returns {Code}
  */
 const transpose = (rows, columns, spare) => {
-  const shuffled = (/** @type {Place} */ a, /** @type {Place} */ b, /** @type {number[]} */ lanes) => i32x4.shuffle(a.get, b.get, lanes)
+  const shuffled = (/** @type {Place} */ a, /** @type {Place} */ b, /** @type {number[]} */ lanes) =>
+    i32x4.shuffle(a.get, b.get, lanes)
   return [
     spare[0].set(shuffled(rows[0], rows[1], [0, 4, 1, 5])),
     spare[1].set(shuffled(rows[2], rows[3], [0, 4, 1, 5])),

@@ -13,10 +13,12 @@ import { compressOf } from './steps/compress.js'
 
 const inWasm = Object.fromEntries(await Promise.all([false, true].map(async isLooped =>
   [isLooped ? 'in a loop' : 'written out', await createHash({ choices: { isLooped } })])))
-const inJavaScript = Object.fromEntries(await Promise.all([false, true].map(async isLooped => [isLooped ? 'in a loop' : 'written out', await plain(isLooped)])))
+const inJavaScript = { 'written out': await plain(false), 'in a loop': await plain(true) }
 
-await run('micro/rounds', 'the seven rounds written out, or in a loop: WebAssembly', [timed(inWasm, MiB), made()], { form: 'ranking' })
-await run('micro/rounds', 'the seven rounds written out, or in a loop: JavaScript', [timed(inJavaScript, KiB), timed(inJavaScript, 64 * KiB)], { form: 'ranking' })
+const QUESTION = 'the seven rounds written out, or in a loop'
+const timedInJavaScript = [KiB, 64 * KiB].map(size => timed(inJavaScript, size))
+await run('micro/rounds', `${QUESTION}: WebAssembly`, [timed(inWasm, MiB), made()], { form: 'ranking' })
+await run('micro/rounds', `${QUESTION}: JavaScript`, timedInJavaScript, { form: 'ranking' })
 
 /** @param {boolean} isLooped */
 async function plain (isLooped) {
@@ -29,7 +31,8 @@ async function plain (isLooped) {
 function timed (hashes, size) {
   const input = randomBytes(size)
   for (const [name, hash] of Object.entries(hashes)) assertHashes(name, hash)
-  return { name: sized(size), bytes: size, contestants: Object.fromEntries(Object.entries(hashes).map(([name, hash]) => [name, () => hash(input)])) }
+  const contestants = Object.fromEntries(Object.entries(hashes).map(([name, hash]) => [name, () => hash(input)]))
+  return { name: sized(size), bytes: size, contestants }
 }
 
 /** Until the module can be called. */

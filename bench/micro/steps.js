@@ -39,7 +39,8 @@ const views = async (step, read, compress) => {
 /** The tree over offsets. @param {string} step @param {Partial<Form>} form @param {object} [more] */
 const offsets = async (step, form, more) => {
   const { createHash } = await fresh('offsets', step)
-  return createHash({ compress: await compressOf({ state: 'locals', message: 'locals', isInPlace: true, ...form }), ...more })
+  const compress = await compressOf({ state: 'locals', message: 'locals', isInPlace: true, ...form })
+  return createHash({ compress, ...more })
 }
 /** The same with all that JavaScript has to give. @param {string} step @param {object} [more] */
 const quickest = (step, more) => offsets(step, { isUnrolled: true }, { keepsBuffers: true, readsWords: true, ...more })
@@ -49,10 +50,14 @@ const four = async (step, way, options) => quickest(step, (await fresh('four', s
 /** @type {Record<string, (step: string) => Promise<(bytes: Uint8Array) => Uint8Array>>} */
 const STEPS = {
   'naive port': step => views(step, 'readChecked', async () => (await fresh('compress', step)).compressPermuting),
-  'whole blocks are read without looking at the length': step => views(step, 'readWhole', async () => (await fresh('compress', step)).compressPermuting),
-  'the schedule is known, nothing is permuted': step => views(step, 'readWhole', async () => (await fresh('compress', step)).compressScheduled),
-  'the round is written into the compression': step => views(step, 'readWhole', () => compressOf({ state: 'array', message: 'array' })),
-  'the state in local variables': step => views(step, 'readWhole', () => compressOf({ state: 'locals', message: 'array' })),
+  'whole blocks are read without looking at the length': step =>
+    views(step, 'readWhole', async () => (await fresh('compress', step)).compressPermuting),
+  'the schedule is known, nothing is permuted': step =>
+    views(step, 'readWhole', async () => (await fresh('compress', step)).compressScheduled),
+  'the round is written into the compression': step =>
+    views(step, 'readWhole', () => compressOf({ state: 'array', message: 'array' })),
+  'the state in local variables': step =>
+    views(step, 'readWhole', () => compressOf({ state: 'locals', message: 'array' })),
   'offsets for views, one stack': step => offsets(step, { message: 'array' }),
   'the message in local variables': step => offsets(step, {}),
   'buffers are kept': step => offsets(step, {}, { keepsBuffers: true }),
@@ -65,7 +70,8 @@ const STEPS = {
   'parents four at a time': () => windowed({ chunksPerCall: 4, choices: { mixing: PLAIN, cvs: 'locals' } }),
   'a window a call': () => windowed({ choices: { mixing: PLAIN, cvs: 'locals' } }),
   'the word is added first': () => windowed({ choices: { mixing: { ...PLAIN, addsWordLast: false }, cvs: 'locals' } }),
-  'rotations by whole bytes are swizzles': () => windowed({ choices: { mixing: { ...SHIPPED, isSideBySide: false }, cvs: 'locals' } }),
+  'rotations by whole bytes are swizzles': () =>
+    windowed({ choices: { mixing: { ...SHIPPED, isSideBySide: false }, cvs: 'locals' } }),
   'four mixings side by side': () => windowed({ choices: { mixing: SHIPPED, cvs: 'locals' } }),
   'chaining values wait in memory': () => windowed({ choices: { mixing: SHIPPED, cvs: 'memory' } }),
   'baobox as it ships': async () => hash
@@ -83,5 +89,6 @@ await run('micro/steps', 'from a naive port to what ships', SIZES.map(size => {
   const input = randomBytes(size)
   const inJavaScript = variants.slice(0, variants.findIndex(({ name }) => name === LAST_IN_JAVASCRIPT) + 1)
   const wanted = size > KiB ? variants : [...inJavaScript, variants[variants.length - 1]]
-  return { name: sized(size), bytes: size, contestants: Object.fromEntries(wanted.map(({ name, hash }) => [name, () => hash(input)])) }
+  const contestants = Object.fromEntries(wanted.map(({ name, hash }) => [name, () => hash(input)]))
+  return { name: sized(size), bytes: size, contestants }
 }), { form: 'chain' })

@@ -24,7 +24,8 @@ export async function createHash ({ windowChunks = 128, chunksPerCall = windowCh
   const u8 = new Uint8Array(memory.buffer)
   const u32 = new Uint32Array(memory.buffer)
   const block = new Uint32Array(16)
-  const hashShortChunk = chunkHasher(await compressOf({ state: 'locals', message: 'locals', isInPlace: true, isUnrolled: true }))
+  const compress = await compressOf({ state: 'locals', message: 'locals', isInPlace: true, isUnrolled: true })
+  const hashShortChunk = chunkHasher(compress)
 
   return bytes => {
     if (bytes.length <= CHUNK_LEN) {
@@ -120,7 +121,9 @@ export function layOut (windowChunks) {
   const pages = Math.ceil(end / PAGE_LEN)
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
   const u32 = new Uint32Array(memory.buffer)
-  for (let i = 0; i < windowChunks + LANES; i++) u32[places.CHUNK_TABLE / 4 + i] = places.INPUT + Math.min(i, windowChunks - 1) * CHUNK_LEN
+  for (let i = 0; i < windowChunks + LANES; i++) {
+    u32[places.CHUNK_TABLE / 4 + i] = places.INPUT + Math.min(i, windowChunks - 1) * CHUNK_LEN
+  }
   for (let i = 0; i < cvsPairs; i++) u32[places.PAIR_TABLE / 4 + i] = places.CVS + i * PAIR_LEN
   return { memory, ...places }
 }

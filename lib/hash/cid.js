@@ -1,4 +1,5 @@
-// Hashes as names: BLAKE3 multihashes and version 1 CIDs. Sources: multiformats "multihash" and "CID" specs; the multicodec table.
+// Names of blobs: BLAKE3 multihashes and version 1 CIDs.
+// Sources: multiformats "multihash" and "CID" specs; the multicodec table.
 
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
@@ -14,13 +15,17 @@ export const RAW = 0x55
 /** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
 export const HASHSEQ = 0x80
 
-/** Characters of a CID at most: 44 bytes, were each of their bits a digit, and one in front. */
+/** Most characters of a CID: 44 bytes, if each of their bits were a digit, and a prefix. */
 const MAX_NAME_LEN = 353
 
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
-export const blake3 = hasherFrom({ name: 'blake3', code: 0x1e, encode: (/** @type {Uint8Array} */ bytes) => hash(bytes) })
+export const blake3 = hasherFrom({
+  name: 'blake3',
+  code: 0x1e,
+  encode: (/** @type {Uint8Array} */ bytes) => hash(bytes)
+})
 
-/** What stands in front of the hash in a CID of plain bytes, which nearly all are. */
+/** The bytes in front of the hash in a CID of plain bytes, which is the most frequent kind. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
 /** The name of the hash function, the length, the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
@@ -37,8 +42,9 @@ export function toCid (hash, code = RAW) {
   const bytes = new Uint8Array(RAW_PREFIX.length + HASH_LEN)
   bytes.set(RAW_PREFIX)
   bytes.set(hash, RAW_PREFIX.length)
-  // One memory for all of it: `CID.createV1` takes three, and twice the time.
-  return new CID(1, RAW, new Digest.Digest(blake3.code, HASH_LEN, bytes.subarray(-HASH_LEN), bytes.subarray(-MULTIHASH_LEN)), bytes)
+  // One allocation for all parts: `CID.createV1` makes three, and takes twice the time.
+  const multihash = bytes.subarray(-MULTIHASH_LEN)
+  return new CID(1, RAW, new Digest.Digest(blake3.code, HASH_LEN, bytes.subarray(-HASH_LEN), multihash), bytes)
 }
 
 /**
@@ -58,7 +64,8 @@ export function fromCid (cid) {
 }
 
 /**
- * The hash that someone named: by its 32 bytes, 64 hexadecimal digits, or a CID: as an object, bytes, or a string in base32, base36, base58btc or base16.
+ * The hash that a name stands for. A name is 32 bytes, 64 hexadecimal digits, or a CID: an object, bytes, or a string
+ * in base32, base36, base58btc or base16.
  *
  * @param {CID | string | Uint8Array} name
  * @param {string} [argument]  what a caller calls it
@@ -67,7 +74,7 @@ export function fromCid (cid) {
  */
 export function parseRoot (name, argument = 'root') {
   if (name instanceof Uint8Array && name.length === HASH_LEN) return new Uint8Array(name)
-  if (typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
+  if (isHex(name)) return new Uint8Array(base16.baseDecode(name.toLowerCase()))
   if (CID.asCID(name) === null && typeof name !== 'string' && !(name instanceof Uint8Array)) {
     throw new TypeError(`"${argument}" expected 32 bytes, a CID or hexadecimal digits, got ${describe(name)}`)
   }
@@ -76,7 +83,8 @@ export function parseRoot (name, argument = 'root') {
 
 /** @typedef {Uint8Array | CID | string} BlobName  whatever `parseRoot` takes */
 /**
- * @typedef {{ root: BlobName, cid?: BlobName } | { cid: BlobName, root?: BlobName }} NamedBlob  options that name a blob,
+ * @typedef {{ root: BlobName, cid?: BlobName } | { cid: BlobName, root?: BlobName }} NamedBlob  options that name a
+ *   blob,
  *   as `root` or as `cid`: both take any `BlobName`
  */
 
@@ -91,15 +99,24 @@ export function parseRoot (name, argument = 'root') {
 export function rootOf ({ root, cid }) {
   if (cid === undefined) return parseRoot(/** @type {BlobName} */ (root))
   const hash = parseRoot(cid, 'cid')
-  if (root !== undefined && !areEqual(parseRoot(root), 0, hash)) throw new TypeError('"root" and "cid" name different blobs')
+  if (root !== undefined && !areEqual(parseRoot(root), 0, hash)) {
+    throw new TypeError('"root" and "cid" name different blobs')
+  }
   return hash
 }
 
-/** What a name says of the content: the codec of a CID; undefined for a mere hash. @param {CID | string | Uint8Array} name  that `parseRoot` takes */
+/**
+ * The codec of a name that is a CID; undefined for a hash.
+ *
+ * @param {CID | string | Uint8Array} name  that `parseRoot` takes
+ */
 export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
 
 /** @param {unknown} name */
-const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
+const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : isHex(name)
+
+/** @param {unknown} name @returns {name is string} */
+const isHex = name => typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
 
 /** @param {unknown} cid @returns {CID} */
 function parseCid (cid) {
@@ -108,8 +125,10 @@ function parseCid (cid) {
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {
     throw new TypeError(`"cid" expected a CID, a string or a Uint8Array, got ${describe(cid)}`)
   }
-  // The time to read some of the alphabets goes with the square of the length.
-  if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) throw unsupported(cid, `${cid.length} characters, no CID has so many`)
+  // Decoding some of the alphabets takes time in the square of the length.
+  if (typeof cid === 'string' && cid.length > MAX_NAME_LEN) {
+    throw unsupported(cid, `${cid.length} characters, a CID has at most ${MAX_NAME_LEN}`)
+  }
   try {
     return typeof cid === 'string' ? CID.parse(cid, cid.startsWith('f') ? base16 : undefined) : CID.decode(cid)
   } catch (cause) {
@@ -118,8 +137,10 @@ function parseCid (cid) {
 }
 
 /** @param {unknown} cid @param {string} why @param {unknown} [cause] */
-export const unsupported = (cid, why, cause) =>
-  new BaoError('CID_UNSUPPORTED', `${cid instanceof Uint8Array ? 'these bytes' : brief(String(cid))}: ${why}`, { cid, cause })
+export const unsupported = (cid, why, cause) => {
+  const what = cid instanceof Uint8Array ? 'these bytes' : shortened(String(cid))
+  return new BaoError('CID_UNSUPPORTED', `${what}: ${why}`, { cid, cause })
+}
 
-/** Names are short; a message need not carry what a stranger sends instead of one. @param {string} text */
-const brief = text => text.length > 100 ? `${text.slice(0, 100)}...` : text
+/** Names are short. An error message does not repeat a long input from outside. @param {string} text */
+const shortened = text => text.length > 100 ? `${text.slice(0, 100)}...` : text

@@ -1,4 +1,4 @@
-// Hashes bytes that are in memory already. This is the path of `hash` and its kin, short inputs above all, so it makes no object.
+// Hashes bytes that are in memory, without allocating anything: short inputs must be quick.
 
 import { CHUNK_END, CHUNK_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { INPUT, KEY, OUT, WINDOW_LEN, u8 } from '../engine/arena.js'
@@ -9,10 +9,10 @@ import { kernel } from '../engine/kernel/index.js'
 
 /** @import { Mode } from '../core/types.js' */
 
-/** Grows the trees of all inputs that are longer than a window, one after the other. */
+/** The tree of inputs that are longer than a window. Each input reuses it. */
 const largeTree = new TreeBuilder(HASH_MODE)
 
-/** Leaves the 32-byte hash at OUT, which is also RESULT. @param {Mode} mode @param {Uint8Array} bytes */
+/** Writes the 32-byte hash to OUT, where RESULT views it. @param {Mode} mode @param {Uint8Array} bytes */
 export function hashToArena (mode, bytes) {
   const flags = enter(mode)
   const len = bytes.length

@@ -1,4 +1,5 @@
-// Hashing: at once, piece by piece, keyed, and for deriving keys. Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
+// Hashes bytes at once or piece by piece, with a key, or to derive keys.
+// Source: BLAKE3 paper 2.3 (modes) and 2.5 (root).
 
 import { HASH_LEN, KEY_LEN } from '../core/constants.js'
 import { HASH_MODE, keyedMode } from '../engine/mode.js'
@@ -12,7 +13,7 @@ import { hashToArena } from './hash-to-arena.js'
 /** @import { Mode, ModeOptions } from '../core/types.js' */
 
 /**
- * BLAKE3 of bytes that are at hand.
+ * BLAKE3 of bytes in memory.
  *
  * @param {Uint8Array} bytes
  * @param {number} [length]  bytes of output
@@ -48,7 +49,7 @@ export function deriveKey (context, material, length = HASH_LEN) {
 }
 
 /**
- * BLAKE3 of bytes that are at hand, written to memory of the caller's.
+ * BLAKE3 of bytes in memory, written to the caller's memory.
  *
  * @template {Uint8Array} T
  * @param {Uint8Array} bytes
@@ -64,7 +65,7 @@ export function hashInto (bytes, out) {
   return out
 }
 
-/** BLAKE3 of input that comes in pieces. A digest does not end it: more may follow. */
+/** BLAKE3 of input that comes in pieces. More input may follow a digest. */
 export class Hasher {
   #tree
 

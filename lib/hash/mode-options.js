@@ -1,4 +1,5 @@
-// Turns the options `key` and `context` into a mode. A context must be hashed for that, so this file is not in the engine.
+// Turns the options `key` and `context` into a mode.
+// It is not in the engine, because deriving a mode hashes the context.
 
 import { HASH_MODE, keyedMode, wordsOf } from '../engine/mode.js'
 import { DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, IV } from '../core/constants.js'
@@ -29,7 +30,11 @@ export function modeOf (options) {
 
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
-/** A program uses few contexts, and each many times: the last one is kept. @type {{ context: string, mode: Mode } | undefined} */
+/**
+ * A program uses few contexts, and each many times: the last one is kept.
+ *
+ * @type {{ context: string, mode: Mode } | undefined}
+ */
 let lastDerived
 
 /** @param {string} context @returns {Mode} */

@@ -1,4 +1,4 @@
-// Root output: the root compressed with block counters 0, 1, 2, ... gives as many bytes as are wanted.
+// Gives hashes of any length: the root is compressed with block counters 0, 1, 2, ...
 // Source: BLAKE3 paper 2.6 (extendable output).
 
 import { BLOCK_LEN, ROOT } from '../core/constants.js'
@@ -14,7 +14,7 @@ export class OutputReader {
   #output
   #position = 0
 
-  /** @param {Output} output  from a tree; not made by callers */
+  /** @param {Output} output  from a tree */
   constructor (output) {
     this.#output = output
   }

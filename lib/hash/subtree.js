@@ -1,4 +1,4 @@
-// The nodes of the tree one by one: chaining values of chunks, subtrees and parents, and the root.
+// Computes nodes of the tree one by one: chaining values of chunks, subtrees and parents, and the root.
 // Source: BLAKE3 paper 2.4 and 2.5; the crate's `hazmat` module has the same functions.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
@@ -48,7 +48,9 @@ export function subtreeCv (bytes, startChunk, options) {
   assertInteger('startChunk', startChunk, 0, MAX_CHUNK_INDEX)
   const max = maxSubtreeLen(startChunk * CHUNK_LEN)
   if (bytes.length === 0) throw new RangeError('"bytes" expected at least 1 byte: there is no empty subtree')
-  if (bytes.length > max) throw new RangeError(`"bytes" expected at most ${max} bytes for a subtree at chunk ${startChunk}, got ${bytes.length}`)
+  if (bytes.length > max) {
+    throw new RangeError(`"bytes" expected at most ${max} bytes at chunk ${startChunk}, got ${bytes.length}`)
+  }
   return cvOf(bytes, startChunk, options)
 }
 
@@ -67,7 +69,7 @@ export function parentCv (left, right, options) {
 }
 
 /**
- * The same of a pair; and of the root its hash.
+ * The same from a pair; of the root, its hash.
  *
  * @param {Mode} mode @param {Uint8Array} pair  64 bytes @param {boolean} isRoot
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
@@ -107,7 +109,11 @@ function cvOf (bytes, startChunk, options) {
   return tree.cv()
 }
 
-/** Of what fits into one window: nothing has to be gathered. @param {Uint8Array} bytes @param {number} startChunk @param {ModeOptions} [options] */
+/**
+ * The same for bytes that fit into one window.
+ *
+ * @param {Uint8Array} bytes @param {number} startChunk @param {ModeOptions} [options]
+ */
 function windowCv (bytes, startChunk, options) {
   const flags = enter(modeOf(options))
   u8.set(bytes, INPUT)
@@ -116,7 +122,11 @@ function windowCv (bytes, startChunk, options) {
   return new Uint8Array(RESULT)
 }
 
-/** Brings a parent's pair to BLOCK. @param {Uint8Array} left @param {Uint8Array} right @param {ModeOptions} [options] */
+/**
+ * Writes a parent's pair to BLOCK. Returns the flags.
+ *
+ * @param {Uint8Array} left @param {Uint8Array} right @param {ModeOptions} [options]
+ */
 function enterPair (left, right, options) {
   assertBytesOf('left', left, HASH_LEN)
   assertBytesOf('right', right, HASH_LEN)

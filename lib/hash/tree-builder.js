@@ -1,7 +1,10 @@
-// Grows a tree from left to right, a window of chunks at a time, over input of any length that is not known beforehand.
+// Builds a tree from left to right, a window of chunks at a time, over input whose length need not be known.
+// Finished parents go to a sink.
 // Source: BLAKE3 paper 5.1.2 (the stack of chaining values).
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
+import {
+  BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, MAX_DEPTH, PAIR_LEN, PARENT, ROOT
+} from '../core/constants.js'
 import { BLOCK, CV, INPUT, KEY, OUT, RESULT, TABLE, WINDOW_CHUNKS, WINDOW_LEN, u32, u8 } from '../engine/arena.js'
 import { ByteQueue } from '../core/byte-queue.js'
 import { cvsOf, hashChunks, hashChunkTable, high, low, reduce } from '../engine/window.js'
@@ -15,8 +18,8 @@ const CV_WORDS = HASH_LEN / 4
 const HALF_LEN = WINDOW_LEN / 2
 
 /**
- * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has come:
- * until then their parent may turn out to be the root, which is compressed otherwise.
+ * Finished subtrees wait on a stack, largest first. Two of equal size are joined only when more input has come: until
+ * then their parent may turn out to be the root, which is compressed with another flag.
  */
 export class TreeBuilder {
   #mode
@@ -55,7 +58,7 @@ export class TreeBuilder {
 
   /** @param {Uint8Array} bytes */
   #fillWindows (bytes) {
-    enter(this.#mode) // before anything is written: the input may be lent to somebody
+    enter(this.#mode) // throws, before anything is written, while a sink borrows from the arena
     const inPlace = isInPlace(bytes)
     for (let at = 0; at < bytes.length;) {
       const len = this.#windowLen(bytes.length - at)
@@ -74,7 +77,8 @@ export class TreeBuilder {
   }
 
   /**
-   * Bytes of the next window: half a window where input comes in pieces, so that it neither waits long nor is copied twice.
+   * Bytes of the next window. It is half a window where input comes in pieces: then bytes wait less long, and none are
+   * copied twice.
    *
    * @param {number} atHand  bytes
    */
@@ -84,8 +88,8 @@ export class TreeBuilder {
   }
 
   /**
-   * Appends a subtree that was grown elsewhere, at its place behind everything so far: whole windows or other subtrees. Its pairs have been
-   * handed out there; those above it come here.
+   * Appends a subtree that was built elsewhere. Everything so far must be whole windows or other subtrees. Its own
+   * pairs went to the sink there; the pairs above it come from here.
    *
    * @param {Uint8Array} cv  32 bytes
    * @param {number} chunks  a power of two that the place is a multiple of; only the last subtree may have fewer
@@ -97,7 +101,7 @@ export class TreeBuilder {
     this.#chunks += chunks
   }
 
-  /** Makes the tree empty again, keeping its memory. @param {Mode} [mode]  as it was, unless told */
+  /** Makes the tree empty again, and keeps its memory. @param {Mode} [mode]  default: the mode it has */
   reset (mode = this.#mode) {
     this.#mode = mode
     this.#chunks = 0
@@ -105,7 +109,7 @@ export class TreeBuilder {
     this.#pending.clear()
   }
 
-  /** @returns {TreeBuilder} an independent copy; it hands out no pairs */
+  /** @returns {TreeBuilder} an independent copy, without the sink */
   clone () {
     const copy = new TreeBuilder(this.#mode, { startChunk: this.#startChunk })
     copy.#chunks = this.#chunks
@@ -137,7 +141,7 @@ export class TreeBuilder {
     return new Uint8Array(RESULT)
   }
 
-  /** The same, left at OUT. */
+  /** The same, written to OUT. */
   hashToArena () { this.#finish(ROOT) }
 
   /**
@@ -149,15 +153,17 @@ export class TreeBuilder {
     const flags = enter(this.#mode)
     if (this.#isChunk) return this.#openChunk(flags)
     this.#joinAll(flags)
-    return { cv: u8.slice(KEY, KEY + HASH_LEN), block: u8.slice(BLOCK, BLOCK + PAIR_LEN), blockLen: PAIR_LEN, flags: flags | PARENT }
+    const [cv, block] = [u8.slice(KEY, KEY + HASH_LEN), u8.slice(BLOCK, BLOCK + PAIR_LEN)]
+    return { cv, block, blockLen: PAIR_LEN, flags: flags | PARENT }
   }
 
-  /** Leaves the chaining value, or with ROOT the hash, at OUT. @param {number} rootFlag */
+  /** Writes the chaining value, or with ROOT the hash, to OUT. @param {number} rootFlag */
   #finish (rootFlag) {
     const flags = enter(this.#mode)
     if (this.#isChunk) {
       u8.set(this.#pending.bytes, INPUT)
-      kernel.compressChunk(INPUT, this.#pending.len, flags, CHUNK_END | rootFlag, low(this.#startChunk), high(this.#startChunk), OUT)
+      const [lo, hi] = [low(this.#startChunk), high(this.#startChunk)]
+      kernel.compressChunk(INPUT, this.#pending.len, flags, CHUNK_END | rootFlag, lo, hi, OUT)
     } else {
       this.#joinAll(flags)
       kernel.compressBlock(KEY, BLOCK, PAIR_LEN, flags | PARENT | rootFlag, 0, 0, OUT)
@@ -210,7 +216,7 @@ export class TreeBuilder {
     }
   }
 
-  /** The pair at BLOCK, whose left half is this stack entry. @param {number} left */
+  /** Gives the pair at BLOCK, whose left half is this stack entry, to the sink. @param {number} left */
   #emit (left) {
     if (this.#sink && this.#logs[left] >= this.#sink.groupLog) this.#sink.pair(this.#starts[left + 1] - 1, BLOCK)
   }
@@ -218,7 +224,7 @@ export class TreeBuilder {
   /** Is all input so far a single chunk, or none? */
   get #isChunk () { return this.#depth === 0 && this.#pending.len <= CHUNK_LEN }
 
-  /** Brings the pair at the top to BLOCK, and leaves the tree as it was. @param {number} flags */
+  /** Writes the topmost pair to BLOCK. The tree stays as it was. @param {number} flags */
   #joinAll (flags) {
     if (this.#pending.len > 0) this.#joinEquals(flags)
     const depth = this.#depth
@@ -227,7 +233,7 @@ export class TreeBuilder {
       u8.set(this.#pending.bytes, INPUT)
       this.#addWindow(this.#pending.len)
     }
-    // What is left on the stack is joined from the right.
+    // The subtrees on the stack are joined from the right.
     let right = this.#depth - 1
     copyWords(this.#stack, right * CV_WORDS, u32, OUT / 4, CV_WORDS)
     while (right-- > 0) {
@@ -240,7 +246,12 @@ export class TreeBuilder {
     this.#chunks = chunks
   }
 
-  /** A tree of one chunk, before its last compression: all its blocks but the last. @param {number} flags @returns {Output} */
+  /**
+   * The root of a tree of one chunk: all its blocks but the last are compressed.
+   *
+   * @param {number} flags
+   * @returns {Output}
+   */
   #openChunk (flags) {
     const { bytes, len } = this.#pending
     u8.set(bytes, INPUT)
@@ -270,7 +281,11 @@ function copyWords (from, fromAt, to, toAt, words) {
   for (let i = 0; i < words; i++) to[toAt + i] = from[fromAt + i]
 }
 
-/** Whole chunks, wherever in the arena they stand, to CVS. @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags */
+/**
+ * Chaining values of whole chunks anywhere in the arena, to CVS.
+ *
+ * @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags
+ */
 function hashChunksAt (at, len, chunkIndex, flags) {
   const chunks = len / CHUNK_LEN
   for (let i = 0; i < chunks; i++) u32[TABLE / 4 + i] = at + i * CHUNK_LEN

@@ -1,6 +1,7 @@
-// Geometry of the tree. Numbers in, numbers out: no bytes are touched here.
-// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks, which does not depend on the size:
-// the parent whose complete subtree starts at chunk c and spans 2^(level+1) chunks is number c + 2^level - 1.
+// The shape of the tree, in numbers: no bytes are read here.
+// Sources: BLAKE3 paper 2.1; Bao spec, "Slice Format". Parents are numbered in-order over the chunks: the parent whose
+// complete subtree starts at chunk c and spans 2^(level+1) chunks is number c + 2^level - 1. The numbers do not
+// depend on the size of the blob.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../core/constants.js'
 import { assertInteger } from '../core/bytes.js'
@@ -76,7 +77,9 @@ export const levelOver = chunks => chunks <= 2 ** 32
  *
  * @param {number} chunks  under the parent: at least 2
  */
-export const leftChunks = chunks => chunks <= 2 ** 31 ? 1 << (31 - Math.clz32(chunks - 1)) : 2 ** levelOver(chunks) // a shift is many times as quick
+export const leftChunks = chunks => chunks <= 2 ** 31
+  ? 1 << (31 - Math.clz32(chunks - 1)) // many times as quick as a power
+  : 2 ** levelOver(chunks)
 
 /**
  * The level of a parent: 0 over two chunks.
@@ -143,7 +146,7 @@ export function pairsBeforeLeaf (chunk, size, groupLog) {
 }
 
 /**
- * Pairs of a perfect subtree that stand before a leaf and in subtrees to its left.
+ * Pairs of a perfect subtree that lie wholly to the left of a leaf.
  *
  * @param {number} leaf  index: that is as many as the leaf before it has finished, at most `leaf`
  * @returns {number}
@@ -153,8 +156,9 @@ const pairsBefore = leaf => leaf === 0 ? 0 : (leaf >> 1) + pairsBefore(leaf >> 1
 export const PAIRS_BEFORE = Array.from({ length: 256 }, (_, leaf) => pairsBefore(leaf))
 
 /**
- * Among the pairs of a perfect subtree, where that stands of the parent over its first 2^height leaves. Of the others at that height as many
- * stand before as `PAIRS_BEFORE` says: in pre-order only those above, in post-order all of the parent's own subtree, stand in front besides.
+ * The place of the leftmost parent at a height, among the pairs of a perfect subtree. In pre-order the parents above it
+ * stand before it, in post-order its own subtree. The other parents of that height follow at the distances that
+ * `PAIRS_BEFORE` gives.
  *
  * @param {number} height  at least 1
  * @param {number} depth  levels of parents

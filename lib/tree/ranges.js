@@ -1,5 +1,5 @@
 // Sets of chunks, as sorted boundaries [start, end, start, end, ...]; with an odd count the last range is open.
-// A set says what is wanted or what is there; only together with a size does it say which bytes (`canonical`).
+// A set says which chunks are wanted or present. Only together with a blob's size does it name bytes (`canonical`).
 
 import { CHUNK_LEN, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, assertOptions, describe } from '../core/bytes.js'
@@ -21,7 +21,9 @@ export class ChunkRanges {
 
   /** @param {number[]} boundaries  checked by `fromBoundaries`, which is what callers use */
   constructor (boundaries) {
-    if (!Array.isArray(boundaries)) throw new TypeError(`"boundaries" expected numbers, got ${describe(boundaries)}: sets are made by fromBytes and fromBoundaries`)
+    if (!Array.isArray(boundaries)) {
+      throw new TypeError(`"boundaries" expected an array, got ${describe(boundaries)}: use fromBoundaries`)
+    }
     this.boundaries = Object.freeze(boundaries)
   }
 
@@ -40,11 +42,14 @@ export class ChunkRanges {
   }
 
   /**
-   * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Those beyond 2^53 - 1
+   * @param {Iterable<number | bigint>} boundaries  strictly increasing chunk indices: start, end, start, ... Those
+   *   beyond 2^53 - 1
    *   lie behind the end of any blob, and stand for it
    */
   static fromBoundaries (boundaries) {
-    if (typeof boundaries?.[Symbol.iterator] !== 'function') throw new TypeError(`"boundaries" expected an iterable, got ${describe(boundaries)}`)
+    if (typeof boundaries?.[Symbol.iterator] !== 'function') {
+      throw new TypeError(`"boundaries" expected an iterable, got ${describe(boundaries)}`)
+    }
     const numbers = []
     let before = -1n
     for (const boundary of boundaries) {
@@ -52,7 +57,10 @@ export class ChunkRanges {
         throw new TypeError(`"boundaries" expected integers, got ${describe(boundary)}`)
       }
       const exact = BigInt(boundary)
-      if (exact <= before) throw new RangeError(`"boundaries" expected increasing integers from 0, got ${exact} at index ${numbers.length}`)
+      if (exact <= before) {
+        const index = numbers.length
+        throw new RangeError(`"boundaries" expected increasing integers from 0, got ${exact} at index ${index}`)
+      }
       before = exact
       numbers.push(Math.min(Number(exact), Number.MAX_SAFE_INTEGER))
     }
@@ -94,7 +102,8 @@ export class ChunkRanges {
 
   /** @param {ChunkRanges} other */
   equals (other) {
-    return this.boundaries.length === other.boundaries.length && this.boundaries.every((boundary, i) => boundary === other.boundaries[i])
+    const [a, b] = [this.boundaries, other.boundaries]
+    return a.length === b.length && a.every((boundary, i) => boundary === b[i])
   }
 
   /**
@@ -166,9 +175,10 @@ export class ChunkRanges {
 }
 
 /**
- * What a caller wants of a blob, as a set of chunks.
+ * The `ranges` option of a caller, as a set of chunks.
  *
- * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao; undefined means all
+ * @param {RangesLike | undefined} ranges  bytes from `start` to `end` mean at least the byte at `start`, as in bao;
+ *   undefined means all
  * @returns {ChunkRanges}
  */
 export function toRanges (ranges) {

@@ -1,5 +1,5 @@
-// The walk: every use of the tree goes over the same steps, in pre-order, and reads the kinds it needs. Numbers in, numbers out.
-// Cutting a slice and verifying one read ENTER and LEAF; who works from the leaves up may want LEAVE.
+// Walks the tree in pre-order. Every use of the tree takes the same steps, and handles the kinds that it needs: cutting
+// and verifying a slice need ENTER and LEAF, work from the leaves up needs LEAVE. No bytes are read here.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_DEPTH, MAX_GROUP_LOG } from '../core/constants.js'
 import { assertInteger, describe } from '../core/bytes.js'
@@ -9,13 +9,16 @@ import { ChunkRanges } from './ranges.js'
 
 /** @import { Step, WalkStep } from '../core/types.js' */
 
-/** A walk comes to a parent whose subtree holds something wanted. */
+/** The walk comes to a parent whose subtree holds wanted bytes. */
 export const ENTER = 'enter'
-/** A walk comes to wanted bytes that travel in one piece: a chunk group, or a part of one. */
+/** The walk comes to wanted bytes that are encoded as one: a chunk group, or a part of one. */
 export const LEAF = 'leaf'
-/** A walk has been through everything below a parent. Only where it was asked to tell. */
+/** The walk has finished everything below a parent. Only with the option `comesBack`. */
 export const LEAVE = 'leave'
-/** A walk comes to a perfect subtree of several leaves that is wanted whole, and does not look inside. Only where it was asked not to. */
+/**
+ * The walk comes to a perfect subtree of several leaves that is wanted whole, and does not enter it. See
+ * `setSubtrees`.
+ */
 export const SUBTREE = 'subtree'
 
 /** 2^level, which is slower to compute than to look up. */
@@ -25,17 +28,17 @@ const MIN_SUBTREE_CHUNKS = 16
 
 const WALK_OPTIONS = ['comesBack']
 
-/** What is kept of a subtree that is still to be walked: so many numbers, the last of them flags. */
+/** Numbers on the stack for each subtree that is still to be walked. The last of them are flags. */
 const FIELDS = 5
 const TO_LEAVE = 1
 /** Is everything in it wanted? */
 const IS_WHOLE = 2
-/** Are its parents in an outboard of a group's own, and not in the blob's? */
+/** Are its parents below the group level? Then they count as if the group had an outboard of its own. */
 const IS_IN_GROUP = 4
 
 /**
- * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields tell what is there.
- * Walks of millions of steps make no garbage.
+ * A pre-order walk over the wanted part of a tree. It is its own current step: `next` moves it, and its fields tell
+ * what is there. Walks of millions of steps make no garbage.
  */
 export class Walk {
   /** @type {typeof ENTER | typeof LEAF | typeof LEAVE | typeof SUBTREE} */
@@ -52,9 +55,9 @@ export class Walk {
   /** Is the parent's pair in the outboard? Below the group level it is not. */
   isStored = false
   /**
-   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the group would have
-   * if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of pairs that stand before it; of a subtree that
-   * is not looked into, both are those of its topmost parent.
+   * Place of the parent's pair in a pre-order and in a post-order outboard. Below the group level: in those that the
+   * group would have if it were a tree of its own with pairs down to the chunks. Of a leaf, `pre` is the number of
+   * pairs that stand before it; of a subtree that is not looked into, both are those of its topmost parent.
    */
   pre = -1
   post = -1
@@ -69,8 +72,9 @@ export class Walk {
   #subtreeChunks = 0
   #ranges
   /**
-   * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand before it in post-order and
-   * the parents above it in the outboard that its parents are in, flags. One array: several would each have to grow.
+   * Subtrees still to be walked, the next on top: its first chunk, the one behind its last, the pairs that stand
+   * before it in post-order and the parents above it in the outboard that its parents are in, flags. One array:
+   * several would each have to grow.
    */
   #stack = /** @type {number[]} */ ([])
   #top = 0
@@ -141,7 +145,9 @@ export class Walk {
     }
     this.kind = ENTER
     const below = (isWhole ? IS_WHOLE : 0) | (isStored ? 0 : IS_IN_GROUP)
-    if (this.#comesBack) this.#push(start, end, stack[top + 2], stack[top + 3], flags | (isWhole ? IS_WHOLE : 0) | TO_LEAVE)
+    if (this.#comesBack) {
+      this.#push(start, end, stack[top + 2], stack[top + 3], flags | (isWhole ? IS_WHOLE : 0) | TO_LEAVE)
+    }
     if (this.hasRight) this.#push(middle, end, before + onLeft / unit - 1, above + 1, below)
     if (this.hasLeft) this.#push(start, middle, before, above + 1, below)
     return true
@@ -150,16 +156,21 @@ export class Walk {
   /** From now on, subtrees of up to so many chunks are SUBTREE steps. @param {number} chunks */
   setSubtrees (chunks) { this.#subtreeChunks = chunks }
 
-  /** Moves on from a SUBTREE step, but into the subtree and not behind it. */
+  /** Enters the subtree of a SUBTREE step, which the next step would pass over. */
   lookInside () {
     this.#top += FIELDS
     this.#subtreeChunks = this.len / CHUNK_LEN / 2
     this.next()
   }
 
-  /** Smaller subtrees would leave lanes empty; others have no fixed shape; the root is not like other nodes. @param {number} chunks */
+  /**
+   * Is a subtree perfect, not the root, and large enough to fill the lanes of the kernel?
+   *
+   * @param {number} chunks
+   */
   #isWorthwhile (chunks) {
-    return chunks >= MIN_SUBTREE_CHUNKS && (chunks & (chunks - 1)) === 0 && this.len === chunks * CHUNK_LEN && !this.isRoot
+    const isPerfect = (chunks & (chunks - 1)) === 0 && this.len === chunks * CHUNK_LEN
+    return chunks >= MIN_SUBTREE_CHUNKS && isPerfect && !this.isRoot
   }
 
   /** @param {number} start @param {number} end @param {number} before @param {number} above @param {number} flags */
@@ -188,22 +199,25 @@ export function * walk (size, groupLog = DEFAULT_GROUP_LOG, ranges = ChunkRanges
   while (steps.next()) yield /** @type {WalkStep} */ ({ ...steps })
 }
 
-/** Where the bytes below a parent begin. @param {number} node */
+/** The first byte below a parent. @param {number} node */
 export const startOf = node => (node + 1 - 2 ** levelOf(node)) * CHUNK_LEN
 
-/** Where they end. @param {number} node @param {number} size */
+/** The end of the bytes below a parent. @param {number} node @param {number} size */
 export const endOf = (node, size) => Math.min(size, (node + 1 + 2 ** levelOf(node)) * CHUNK_LEN)
 
 /**
- * A parent as a walk would come to it.
+ * The step with which a walk would enter a parent.
  *
  * @param {number} node @param {number} size @param {number} groupLog @param {boolean} hasLeft @param {boolean} hasRight
  * @returns {Step}
  */
 export function parentStep (node, size, groupLog, hasLeft, hasRight) {
   const place = placeOf(node, size, groupLog)
-  if (place === undefined) throw new Error(`parent ${node} is not in an outboard of ${size} bytes at group log ${groupLog}`)
+  if (place === undefined) {
+    throw new Error(`parent ${node} is not in the outboard of ${size} bytes at group log ${groupLog}`)
+  }
   const start = startOf(node)
   const len = endOf(node, size) - start
-  return { kind: 'enter', node, level: levelOf(node), start, len, isRoot: len === size, isStored: true, ...place, hasLeft, hasRight }
+  const isRoot = len === size
+  return { kind: 'enter', node, level: levelOf(node), start, len, isRoot, isStored: true, ...place, hasLeft, hasRight }
 }

@@ -1,6 +1,6 @@
-// Other names of blobs: multihashes of other functions than BLAKE3. An alias is kept twice, by its multihash and by
-// the blob. Both go into the batch that holds the blob's record, or one behind it, so an alias never leads to what is
-// not here yet; what it leads to is hashed when it is read.
+// Aliases: other names of blobs, multihashes of other functions than BLAKE3. The index keeps each alias twice, by its
+// multihash and by the blob. Both entries go into the batch that holds the blob's record, or into a later one, so an
+// alias never leads to a blob without a record. What it leads to is hashed when it is read.
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'

@@ -1,6 +1,6 @@
 // The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record
 // comes, changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is present
-// in part. Both tell those that have to know: presence, quota, observers and garbage collection.
+// in part. Both tell their subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -109,7 +109,7 @@ export class Catalog {
     return roots.map((root, i) => found(root, stored[i]))
   }
 
-  /** Those of these blobs that have a record, damaged or not. @param {Uint8Array[]} roots */
+  /** Which of these blobs have a record, damaged or not? @param {Uint8Array[]} roots */
   async recorded (roots) {
     const stored = await readable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
     return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
@@ -242,8 +242,11 @@ export class Catalog {
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.look(root)
     if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
-    if (record?.complete && (isTagged || await this.#hasAliases(root))) await this.#rename(root, record, { isNameless: true })
-    else await this.remove(root, record)
+    if (record?.complete && (isTagged || await this.#hasAliases(root))) {
+      await this.#rename(root, record, { isNameless: true })
+    } else {
+      await this.remove(root, record)
+    }
   }
 
   /**
@@ -305,9 +308,14 @@ export class Catalog {
         if (change.unusedAt !== this.uses.flushCount) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
       } else {
-        if (after !== before) operations.push({ type: 'put', key: blobKey(root, allocate), value: encodeRecord(root, after, allocate) })
+        if (after !== before) {
+          const value = encodeRecord(root, after, allocate)
+          operations.push({ type: 'put', key: blobKey(root, allocate), value })
+        }
         for (const alias of aliases) operations.push(...this.aliases.puts(alias, root))
-        if (path !== undefined) operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
+        if (path !== undefined) {
+          operations.push({ type: 'put', key: pathKey(after.id), value: encodePath(after.id, path) })
+        }
       }
     }
     const doomed = givenUpBy(changes)

@@ -1,5 +1,5 @@
-// Who wants to know when something changes about a blob. Changes are not kept for who is slow: what is told is how
-// things are then.
+// Tells observers of a blob how it is now, and again whenever its record has changed. Nothing is queued: a slow
+// observer is told the state of the moment, and misses what lay between.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from './roots.js'
@@ -12,10 +12,10 @@ import { untilAborted } from '../../lib/source/async-util.js'
 
 /**
  * @typedef {object} BlobState
- * @property {number} [size]  bytes; a claim unless `sizeProven`, and undefined when nothing is here
+ * @property {number} [size]  bytes; a claim unless `sizeProven`, and undefined when nothing is present
  * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte here?
- * @property {ChunkRanges} present  which chunks are here
+ * @property {boolean} complete  is every byte present?
+ * @property {ChunkRanges} present  which chunks are present
  */
 
 export class Observers {
@@ -27,7 +27,7 @@ export class Observers {
     for (const watch of this.#watches.get(nameOf(root)) ?? []) watch.wake()
   }
 
-  /** The store is closed: whoever waits finds out. */
+  /** Wakes all observers, which then find the store closed. */
   end () {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.wake()
   }
@@ -59,7 +59,7 @@ class Watch {
     this.#wake()
   }
 
-  /** From now on only what comes later counts. */
+  /** Forgets changes that have come so far. */
   settle () { this.#isAwake = false }
 
   /** @returns {Promise<void>} when something has changed */
@@ -82,11 +82,11 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
   try {
     for (let last; ;) {
       signal?.throwIfAborted()
-      // Under the lock: who is about to write has then written, or not begun.
+      // Under the lock, so that no write of the record is under way.
       const state = await life.run(() => locks.run(nameOf(root), async () => {
         watch.settle()
         const record = await catalog.record(root)
-        if (record === undefined) return { size: undefined, sizeProven: false, complete: false, present: ChunkRanges.none }
+        if (record === undefined) return NOTHING
         const { size, sizeProven, complete } = record
         return { size, sizeProven, complete, present: await presence.of(record) }
       }))
@@ -100,5 +100,9 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
   }
 }
 
+/** Of a blob without a record. @type {BlobState} */
+const NOTHING = { size: undefined, sizeProven: false, complete: false, present: ChunkRanges.none }
+
 /** @param {BlobState} a @param {BlobState} b */
-const areSame = (a, b) => a.size === b.size && a.sizeProven === b.sizeProven && a.complete === b.complete && a.present.equals(b.present)
+const areSame = (a, b) =>
+  a.size === b.size && a.sizeProven === b.sizeProven && a.complete === b.complete && a.present.equals(b.present)

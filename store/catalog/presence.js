@@ -1,4 +1,4 @@
-// Which chunks of a blob are present. A complete blob has all of them; of others the pages of the tree tell.
+// Tells which chunks of a blob are present. A complete blob has all of them; of others the pages of the tree tell.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -28,7 +28,11 @@ export class Presence {
     return this.#known.get(record.id) ?? presentChunks(this.#data, record)
   }
 
-  /** Bytes that the store itself keeps of a blob: none of those in somebody else's file. @param {BlobRecord} record */
+  /**
+   * Bytes that the store itself keeps of a blob: none of those in a file of somebody else.
+   *
+   * @param {BlobRecord} record
+   */
   async len (record) {
     if (record.home === 'reference') return 0
     return record.complete ? record.size : rangesLen(await this.of(record), record.size)
@@ -59,7 +63,7 @@ export class Presence {
     this.#known.set(record.id, present)
   }
 
-  /** Has the pages asked again: somebody is about to rewrite them. @param {BlobRecord} record */
+  /** Forgets what the pages said, because they are about to be rewritten. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }
 

@@ -1,5 +1,5 @@
-// How many bytes of blobs a store may keep, and how many it keeps. What the databases need beside the bytes is not
-// counted.
+// Counts the bytes of blobs that a store keeps, against a limit. What the databases need beside the bytes does not
+// count.
 
 /** @import { Change } from './catalog.js' */
 

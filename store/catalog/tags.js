@@ -30,12 +30,12 @@ export class Tags {
   }
 
   /**
-   * Protects a blob, whether it is here already or not. A tag of that name is replaced.
+   * Protects a blob, whether the store has it already or not. A tag of that name is replaced.
    *
    * @param {string} name  any text but an empty one
    * @param {BlobName} cid
    * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists
-   *   of, 32 bytes each; unless told, a CID with the codec for that (0x80) means it
+   *   of, 32 bytes each; default for a CID with the codec of hash sequences (0x80)
    */
   async set (name, cid, options) {
     assertName('name', name)
@@ -46,7 +46,7 @@ export class Tags {
   /**
    * @param {string} name
    * @returns {Promise<TagInfo | undefined>}
-   * @throws {BaoError} STORE_CORRUPT { tag }: it can be set anew
+   * @throws {BaoError} STORE_CORRUPT { tag }: it can be set again
    */
   async get (name) {
     assertName('name', name)
@@ -56,7 +56,7 @@ export class Tags {
     })
   }
 
-  /** @param {string} name @returns {Promise<boolean>} was it here? */
+  /** @param {string} name @returns {Promise<boolean>} was there one? */
   async delete (name) {
     assertName('name', name)
     return this.#life.run(() => this.#index.delete(name))
@@ -122,7 +122,8 @@ export class TagIndex {
     /** @type {string | undefined} */
     let firstDamaged
     const damaged = () => firstDamaged === undefined ? damagedTags() : damagedTag(firstDamaged)
-    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(prefix), ...VIEWS }), () => { throw damaged() })) {
+    const entries = this.#index.iterator({ ...tagsWith(prefix), ...VIEWS })
+    for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
       const tag = decodeTag(key, value)
       if (tag !== undefined) yield tag
       else firstDamaged ??= nameOfTag(key)
@@ -132,7 +133,7 @@ export class TagIndex {
 
   /**
    * @param {Tag} tag  takes the place of one of that name, damaged or not
-   * @param {(operations: Operation[]) => Promise<void>} [write]  whoever has something to write in the same step
+   * @param {(operations: Operation[]) => Promise<void>} [write]  writes the operations together with others
    */
   set (tag, write = operations => this.#write(operations)) {
     return this.#alone([tag.name], () => this.#store.protection.whileTagging(tag.root, tag.format, async () => {
@@ -140,7 +141,7 @@ export class TagIndex {
     }))
   }
 
-  /** @param {string} name @returns {Promise<boolean>} was it here? */
+  /** @param {string} name @returns {Promise<boolean>} was there one? */
   delete (name) {
     return this.#alone([name], async () => {
       const operations = await this.#removal(name)
@@ -155,7 +156,7 @@ export class TagIndex {
       const tag = await this.get(from)
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
-      // Whoever walks the tags in some order must not miss this one because it moves.
+      // A collection that reads all tags must not miss this one because it moves.
       await this.#store.protection.whileTagging(tag.root, tag.format, async () => {
         await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
       })
@@ -170,7 +171,8 @@ export class TagIndex {
    */
   async tagOf (root) {
     const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
-    return entry === undefined ? { isTagged: this.#store.protection.isTagged(nameOf(root)) } : { isTagged: true, name: decodeTagged(...entry)?.name }
+    if (entry === undefined) return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
+    return { isTagged: true, name: decodeTagged(...entry)?.name }
   }
 
   /** Tells which blobs have tags, for readers that walk all blobs. */
@@ -237,7 +239,7 @@ export class TagIndex {
   #write (operations) { return this.#index.batch(operations, this.#store.databases.syncBatch) }
 
   /**
-   * One after the other by name. Two names are taken in order, so that nobody waits in a circle.
+   * Works on one name at a time. Two names are locked in order, so that no two calls wait for each other.
    *
    * @template T @param {string[]} names @param {() => Promise<T>} work
    * @returns {Promise<T>}
@@ -261,7 +263,8 @@ const puts = tag => Object.values(encodeTag(tag)).map(([key, value]) => ({ type:
  * What a tag is to name.
  *
  * @param {BlobName} cid
- * @param {{ format?: TagFormat }} [options]  unless told, a CID of a sequence of hashes (codec 0x80) means that
+ * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
+ *   else `raw`
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
@@ -274,7 +277,9 @@ export function target (cid, options = {}) {
 
 /** @param {unknown} format @returns {asserts format is TagFormat} */
 export function assertFormat (format) {
-  if (!TAG_FORMATS.includes(/** @type {TagFormat} */ (format))) throw new TypeError(`"format" expected 'raw' or 'hashseq', got ${typeof format === 'string' ? `'${format}'` : describe(format)}`)
+  if (TAG_FORMATS.includes(/** @type {TagFormat} */ (format))) return
+  const given = typeof format === 'string' ? `'${format}'` : describe(format)
+  throw new TypeError(`"format" expected 'raw' or 'hashseq', got ${given}`)
 }
 
 /** @param {string} argument @param {unknown} name @returns {asserts name is string} */
@@ -290,5 +295,6 @@ export function assertName (argument, name) {
  * @param {string} argument @param {string} text
  */
 export function assertWellFormed (argument, text) {
-  if (/\p{Surrogate}/u.test(text)) throw new RangeError(`"${argument}" expected text that UTF-8 can hold, got half a surrogate pair`)
+  if (!/\p{Surrogate}/u.test(text)) return
+  throw new RangeError(`"${argument}" expected text that UTF-8 can hold, got half a surrogate pair`)
 }

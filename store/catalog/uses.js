@@ -1,4 +1,4 @@
-// When blobs were last used. A use is remembered in memory first, and written to the index with many others.
+// Remembers when blobs were last used: in memory first, and in the index with many other uses.
 
 import { SortedCursor } from './sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
@@ -27,7 +27,7 @@ export class Uses {
     this.#index = index
   }
 
-  /** Notes that a blob is used now. @param {Uint8Array} root  kept: nobody may write to it */
+  /** Notes that a blob is used now. @param {Uint8Array} root  kept, so it must not change */
   touch (root) {
     if (isEmptyRoot(root)) return
     this.#unwritten.set(nameOf(root), { root, time: Date.now() })
@@ -57,7 +57,9 @@ export class Uses {
     this.#isFlushing = true
     this.flushCount++
     try {
-      await this.#index.batch(uses.map(([, { root, time }]) => ({ type: 'put', key: usedKey(root), value: encodeTime(time) })))
+      const puts = uses.map(([, { root, time }]) => (
+        { type: /** @type {const} */ ('put'), key: usedKey(root), value: encodeTime(time) }))
+      await this.#index.batch(puts)
     } finally {
       for (const [name, use] of uses) if (this.#unwritten.get(name) === use) this.#unwritten.delete(name)
       this.#isFlushing = false

@@ -14,7 +14,7 @@ const READ_LEN = 1 << 20
 const OPTIONS = { ...VIEWS, fillCache: false }
 
 /**
- * Finds blobs that are right. Those that it does not find may be right, too: `examine` tells.
+ * Finds blobs that are right. Those that it does not find may be right, too: `inspectBlob` tells.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
  * @param {Database} data
@@ -48,7 +48,7 @@ const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents
 /**
  * @template {{ root: Uint8Array }} Blob
  * @param {Database} data @param {{ blob: Blob, record: BlobRecord }[]} group
- * @returns {Promise<Blob[]>} those that are right
+ * @returns {Promise<Blob[]>} the right ones
  */
 async function readTogether (data, group) {
   const keys = group.map(({ record }) => extentKey(record.id, 0))

@@ -1,10 +1,12 @@
-// Tags are kept twice, under their names and beside their blobs: what one place has lost, the other knows.
+// Checks tags. The index keeps each tag twice, under its name and beside its blob, so what one place has lost the
+// other knows.
 
 import { equals } from 'uint8arrays/equals'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
 import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
 
+/** @import { Operation } from '../storage/level/database.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { Tag } from '../storage/format/records.js' */
 
@@ -34,19 +36,23 @@ export class TagCheck {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
       if (tag === undefined) await this.#strayBeside(key)
-      else if (!areSame(tag, await this.#named(tag.name))) await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
+      else if (!areSame(tag, await this.#named(tag.name))) {
+        await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
+      }
     }
     for await (const [key, value] of this.#entries(tagsWith(''))) {
       const name = nameOfTag(key)
       const tag = decodeTag(key, value)
-      if (tag === undefined || !areSame(tag, await this.#beside(tag))) await this.#alone(name, () => this.#settleNamed(key, name))
+      if (tag !== undefined && areSame(tag, await this.#beside(tag))) continue
+      await this.#alone(name, () => this.#settleNamed(key, name))
     }
     return [...this.#found.values()]
   }
 
   /** @param {object} range */
   async * #entries (range) {
-    for await (const [key, value] of eachReadable(this.#index.iterator({ ...range, ...VIEWS }), () => { this.isUnreadable = true })) {
+    const entries = this.#index.iterator({ ...range, ...VIEWS })
+    for await (const [key, value] of eachReadable(entries, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       yield [new Uint8Array(key), new Uint8Array(value)]
     }
@@ -90,8 +96,10 @@ export class TagCheck {
 
   /** @param {Tag} tag */
   async #write (tag) {
-    const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: /** @type {const} */ ('put'), key, value }))
-    await this.#store.protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, this.#store.databases.syncBatch))
+    /** @type {Operation[]} */
+    const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
+    const { databases: { syncBatch }, protection } = this.#store
+    await protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, syncBatch))
   }
 
   /** The tag under a name. @param {string} name */
@@ -116,4 +124,5 @@ export class TagCheck {
 }
 
 /** @param {Tag} tag @param {Tag | undefined} other */
-const areSame = (tag, other) => other !== undefined && tag.name === other.name && tag.format === other.format && equals(tag.root, other.root)
+const areSame = (tag, other) =>
+  other !== undefined && tag.name === other.name && tag.format === other.format && equals(tag.root, other.root)

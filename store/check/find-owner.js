@@ -1,4 +1,5 @@
-// Whose is data without a record? Its tree has a root: if that blob's record is there, and damaged, it was this one.
+// Finds out whose data it is that no record names. Its tree has a root: if that blob has a damaged record, it was
+// this one's.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -28,15 +29,18 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
+  const home = hasFile ? 'file' : hasPath ? 'reference' : 'extents'
   /** @type {BlobRecord} */
-  const unknown = { id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home: hasFile ? 'file' : hasPath ? 'reference' : 'extents', created: Date.now() }
+  const unknown = {
+    id, size: Number.MAX_SAFE_INTEGER, sizeProven: false, complete: false, home, created: Date.now()
+  }
   const { end, head } = await look(databases, unknown)
   let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.look(root)
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) return found
-    // Whatever has no record is a whole blob, or nothing: of a put that did not end the beginning is a blob, too.
+    // Without a record only a whole blob counts: the beginning of a put that did not end is a blob, too.
     if (!isThere && size === end) unrecorded ??= found
   }
   return adopts ? unrecorded : undefined
@@ -56,7 +60,7 @@ async function look (databases, record) {
 }
 
 /**
- * Blobs that this may be, with a size under which all that is here can be proven.
+ * Blobs that this may be, with a size under which all that is stored can be proven.
  *
  * @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head
  */
@@ -74,7 +78,8 @@ async function * candidates (data, id, end, head) {
     if (pair === undefined) continue
     const [from, to] = await sizesOf(level, pair, pairOf)
     const chunks = chunkCount(end)
-    yield { root: rootHash(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)), size: chunks > from && chunks <= to ? end : to * CHUNK_LEN }
+    const size = chunks > from && chunks <= to ? end : to * CHUNK_LEN
+    yield { root: rootHash(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN)), size }
   }
 }
 
@@ -91,7 +96,9 @@ async function sizesOf (level, pair, pairOf) {
   let middle = 2 ** level
   for (let below = level - 1; below >= GROUP_LOG; below--) {
     const next = await pairOf(middle + 2 ** below - 1)
-    if (next === undefined || !equals(parentCv(next.subarray(0, HASH_LEN), next.subarray(HASH_LEN)), pair.subarray(HASH_LEN))) continue
+    if (next === undefined) continue
+    const cv = parentCv(next.subarray(0, HASH_LEN), next.subarray(HASH_LEN))
+    if (!equals(cv, pair.subarray(HASH_LEN))) continue
     middle += 2 ** below
     pair = next
     level = below

@@ -1,14 +1,14 @@
-// A look at everything in the store: every extent and page against the roots, every record against its checksum, and
-// what lies between.
+// Checks everything in a store: every extent and page against the roots, every record against its checksum, and
+// whatever lies beside them. With `repair` it repairs what it can.
 
 import { toCid } from '../../lib/hash/cid.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
 import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
-import { examine } from './inspect-blob.js'
+import { inspectBlob } from './inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
-import { mend } from './repair-blob.js'
+import { repairBlob } from './repair-blob.js'
 import { nameOf } from '../catalog/roots.js'
 import { rangesLen } from '../catalog/presence.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
@@ -31,13 +31,12 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {CID} cid
  * @property {number} size  bytes, to make bytes of the ranges
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
- * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that the tree does not know to be here
+ * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that are present without a mark in the tree
  * @property {number} strays  entries beside the blob's own, or not in their shape
  * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair
  *   would drop at most
  * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
- *   fails? The bytes may be right, so
- *   `repair` drops nothing of it
+ *   fails? The bytes may be right, so `repair` drops nothing of it
  */
 
 /**
@@ -48,22 +47,22 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found,
  *   and has a record again
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where
- *   they are kept. The others are gone then: before that no garbage can be collected
- * @property {number} orphans  blobs' worth of data that no record speaks of
- * @property {number} strays  entries and files that were never written like that. What has the name of a file of the
- *   store and is a link, a folder or a device, stays where it is, with `repair`, too
+ *   they are kept. With `repair` the others are deleted; until then no garbage can be collected
+ * @property {number} orphans  ids with data that no record names
+ * @property {number} strays  entries and files that no store writes. A link, a folder or a device that has the name
+ *   of a file of the store stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in
- *   them: `BlobStore.rescue` makes it. Until then data without a record is left alone, since its record may be among
- *   what cannot be read; and where something is not found, everything is
+ *   them: call `BlobStore.rescue` then. Before that a repair leaves data without a record alone, since the record may
+ *   be what cannot be read; and where LevelDB does not find something, it leaves everything alone
  */
 
 export class Fsck {
   #store
   #repairs
   /**
-   * May records have been lost without a trace? One key that is wrong may hide the next. Then a whole blob that has
-   * none gets one.
+   * May records have been lost without a trace? One wrong key may hide the next. Then a whole blob without a record
+   * gets one.
    */
   #adopts
   #signal
@@ -71,10 +70,21 @@ export class Fsck {
   #done = 0
   #total = 0
   /** @type {FsckReport} */
-  #report = { isSound: true, blobs: 0, damaged: [], records: [], tags: [], orphans: 0, strays: 0, isStateDamaged: false, isReadable: true }
+  #report = {
+    isSound: true,
+    isReadable: true,
+    isStateDamaged: false,
+    blobs: 0,
+    damaged: [],
+    records: [],
+    tags: [],
+    orphans: 0,
+    strays: 0
+  }
+
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that records have; and those that two have, of which at most one is right. */
+  /** Ids that records have; and ids that two records have, of which at most one is right. */
   #recorded = new IdSet()
   #shared = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
@@ -112,7 +122,9 @@ export class Fsck {
     const report = this.#report
     report.records = [...this.#damagedRecords.values()]
     report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
-    report.isSound = report.isReadable && report.damaged.length + report.records.length + report.tags.length + report.orphans + report.strays === 0 && !report.isStateDamaged
+    const { damaged, records, tags, orphans, strays } = report
+    const faults = damaged.length + records.length + tags.length + orphans + strays
+    report.isSound = report.isReadable && !report.isStateDamaged && faults === 0
     return report
   }
 
@@ -212,7 +224,7 @@ export class Fsck {
       return
     }
     const before = this.#done
-    const findings = await this.#examine(root, record, true)
+    const findings = await this.#inspect(root, record, true)
     if (findings.isUnreadable) this.#isDataWhole = false
     this.#done = before + rangesLen(findings.expected, record.size)
     // It may have been changed or deleted meanwhile: what does not move is looked at.
@@ -223,9 +235,9 @@ export class Fsck {
   async #settle (root) {
     const { record } = await this.#store.catalog.look(root)
     if (record === undefined) return
-    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#examine(root, record, false)
+    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
     if (isSound) return
-    const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#mend(root, record, right) : right
+    const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#repair(root, record, right) : right
     const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
     const isUnreadable = kept === undefined
     this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
@@ -234,10 +246,10 @@ export class Fsck {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  what is right of it
-   * @returns {Promise<ChunkRanges | undefined>} what is here of the blob now; undefined when its file cannot be read,
-   *   and nothing was changed
+   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when its file cannot be
+   *   read, and nothing was changed
    */
-  async #mend (root, record, before) {
+  async #repair (root, record, before) {
     const { catalog, databases, presence } = this.#store
     const len = await presence.len(record)
     presence.forget(record) // its pages may change below
@@ -250,10 +262,10 @@ export class Fsck {
     // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
     const isReachable = record.home === 'extents' || databases.files !== undefined
     const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-    const mended = await mend(databases, root, reachable, { signal: this.#signal })
-    if (mended === undefined) return undefined
-    const { record: after, right } = mended
-    // Of a size that nobody has proven nothing is left when no byte is.
+    const repaired = await repairBlob(databases, root, reachable, { signal: this.#signal })
+    if (repaired === undefined) return undefined
+    const { record: after, right } = repaired
+    // A record that has neither a byte nor a proven size is deleted.
     if (right.isEmpty && !record.sizeProven) {
       await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
     } else {
@@ -264,18 +276,21 @@ export class Fsck {
   }
 
   /** Is there something else where the blob has its file, or would get one? @param {BlobRecord} record */
-  async #isFileTaken ({ id, home }) { return home !== 'extents' && (await this.#store.databases.files?.isTaken(id) ?? false) }
+  async #isFileTaken ({ id, home }) {
+    const { files } = this.#store.databases
+    return home !== 'extents' && (await files?.isTaken(id) ?? false)
+  }
 
   /**
    * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
    *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that were here @returns
-   *   {Promise<ChunkRanges>} none
+   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that the store had of it
+   * @returns {Promise<ChunkRanges>} none
    */
   async #leaveFile (root, record, len) {
     const { isNameless, created, size, sizeProven } = record
     const { catalog, databases: { ids } } = this.#store
-    // Of a size that nobody has proven nothing is left when no byte is.
+    // A record that has neither a byte nor a proven size is deleted.
     if (!sizeProven) {
       await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
       return ChunkRanges.none
@@ -289,9 +304,9 @@ export class Fsck {
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
-  #examine (root, record, isTold) {
+  #inspect (root, record, isTold) {
     const before = this.#done
-    return examine(this.#store.databases, root, record, {
+    return inspectBlob(this.#store.databases, root, record, {
       signal: this.#signal,
       onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
     })
@@ -348,13 +363,13 @@ export class Fsck {
       const now = await this.#store.catalog.look(root)
       if (now.record !== undefined) return false
       await this.#store.catalog.commit([{ root, after: record, gained: await this.#store.presence.len(record) }])
-      const isRestored = (await this.#mend(root, record))?.isEmpty === false
+      const isRestored = (await this.#repair(root, record))?.isEmpty === false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
     })
   }
 
-  /** Those whose data was not found. */
+  /** Deletes damaged records whose data was not found. */
   async #dropRecords () {
     if (!this.#repairs || !this.#isIndexWhole) return
     for (const { cid, isRestored } of this.#damagedRecords.values()) {

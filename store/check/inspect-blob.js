@@ -23,11 +23,11 @@ const READ_AHEAD = 1 << 20
 
 /**
  * @typedef {object} Findings
- * @property {ChunkRanges} expected  what the store says is here
- * @property {ChunkRanges} right  what is here, and can be proven
+ * @property {ChunkRanges} expected  what the store says is present
+ * @property {ChunkRanges} right  what is stored, and can be proven
  * @property {ChunkRanges} data  chunks that could be proven, and are wrong or lost
- * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are here unknown to the tree
- * @property {number} strays  entries that do not belong here, or not in this shape
+ * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are stored without a mark
+ * @property {number} strays  entries that do not belong to the blob, or have a wrong shape
  * @property {boolean} isUnreadable  has LevelDB left out what it cannot read?
  * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the
  *   disk fails? Its bytes may be right
@@ -42,14 +42,15 @@ export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
  * @param {ProgressOptions} [options]
  * @returns {Promise<Findings>}
  */
-export async function examine (databases, root, record, { signal, onProgress } = {}) {
+export async function inspectBlob (databases, root, record, { signal, onProgress } = {}) {
   const { data, files } = databases
   files?.forget(record.id)
   const snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
   const options = snapshot === undefined ? VIEWS : { ...VIEWS, snapshot }
   const scan = new BlobScan(databases, root, record, options)
   try {
-    const expected = record.complete ? allChunks(record.size) : (await presentChunks(data, record)).intersect(allChunks(record.size))
+    const all = allChunks(record.size)
+    const expected = record.complete ? all : (await presentChunks(data, record)).intersect(all)
     const outboard = new StoredOutboard(data, root, record, options)
     const valid = await validRanges(scan, outboard, expected, { signal, onProgress })
     await scan.finish(signal)
@@ -58,8 +59,9 @@ export async function examine (databases, root, record, { signal, onProgress } =
     const right = valid.intersect(stored)
     const doubtful = expected.difference(right)
     const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
-    // A blob that is here in part is known by its marks: those that are wrong, and those that are lost.
-    const unknown = record.complete ? ChunkRanges.none : (record.home === 'extents' ? stored.union(marked) : marked).difference(expected)
+    // Of a blob that is present in part the marks tell: some may be wrong, and some may be lost.
+    const found = record.home === 'extents' ? stored.union(marked) : marked
+    const unknown = record.complete ? ChunkRanges.none : found.difference(expected)
     const tree = doubtful.difference(proven).union(unknown)
     const isSound = doubtful.isEmpty && unknown.isEmpty && strays === 0 && !isFileUnreadable
     return { expected, right, data: doubtful.intersect(proven), tree, strays, isUnreadable, isFileUnreadable, isSound }
@@ -70,15 +72,15 @@ export async function examine (databases, root, record, { signal, onProgress } =
 }
 
 /**
- * A source for `validRanges`. Bytes that are not there are zeros, so that those behind them can be looked at:
- * `stored` tells.
+ * Reads everything under the id of a blob from start to end, as a source for `validRanges`. Missing bytes are zeros,
+ * so that the bytes behind them can be verified; `stored` tells which are missing.
  */
 export class BlobScan {
   #iterator
   #id
   /** Where the bytes are, if not in extents. @type {FileReader | undefined} */
   #file
-  /** The extent in hand, without what one before it covers. */
+  /** The current extent, without what an earlier one covers. */
   #offset = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
   /** Bytes that lie behind one another: [start, end). */
@@ -86,11 +88,11 @@ export class BlobScan {
   #stored = new RunList()
   #marked = new RunList()
   size
-  /** Entries that do not belong here, or not in this shape. */
+  /** Entries that do not belong to the blob, or have a wrong shape. */
   strays = 0
-  /** Has LevelDB left some out that it cannot read? What they were is not here. */
+  /** Has LevelDB left out entries that it cannot read? */
   isUnreadable = false
-  /** Why the system could not read a file. What is in it is not known then. @type {unknown} */
+  /** Why the system could not read the file: its bytes are not known then. @type {unknown} */
   failure
 
   /**
@@ -104,14 +106,15 @@ export class BlobScan {
     this.#id = id
     this.size = size
     if (home !== 'extents') this.#file = new FileReader(databases, root, record)
-    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...{ highWaterMarkBytes: READ_AHEAD, fillCache: false } })
+    const ofClassicLevel = { highWaterMarkBytes: READ_AHEAD, fillCache: false }
+    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...ofClassicLevel })
   }
 
-  /** The chunks of groups that are here as a whole, as far as was read. */
+  /** The chunks of groups that are stored as a whole, as far as was read. */
   get stored () { return this.#stored.ranges }
 
-  /** The chunks of groups that pages say are here. */
-  get marked () { return this.#marked.ranges.intersect(new ChunkRanges([0, Math.max(1, Math.ceil(this.size / CHUNK_LEN))])) }
+  /** The chunks of groups that pages mark as present. */
+  get marked () { return this.#marked.ranges.intersect(allChunks(this.size)) }
 
   /** Where the last extent ends, in bytes. */
   get end () { return this.#run.end }
@@ -139,7 +142,7 @@ export class BlobScan {
     while (await this.#next()) signal?.throwIfAborted()
     const file = this.#file
     if (file === undefined) return
-    // Holes of a file cannot be told from zeros: whatever lies in front of its end may be here.
+    // Holes of a file cannot be told from zeros: all groups in front of its end may be stored.
     this.#run = { start: 0, end: Math.min(await this.#unlessFailing(() => file.len()) ?? 0, this.size) }
     this.#endRun()
   }
@@ -192,7 +195,9 @@ export class BlobScan {
   /** @param {number} lastChunk @param {number} band @param {Uint8Array} value */
   #takePage (lastChunk, band, value) {
     if (!isPageOf(this.size, { band, lastChunk })) this.strays++
-    else if (band === 0) for (const [start, end] of markedChunks(lastChunk, new Page(value))) this.#marked.add(start, end)
+    else if (band === 0) {
+      for (const [start, end] of markedChunks(lastChunk, new Page(value))) this.#marked.add(start, end)
+    }
   }
 
   /**
@@ -203,7 +208,8 @@ export class BlobScan {
    */
   #takeExtent (offset, value) {
     const end = offset + value.length
-    if (this.#file !== undefined || value.length > CELL_LEN - offset % CELL_LEN || end > this.size || end <= this.#run.end) {
+    const isTooLong = value.length > CELL_LEN - offset % CELL_LEN || end > this.size
+    if (this.#file !== undefined || isTooLong || end <= this.#run.end) {
       this.strays++
       return false
     }
@@ -219,7 +225,7 @@ export class BlobScan {
     return true
   }
 
-  /** Groups count when they are here as a whole. */
+  /** Groups count when they are stored as a whole. */
   #endRun () {
     const { start, end } = this.#run
     const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
@@ -243,7 +249,7 @@ async function readUpToEnd (file, start, end) {
 }
 
 /**
- * The chunks of groups that are here as a whole, whatever is in them.
+ * The chunks of groups that are stored as a whole, right or wrong.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
  * @throws why the system could not read the file

@@ -1,5 +1,5 @@
-// Pairs that a disk has lost are worked out again, from pairs or bytes below them: what hashes to what is promised
-// above it is right.
+// Computes pairs that a disk has lost again, from pairs or bytes below them. A pair is right when it hashes to what
+// the pair above it expects.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
@@ -17,7 +17,7 @@ import { VIEWS } from '../storage/format/keys.js'
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {ChunkRanges} stored  groups that are here
+ * @param {ChunkRanges} stored  groups that are stored
  * @param {AbortSignal} [signal]
  */
 export async function recomputePairs (databases, root, record, stored, signal) {
@@ -38,8 +38,14 @@ class PairRecomputer {
   #outboard
 
   /**
-   * @param {{ data: Databases['data'], root: Uint8Array, record: BlobRecord, stored: ChunkRanges, doubtful:
-   *   ChunkRanges, reader: ReturnType<typeof sourceOf>, signal?: AbortSignal }} what
+   * @param {object} what
+   * @param {Databases['data']} what.data
+   * @param {Uint8Array} what.root
+   * @param {BlobRecord} what.record
+   * @param {ChunkRanges} what.stored  groups that are stored
+   * @param {ChunkRanges} what.doubtful  groups that the stored pairs do not prove
+   * @param {ReturnType<typeof sourceOf>} what.reader
+   * @param {AbortSignal} [what.signal]
    */
   constructor (what) {
     this.#what = what
@@ -47,7 +53,7 @@ class PairRecomputer {
   }
 
   /**
-   * Sees to all pairs below a node, this one first: it says what the others must hash to.
+   * Computes the pairs below a node again, its own first: that one says what the others must hash to.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root
@@ -58,12 +64,14 @@ class PairRecomputer {
     if (end - start <= GROUP_LEN || !doubtful.intersects(start / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))) return
     const middle = start + leftLen(end - start)
     const node = middle / CHUNK_LEN - 1
-    const isExpected = /** @param {Uint8Array | undefined} pair */ pair => pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
+    const isExpected = (/** @type {Uint8Array | undefined} */ pair) =>
+      pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // First from the pairs right below. They may be wrong too, as may the whole page: then from the pages below it,
-    // and from bytes at last.
-    for (const trusts of [() => true, /** @param {number} below */ below => placeInPages(below).page.band !== page.band, () => false]) {
+    // The pairs right below may be wrong too, and so may the whole page: then the pages below it count, and bytes at
+    // last.
+    const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
+    for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break
       pair = await this.#computed(start, middle, end, trusts)
       if (isExpected(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
@@ -85,7 +93,7 @@ class PairRecomputer {
 
   /**
    * @param {number} start @param {number} end @param {(node: number) => boolean} trusts
-   * @returns {Promise<Uint8Array | undefined>} undefined when something is not here
+   * @returns {Promise<Uint8Array | undefined>} undefined when something is missing
    */
   async #cv (start, end, trusts) {
     const { stored, reader, signal } = this.#what

@@ -1,6 +1,7 @@
-// Puts one blob right: pairs that can be worked out again are, what is not right then is dropped, and the record says
-// what is left.
+// Repairs one blob: computes lost pairs again where it can, drops what is not right then, and says what the record
+// must say.
 
+import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { validRanges } from '../../verifier/valid.js'
 import { CELL_LEN } from '../storage/content/extents.js'
@@ -14,9 +15,7 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Database } from '../storage/level/database.js' */
-
-/** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
+/** @import { Database, Operation } from '../storage/level/database.js' */
 
 /** Bytes of changes that are written in one batch, and how many. */
 const CHANGES_LEN = 1 << 22
@@ -26,21 +25,20 @@ const CHANGES_COUNT = 1000
 const COPY_LEN = 1 << 20
 
 /**
- * Data first: until the record says so nothing is taken for missing that was there, and who is interrupted begins
- * again. Under the blob's lock.
+ * The data is repaired before the caller commits the record, so an interrupted repair begins again. The caller holds
+ * the blob's lock.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ signal?: AbortSignal }} options
- * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} what the record is to be now, and the
- *   chunks that are here; undefined when
- *   the system cannot read the file: then nothing is dropped
+ * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} the record to commit, and the chunks that
+ *   are present; undefined when the system cannot read the file: then nothing is dropped
  */
-export async function mend (databases, root, record, { signal }) {
+export async function repairBlob (databases, root, record, { signal }) {
   const { data } = databases
   const right = await prove(databases, root, record, signal).catch(error => { if (!isOfSystem(error)) throw error })
   if (right === undefined) return undefined
   const size = allChunks(record.size)
-  // Of nothing there is no proof: then the size is a claim again.
+  // Without any group the size is a claim again.
   const sizeProven = !right.isEmpty && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = record.home === 'reference' && !complete ? 'file' : record.home
@@ -53,13 +51,13 @@ export async function mend (databases, root, record, { signal }) {
 }
 
 /**
- * Works out again which pairs it can, and looks which chunks can be proven then.
+ * Computes lost pairs again where it can, and finds the chunks that can be proven then.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
  * @throws why the system could not read the file
  */
 async function prove (databases, root, record, signal) {
-  // Not only what is marked: a lost mark is no reason to fetch a group again.
+  // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
   const stored = await storedChunks(databases, root, record, signal)
   await recomputePairs(databases, root, record, stored, signal)
   return rightChunks(databases, root, record, stored, signal)
@@ -81,8 +79,8 @@ async function rightChunks (databases, root, record, stored, signal) {
 }
 
 /**
- * Before marks are set, the bytes outlast what marks do. Of a file that is somebody else's what is right is taken
- * over: what is missing cannot be received into it.
+ * Brings the file to the disk before marks name its groups. Right groups out of a file of somebody else are copied into
+ * the store's own file, because the missing ones cannot be received into the other.
  *
  * @param {Databases} databases
  * @param {Uint8Array} root
@@ -92,7 +90,7 @@ async function rightChunks (databases, root, record, stored, signal) {
  */
 async function settleFile (databases, root, record, right, signal) {
   const { files, isSync } = databases
-  if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+  if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
   const writer = await files.writer(record.id, { mayBeShared: record.home === 'file' }) // which is not written to
   const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
@@ -136,14 +134,14 @@ async function sortOut ({ data, extentLen }, { id, size, home }, right, changes,
       await changes.add({ type: 'del', key })
     } else if (place.band === 0) {
       const page = marked(new Page(value), place.chunk, right)
-      if (page.bytes.length !== value.length || page.bytes.some((byte, i) => byte !== value[i])) await changes.add({ type: 'put', key, value: page.bytes })
+      if (!equals(page.bytes, value)) await changes.add({ type: 'put', key, value: page.bytes })
     }
   }
   await changes.add(...cell.operations(id, extentLen, right))
 }
 
 /**
- * Pages for groups that have none: those of whole blobs need no marks.
+ * Adds pages for groups that have none. (Complete blobs need no marks.)
  *
  * @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes
  */
@@ -154,7 +152,8 @@ async function markRest (data, id, right, changes) {
       const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
       passed = name.lastChunk
       const key = pageKey(id, name)
-      if (await readable(data.get(key, VIEWS)) === undefined) await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
+      if (await readable(data.get(key, VIEWS)) !== undefined) continue
+      await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
     }
   }
 }
@@ -164,7 +163,9 @@ function marked (page, lastChunk, right) {
   page.clearGroups()
   const { lastChunk: last } = pageOfGroup(0)
   const first = lastChunk - last
-  for (let chunk = first; chunk <= lastChunk; chunk += GROUP_CHUNKS) if (right.has(chunk)) page.addGroup((chunk - first) / GROUP_CHUNKS)
+  for (let chunk = first; chunk <= lastChunk; chunk += GROUP_CHUNKS) {
+    if (right.has(chunk)) page.addGroup((chunk - first) / GROUP_CHUNKS)
+  }
   return page
 }
 
@@ -184,7 +185,7 @@ class Cell {
   add (key, offset, value) { this.#extents.push({ key, offset, value }) }
 
   /**
-   * Nothing for a cell that is in order; else all of it anew, without what is wrong.
+   * Operations that rewrite the cell without what is wrong; none for a cell that is in order.
    *
    * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
    * @returns {Operation[]}
@@ -194,11 +195,16 @@ class Cell {
     const isInOrder = this.#extents.every(({ offset, value }) => {
       const isNext = offset >= end && value.length > 0
       end = offset + value.length
-      return isNext && end <= this.#end && isShapely(offset, end, this.#size) && right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
+      if (!isNext || end > this.#end || !isShapely(offset, end, this.#size)) return false
+      return right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
     })
     if (isInOrder) return []
-    const puts = this.#rightRuns(extentLen, right).map(({ offset, bytes }) => ({ type: /** @type {const} */ ('put'), key: extentKey(id, offset), value: bytes }))
-    return [...this.#extents.map(({ key }) => ({ type: /** @type {const} */ ('del'), key })), ...puts]
+    /** @type {Operation[]} */
+    const dels = this.#extents.map(({ key }) => ({ type: 'del', key }))
+    /** @type {Operation[]} */
+    const puts = this.#rightRuns(extentLen, right).map(({ offset, bytes }) => (
+      { type: 'put', key: extentKey(id, offset), value: bytes }))
+    return [...dels, ...puts]
   }
 
   /** Bytes behind which the blob has none for this cell. */
@@ -213,13 +219,14 @@ class Cell {
       const end = Math.min(offset + GROUP_LEN, this.#end)
       if (!right.has(offset / CHUNK_LEN)) continue
       const last = runs.at(-1)
-      if (last !== undefined && last.offset + last.bytes.length === offset && offset % extentLen !== 0) last.bytes = bytes.slice(last.offset - start, end - start)
+      const continues = last !== undefined && last.offset + last.bytes.length === offset && offset % extentLen !== 0
+      if (continues) last.bytes = bytes.slice(last.offset - start, end - start)
       else runs.push({ offset, bytes: bytes.slice(offset - start, end - start) })
     }
     return runs
   }
 
-  /** As a reader sees them: of two that overlap the first counts. */
+  /** The bytes as readers see them: of two extents that overlap the first counts. */
   #bytes () {
     const start = this.number * CELL_LEN
     const bytes = new Uint8Array(CELL_LEN)

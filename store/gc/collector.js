@@ -1,8 +1,8 @@
-// Garbage collection: what nothing protects is found, and forgotten.
+// Collects garbage: finds the blobs that nothing protects, and deletes them.
 //
-// Marks are made first and swept by afterwards, while the store is in use. What becomes protected in between is told
-// to the marks (protection.js), and looked at once more in the moment in which a blob is forgotten, under its lock.
-// What loses its protection meanwhile stays until the next time.
+// Marks are made first, and blobs are swept by them afterwards, while the store is in use. Whatever becomes protected
+// meanwhile is added to the marks (protection.js), which are asked once more under the lock of a blob in the moment in
+// which it is deleted. What loses its protection meanwhile stays until the next collection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -19,8 +19,8 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
 
 /**
  * @typedef {object} GcOptions
- * @property {boolean} [dryRun]  forget nothing, only say what would be
- * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  told of every blob that is forgotten
+ * @property {boolean} [dryRun]  only report what would be deleted? Default: false
+ * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  gets every blob that is deleted
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the
  *   number of blobs that were looked at
@@ -162,15 +162,15 @@ export class Sweep {
   }
 
   /**
-   * Forgets those of these blobs that nothing protects by now, in one write.
+   * Forgets the blobs among these that nothing protects by now, in one write.
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean, unusedAt?: number }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what is gone, in the same order, with the bytes that were
-   *   here
+   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what was deleted, in the same order, with the bytes that
+   *   the store had of it
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store
@@ -182,7 +182,8 @@ export class Sweep {
         removals.push(await catalog.removal(root, record, { hasAliases, unusedAt }))
       }
       await this.#marks.settle(signal)
-      // From here on nothing is awaited until the deletion is under way: who protects a blob later finds it gone.
+      // From here on nothing is awaited until the deletion is under way: a caller that protects a blob later finds it
+      // gone.
       const free = removals.filter(({ root }) => this.isFree(root))
       await catalog.commit(free, { deletesData: false })
       return free
@@ -200,11 +201,11 @@ export class Sweep {
 /** What a collection has found protected, kept up to date while it sweeps. */
 export class Marks {
   #store
-  /** Blobs that are here and named by a sequence, and what was tagged or arrived since the marks were begun. */
+  /** Members of sequences that the store has, and blobs that were tagged or arrived since the marks were begun. */
   #hashes = new HashSet()
   /** Sequences of hashes that are to be read. */
   #waiting = /** @type {Uint8Array[]} */ ([])
-  /** Sequences that were not here in whole when they were read: what arrives of them protects more. */
+  /** Sequences that were incomplete when they were read: what arrives of them protects more. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
   /** @param {StoreContext} store */
@@ -254,7 +255,7 @@ export class Marks {
       await this.#markMembers(this.#store.reader.present(root, record, signal))
     } catch (error) {
       // Gone or replaced meanwhile: what it is now is looked at again.
-      if (error instanceof BaoError && (error.code === 'STORE_CHANGED' || error.code === 'STORE_NOT_FOUND')) return false
+      if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
       throw error
     }
     if (record.complete) this.#unfinished.delete(nameOf(root))
@@ -262,8 +263,8 @@ export class Marks {
   }
 
   /**
-   * Only those that are here are remembered: however long a sequence is, memory follows what is in the store. What is
-   * left behind the last whole hash names nothing.
+   * Marks the members that the store has, so that memory follows the store and not the length of a sequence. Bytes
+   * behind the last whole hash name nothing.
    *
    * @param {AsyncIterable<Uint8Array>} pieces
    */
@@ -272,14 +273,18 @@ export class Marks {
     for await (const piece of pieces) {
       const bytes = concat([rest, piece])
       const count = Math.floor(bytes.length / HASH_LEN)
-      for (let i = 0; i < count; i += LOOKUP_HASHES) await this.#markAll(bytes.subarray(i * HASH_LEN, Math.min(i + LOOKUP_HASHES, count) * HASH_LEN))
+      for (let i = 0; i < count; i += LOOKUP_HASHES) {
+        const end = Math.min(i + LOOKUP_HASHES, count)
+        await this.#markAll(bytes.subarray(i * HASH_LEN, end * HASH_LEN))
+      }
       rest = bytes.slice(count * HASH_LEN)
     }
   }
 
   /** @param {Uint8Array} hashes  one behind the other */
   async #markAll (hashes) {
-    const roots = Array.from({ length: hashes.length / HASH_LEN }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
+    const length = hashes.length / HASH_LEN
+    const roots = Array.from({ length }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
     for (const root of await this.#store.catalog.recorded(roots)) this.#hashes.add(root)
   }
 }

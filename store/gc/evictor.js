@@ -1,4 +1,5 @@
-// Makes room under a quota: what has not been used for the longest time goes first, and never what is protected.
+// Evicts blobs under a quota until a new one fits: those first that were not used for the longest time, and never one
+// that is protected.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { full } from '../storage/errors.js'
@@ -19,7 +20,7 @@ const MAX_MARKS = 100_000
 
 export class Evictor {
   #store
-  /** What was used the longest time ago comes first. What is put or used later comes behind all of these anyway. */
+  /** Least recently used first. Blobs that are put or used later come behind all of these. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
@@ -30,7 +31,7 @@ export class Evictor {
     this.#store = store
   }
 
-  /** Counts what is here, before anything else happens. */
+  /** Counts the bytes of all blobs, when the store is opened. */
   async start () {
     if (!this.#store.quota.isLimited) return
     for await (const batch of this.#store.catalog.entryBatches()) {
@@ -41,11 +42,10 @@ export class Evictor {
   }
 
   /**
-   * Sees to it that there is room for more of a blob. Must not be called under a blob's lock, and the blob must be
-   * held.
+   * Reserves quota for bytes of a blob, and evicts others if need be. The caller holds the blob, and no blob's lock.
    *
    * @param {Uint8Array} root
-   * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are here
+   * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are present
    * @returns {Promise<Reservation>}
    * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected
    *   meanwhile; STORE_CORRUPT when it cannot be told what a damaged tag or sequence protects
@@ -55,19 +55,20 @@ export class Evictor {
     return this.#store.locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
       const { record } = await this.#store.catalog.look(root)
-      const isHere = record !== undefined && record.home !== 'reference'
-      const len = record && isKept(record) ? 0 : lenBeyond(isHere ? await this.#store.presence.of(record) : ChunkRanges.none)
+      const isOwn = record !== undefined && record.home !== 'reference'
+      const present = isOwn ? await this.#store.presence.of(record) : ChunkRanges.none
+      const len = record && isKept(record) ? 0 : lenBeyond(present)
       if (len > this.#store.quota.limit) throw full(len, this.#store.quota.limit)
-      if (len > 0) await this.#makeRoom(len)
+      if (len > 0) await this.#makeSpace(len)
       return this.#store.quota.reserve(len)
     })
   }
 
   /** @param {number} len  bytes */
-  async #makeRoom (len) {
+  async #makeSpace (len) {
     const excess = this.#store.quota.excess(len)
     if (excess === 0) return
-    // Before the first blob goes, it must be certain that there are enough.
+    // Nothing is evicted unless there is enough to evict.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
       if (total < excess) throw full(len, len - excess + total)
@@ -75,13 +76,12 @@ export class Evictor {
     try {
       while (this.#store.quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#store.quota.excess(len))
-        const isMeant = (/** @type {Candidate} */ candidate, /** @type {BlobRecord} */ record) => this.#isStill(candidate, record)
-        if (first.length > 0) await this.#sweep?.forget(first, { isMeant })
-        // There were more than are kept in mind; or something has come to be protected just now.
+        if (first.length > 0) await this.#sweep?.forget(first, { isMeant: this.#isMeant })
+        // There are more candidates than were kept, or one of them has become protected just now.
         else if (await this.#survey() === 0) throw full(len, len - this.#store.quota.excess(len))
       }
     } catch (error) {
-      // What could not be read now is looked at anew the next time.
+      // The next reservation surveys the store again.
       this.#end()
       throw error
     }
@@ -100,15 +100,15 @@ export class Evictor {
     for (const candidate of this.#candidates) {
       if (sum >= len) break
       const { record } = await this.#store.catalog.look(candidate.root)
-      if (record && this.#sweep?.isFree(candidate.root) && await this.#isStill(candidate, record)) sum += candidate.bytes
+      const isFree = record !== undefined && this.#sweep?.isFree(candidate.root)
+      if (isFree && await this.#isMeant(candidate, record)) sum += candidate.bytes
     }
     return sum >= len
   }
 
-  /** Neither replaced nor used since? @param {Candidate} candidate @param {BlobRecord} record */
-  async #isStill ({ root, id, used }, record) {
-    return record.id === id && await this.#store.catalog.uses.lastUse(root, record) === used
-  }
+  /** Was it neither replaced nor used since the survey? @param {Candidate} candidate @param {BlobRecord} record */
+  #isMeant = async ({ root, id, used }, record) =>
+    record.id === id && await this.#store.catalog.uses.lastUse(root, record) === used
 
   /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
   async #survey () {
@@ -124,7 +124,7 @@ export class Evictor {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
           const bytes = await this.#store.presence.len(record)
-          if (bytes === 0) continue // somebody else's file: its going would give nothing
+          if (bytes === 0) continue // a file of somebody else, which does not count
           total += bytes
           found.push({ root, id: record.id, bytes, used: await times.of(root, record) })
         }

@@ -1,4 +1,5 @@
-// What must not be swept although no tag names it: what is being read or written, and what a temporary tag names.
+// Protects blobs that no tag names from garbage collection: those that are read or written, and those that temporary
+// tags name.
 
 import { nameOf, rootOf } from '../catalog/roots.js'
 import { target } from '../catalog/tags.js'
@@ -11,7 +12,12 @@ import { target } from '../catalog/tags.js'
 export class Protection {
   /** How often each blob is held, by its name in memory. */
   #uses = /** @type {Map<string, number>} */ (new Map())
-  #tags = { raw: /** @type {Map<string, number>} */ (new Map()), hashseq: /** @type {Map<string, number>} */ (new Map()) }
+  /** How many temporary tags name each blob, by format. */
+  #tags = {
+    raw: /** @type {Map<string, number>} */ (new Map()),
+    hashseq: /** @type {Map<string, number>} */ (new Map())
+  }
+
   #marks = /** @type {Set<Marks>} */ (new Set())
 
   /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} lets it go */
@@ -36,8 +42,7 @@ export class Protection {
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
-   * Lets marks know of everything that is protected from now on: they were made at some moment, and whatever has been
-   * protected since then must not be swept by them either.
+   * Adds to marks whatever becomes protected from now on: a sweep by these marks must not delete it either.
    *
    * @param {Marks} marks @returns {() => void} ends it
    */
@@ -71,8 +76,8 @@ export class Protection {
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {
-    const wasComplete = before?.complete && before.id === after?.id // only its names, or its state of repair, have changed
-    if (after !== undefined && !wasComplete) this.#arrived(root)
+    const hadAllBytes = before?.complete && before.id === after?.id // a change of its names, or a repair
+    if (after !== undefined && !hadAllBytes) this.#arrived(root)
   }
 
   /** @param {Uint8Array} root */
@@ -94,7 +99,7 @@ export class TempTag {
   }
 
   /**
-   * Protects one more blob, whether it is here already or not.
+   * Protects one more blob, whether the store has it already or not.
    *
    * @param {BlobName} cid
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
@@ -107,11 +112,13 @@ export class TempTag {
 
   /** Can it protect blobs of this store? @param {Protection} protection */
   assertOf (protection) {
-    if (this.#protection !== protection) throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
+    if (this.#protection !== protection) {
+      throw new TypeError('"tag" expected a temporary tag of this store, got one of another')
+    }
     if (this.#isReleased) throw new TypeError('"tag" expected a temporary tag, got one that was released')
   }
 
-  /** Ends the protection. May be said twice. */
+  /** Ends the protection. May be called twice. */
   release () {
     this.#isReleased = true
     for (const release of this.#releases.splice(0)) release()

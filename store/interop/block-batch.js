@@ -1,4 +1,4 @@
-// Blocks on their way in, many at a time.
+// Gathers blocks that are put, so that many small ones are kept in one batch.
 
 import { abortable } from '../../lib/source/async-util.js'
 import { BATCH_COUNT, BATCH_LEN } from '../write/put-many.js'
@@ -42,15 +42,16 @@ export class BlockBatch {
 }
 
 /**
- * What a source gives, and `undefined` whenever the next does not come soon: who waits for word of what he gave must
- * not wait for ever.
+ * What a source gives, and `undefined` whenever the next does not come soon. So a source that waits for a result
+ * before it goes on gets its result promptly.
  *
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} source
  * @param {AbortSignal} [signal]  ends it at once
  * @returns {AsyncGenerator<T | undefined>}
  */
-export const unhurried = (source, signal) => abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
+export const unhurried = (source, signal) =>
+  abortable(/** @type {AsyncIterable<T | undefined>} */ (source), signal, isSoon)
 
 /** @param {Promise<unknown>} promise */
 async function isSoon (promise) {

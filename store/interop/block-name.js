@@ -1,4 +1,4 @@
-// What names a block, and small blocks that are looked up together.
+// Names blocks by their multihashes, and looks up many small blocks together.
 
 import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
@@ -39,11 +39,11 @@ export class Name {
 }
 
 /**
- * Blocks that are here, under these names, and stand in one extent.
+ * Blocks that the store has under these names, and that stand in one extent.
  *
  * @param {StoreContext} store @param {unknown[]} cids  at most LOOKUP_COUNT
- * @returns {Promise<(HeldBlock | undefined)[]>} undefined for what is to be looked for by itself, to be told what is
- *   wrong with it
+ * @returns {Promise<(HeldBlock | undefined)[]>} undefined for a block that must be read by itself, which tells what
+ *   is wrong with it
  */
 export async function lookUp (store, cids) {
   const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(/** @type {CID} */ (cid)))

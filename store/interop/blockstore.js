@@ -1,9 +1,9 @@
-// A store as an `interface-blockstore`: blocks under CIDs of any hash function, as Helia and its modules want them.
+// A store as an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
 // Source: interface-blockstore 7.
 //
-// Every name stands for itself. A block is there under the multihashes that it was put under, whatever their codec;
-// deleting one leaves the others, and the bytes stay as long as one is left. What was put into the store itself, or
-// received, is there under its BLAKE3 hash.
+// A block has each multihash under which it was put as a name, whatever the codec. To delete one name leaves the
+// others, and the bytes stay as long as one name is left. What was put into the store itself, or received, has its
+// BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -43,7 +43,7 @@ const MAX_BLOCK_LEN = 1 << 22
  * @typedef {object} BlockstoreOptions
  * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
  * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than
- *   BLAKE3: it is gathered in memory to be hashed. 4 MiB unless told; Infinity for any. What is in the store can be
+ *   BLAKE3: it is gathered in memory to be hashed. Infinity for any. Default: 4 MiB. What is in the store can be
  *   got, however long it is
  */
 
@@ -74,7 +74,7 @@ class Blockstore {
 
   /**
    * @param {CID} cid @param {AbortOptions} [options]
-   * @returns {Promise<boolean>} is the whole block here, under this name?
+   * @returns {Promise<boolean>} does the store have the whole block, under this name?
    */
   async has (cid, { signal } = {}) {
     const name = new Name(cid)
@@ -113,7 +113,8 @@ class Blockstore {
    */
   async * putMany (pairs, { signal } = {}) {
     const batch = new BlockBatch()
-    const keep = () => batch.keep((blocks, aliases) => this.#context.life.run(() => keepMany(this.#context, blocks, aliases)))
+    const { life } = this.#context
+    const keep = () => batch.keep((blocks, aliases) => life.run(() => keepMany(this.#context, blocks, aliases)))
     try {
       for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()
@@ -124,8 +125,9 @@ class Blockstore {
         signal?.throwIfAborted()
         const block = name.isOwn && !this.#isForBatch(bytes) ? undefined : await this.#verified(name, bytes, signal)
         if (name.isContent) batch.add(cid)
-        else if (block !== undefined && this.#isForBatch(block)) batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
-        else {
+        else if (block !== undefined && this.#isForBatch(block)) {
+          batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
+        } else {
           yield * await keep()
           await this.#write(block ?? bytes, signal, name.isOwn ? { cid } : { alias: name.multihash })
           yield cid
@@ -152,7 +154,8 @@ class Blockstore {
     else if (root === undefined) throw blockNotFound(cid)
     else {
       try {
-        yield * name.isOwn || !this.#context.verifies ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
+        const isTrusted = name.isOwn || !this.#context.verifies
+        yield * isTrusted ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
       } catch (error) {
         // It was deleted meanwhile, or it is a file of somebody else's that is gone.
         throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
@@ -161,7 +164,7 @@ class Blockstore {
   }
 
   /**
-   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are not here fail
+   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are missing fail
    * when their bytes are asked for.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
@@ -187,12 +190,13 @@ class Blockstore {
   }
 
   /**
-   * All blocks that are here, under every name that they have, as CIDs of raw bytes.
+   * All blocks that the store has, under all their names, as CIDs of raw bytes.
    *
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
   async * getAll (options) {
-    for await (const cid of this.#context.life.each(() => this.#names(options?.signal))) yield { cid, bytes: this.get(cid, options) }
+    const names = this.#context.life.each(() => this.#names(options?.signal))
+    for await (const cid of names) yield { cid, bytes: this.get(cid, options) }
   }
 
   /** Forgets a block under this name. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
@@ -243,7 +247,7 @@ class Blockstore {
   }
 
   /**
-   * The hash of a block that is here, whole, and under this name.
+   * The root of a block that the store has whole, and under this name.
    *
    * @param {Name} name
    * @returns {Promise<Uint8Array | undefined>}
@@ -257,7 +261,7 @@ class Blockstore {
     })
   }
 
-  /** The names of all blocks that are here. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
+  /** The names of all blocks. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
   async * #names (signal) {
     const { catalog } = this.#context
     signal?.throwIfAborted()
@@ -300,21 +304,27 @@ class Blockstore {
   }
 
   /**
-   * Under a quota none is: there may be room for some of a batch only.
+   * Is it small enough for a batch? Under a quota no block is, since a part of a batch may be too much.
    *
    * @param {BlockBytes} bytes  of a block, or where they come from
    */
-  #isForBatch (bytes) { return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited }
+  #isForBatch (bytes) {
+    return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited
+  }
 
   /** @param {Name} name @param {Uint8Array} block */
   async #isNamed (name, block) {
     if (name.isOwn) return equals(hash(block), name.digest)
     if (name.isContent) return equals(block, name.digest)
     const hasher = this.#hashers.get(name.code)
-    if (hasher === undefined) throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
+    if (hasher === undefined) {
+      throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
+    }
     const { digest } = await hasher.digest(block)
     // A shorter hash would be easier to forge.
-    if (digest.length !== name.digest.length) throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
+    if (digest.length !== name.digest.length) {
+      throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
+    }
     return equals(digest, name.digest)
   }
 

@@ -2,15 +2,14 @@
 
 import { replaceFile } from '#files'
 
-/** @import { BlobName } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { BlobReader } from './reader.js' */
-/** @import { Databases } from '../storage/databases.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 
 /**
  * See `BlobStore.exportFile`.
  *
- * @param {{ databases: Databases, reader: BlobReader }} store
+ * @param {StoreContext} store
  * @param {BlobName} cid @param {string | URL} path @param {ProgressOptions} options
  * @returns {Promise<{ size: number }>}
  */

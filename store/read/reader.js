@@ -114,7 +114,8 @@ export class BlobReader {
     await this.#require(root, record, chunks)
     const range = { start, end: Math.min(end, record.size) }
     if (range.start >= range.end) return
-    yield * this.#reading(root, record, spanOf(chunks, record.size), view => (verify ? verified : unverified)(view, range, { signal, reuse }))
+    const pieces = verify ? verified : unverified
+    yield * this.#reading(root, record, spanOf(chunks, record.size), view => pieces(view, range, { signal, reuse }))
   }
 
   /**
@@ -131,8 +132,9 @@ export class BlobReader {
     const release = this.#store.protection.use(root)
     try {
       await this.#require(root, record, wanted)
+      const validate = this.#store.verifies || record.home === 'reference'
       yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-        encodeSlice(source, outboard, wanted, { header, validate: this.#store.verifies || record.home === 'reference', reuse, signal }))
+        encodeSlice(source, outboard, wanted, { header, validate, reuse, signal }))
     } finally {
       release()
     }
@@ -168,7 +170,8 @@ export class BlobReader {
     const release = this.#store.protection.use(root)
     try {
       for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
-        yield * this.#reading(root, record, spanOf(ChunkRanges.fromBytes(start, end), record.size), view => verified(view, { start, end }, { signal }))
+        const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
+        yield * this.#reading(root, record, span, view => verified(view, { start, end }, { signal }))
       }
     } finally {
       release()
@@ -186,6 +189,8 @@ export class BlobReader {
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
       const { root, record } = await this.#use(cid, options.signal)
+      // Behind the end that was claimed there may be chunks, too.
+      if (!record.complete) await this.#require(root, record, range)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
     }
     assertKnownOptions(range, RANGE_OPTIONS)
@@ -311,7 +316,8 @@ async function * outboardOf ({ outboard: stored }, signal) {
   }
   await copy()
   const outboard = Outboard.from({ root, size, groupLog: GROUP_LOG, order: 'pre', bytes })
-  const wrong = ChunkRanges.all.canonical(size).difference(await validOutboardRanges(outboard, undefined, { signal })).toBytes(size)
+  const valid = await validOutboardRanges(outboard, undefined, { signal })
+  const wrong = ChunkRanges.all.canonical(size).difference(valid).toBytes(size)
   if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
   yield outboard
 }

@@ -28,9 +28,9 @@ export class SmallReads {
 
   /**
    * @param {Wanted} wanted
-   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined
-   *   when it has to be read the long way. At once where nothing has to be waited for: otherwise whoever waits
-   *   protects the blob
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} the caller's own;
+   *   undefined when the bytes must be read the long way. Without a promise where nothing had to be waited for;
+   *   a caller that waits protects the blob
    */
   read ({ root, record, start, end, verify, signal }) {
     if (!record.complete || start >= end) return undefined
@@ -40,7 +40,9 @@ export class SmallReads {
     try {
       const given = after(this.#stored(record, from, to), bytes => {
         if (bytes === undefined || bytes.length < to - from) return undefined
-        return after(!verify || this.#isRight(root, record, bytes, from), isRight => isRight ? this.#databases.owned(bytes.subarray(start - from, end - from), record.home) : undefined)
+        const wanted = bytes.subarray(start - from, end - from)
+        const isRight = !verify || this.#isRight(root, record, bytes, from)
+        return after(isRight, isRight => isRight ? this.#databases.owned(wanted, record.home) : undefined)
       })
       return given instanceof Promise ? untilAborted(given, signal).catch(() => undefined) : given
     } catch {
@@ -56,7 +58,7 @@ export class SmallReads {
   }
 
   /**
-   * What was put is in extents that are as long as they can be.
+   * Bytes out of extents that are as long as they can be, as `put` writes them.
    *
    * @param {number} id @param {number} from @param {number} to
    */
@@ -76,7 +78,8 @@ export class SmallReads {
   async #inSeveral (id, from, to) {
     const { data, extentLen } = this.#databases
     const first = Math.floor(from / extentLen)
-    const keys = Array.from({ length: Math.ceil(to / extentLen) - first }, (_, i) => extentKey(id, (first + i) * extentLen))
+    const length = Math.ceil(to / extentLen) - first
+    const keys = Array.from({ length }, (_, i) => extentKey(id, (first + i) * extentLen))
     const bytes = new Uint8Array(to - from)
     let end = from
     for (const [i, extent] of (await data.getMany(keys, VIEWS)).entries()) {

@@ -2,7 +2,9 @@
 // kept in memory as trusted, so that the next read near by hashes nothing but its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../lib/core/constants.js'
+import {
+  CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT
+} from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
 import { areEqual } from '../../lib/core/bytes.js'
 import { HASH_MODE, enter } from '../../lib/engine/mode.js'

@@ -40,7 +40,8 @@ export async function * unverified (view, { start, end }, options) {
   for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
     const piece = within(bytes, at, start, end)
     if (piece.length > 0) yield piece
-    if (bytes.length < stop - at) throw truncated({ start: at + bytes.length, wanted: stop - at - bytes.length, got: 0 })
+    const missing = stop - at - bytes.length
+    if (missing > 0) throw truncated({ start: at + bytes.length, wanted: missing, got: 0 })
   }
 }
 
@@ -63,9 +64,9 @@ class Reusing {
 
   /** @param {number} start @param {number} end */
   async read (start, end) {
-    const turn = this.#reads++ % this.#buffers.length
-    if (this.#buffers[turn].length < end - start) this.#buffers[turn] = new Uint8Array(end - start)
-    const piece = this.#buffers[turn].subarray(0, end - start)
+    const next = this.#reads++ % this.#buffers.length
+    if (this.#buffers[next].length < end - start) this.#buffers[next] = new Uint8Array(end - start)
+    const piece = this.#buffers[next].subarray(0, end - start)
     return piece.subarray(0, await this.#source.readInto(piece, start))
   }
 }

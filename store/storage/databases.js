@@ -1,6 +1,5 @@
-// The two databases of a store, and its files, while it is open: what the rest of the store reads from and writes
-// to. Data is kept under ids, in either of two places of our own (extents in the data database, or a file), so what
-// is to go away under an id goes here.
+// Holds the two databases of an open store, and its files. The data of a blob is kept under its id, in extents of
+// the data database or in a file, so this is also where the data of an id is deleted.
 
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
@@ -38,7 +37,7 @@ export class Databases {
   /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
-  /** For messages, where no directory is known too. */
+  /** For messages. */
   location
   /** Does a resolved write survive a power cut? */
   isSync
@@ -50,12 +49,12 @@ export class Databases {
   #notedCount = 0
   /** Ids whose data is being deleted. */
   #going = /** @type {Set<number>} */ (new Set())
-  /** How many deletions were made, and how many of them the disk has. */
+  /** How many deletions were made, and how many of them are on the disk. */
   #deletions = 0
   #syncedDeletions = 0
 
   /**
-   * Neither of them opened yet: see `openHeld`.
+   * Neither database is open yet: see `openHeld`.
    *
    * @param {DatabasePair} pair
    * @param {{ location: string, isSync: boolean, kind: Kind, release: () => Promise<void> }} about  `release` is
@@ -105,8 +104,8 @@ export class Databases {
   get syncBatch () { return { sync: this.isSync } }
 
   /**
-   * What was read, as the caller's own: in memory that holds nothing else, which a little of it would keep. LevelDB
-   * and IndexedDB give copies; of other databases it is not known.
+   * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
+   * databases may not, or may give a part of a larger buffer.
    *
    * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
    * @returns {Uint8Array<ArrayBuffer>}
@@ -121,7 +120,7 @@ export class Databases {
   indexed (key) { return getSmall(this.index, key, VIEWS) }
 
   /**
-   * Ids under which there is data, and keys that were never written: see `dataIds`.
+   * Lists ids under which there is data, and keys that no store writes: see `dataIds`.
    *
    * @param {number} from @param {() => void} [onDamage]
    */
@@ -171,7 +170,7 @@ export class Databases {
   async #deleteAll (doomed) {
     const groups = doomed.filter(({ isGroup }) => isGroup)
     const others = doomed.filter(({ isGroup }) => !isGroup)
-    // To delete keys that are known takes a fiftieth of the time that it takes to look through a range for them.
+    // Deleting known keys takes a fiftieth of the time of looking through a range for them.
     if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
       await this.data.clear({ gte: allOfId(first).gte, lt: allOfId(last).lt })
@@ -193,7 +192,7 @@ export class Databases {
     await this.index.batch([...notes, ...paths].map(deletion))
   }
 
-  /** Has the disk know what was deleted. */
+  /** Syncs all deletions to the disk. */
   async syncDeletions () {
     const upTo = this.#deletions
     if (!this.isSync || this.#syncedDeletions >= upTo) return
@@ -205,10 +204,10 @@ export class Databases {
   /** @param {DoomedData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
-    // Few have a page, and to look for it takes less than the trace that LevelDB keeps of a deletion.
+    // Few have a page, and looking for it costs less than the tombstone that LevelDB keeps for a deletion.
     const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
-    const isAbsent = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
-    return keys.flatMap(({ extent, page }, i) => isAbsent(i) ? [extent] : [extent, page])
+    const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
+    return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
   /** Is the data of an id, which no record names, being deleted, or gone by now? @param {number} id */
@@ -218,7 +217,7 @@ export class Databases {
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 
-  /** Has everything rewritten without what was deleted. */
+  /** Has LevelDB rewrite its tables without what was deleted. */
   async compact () {
     for (const database of [this.index, this.data]) await database.compact()
   }

@@ -1,4 +1,4 @@
-// A whole blob on its way in: its tree grows as it is written.
+// Writes a whole blob under an id before its hash is known: its tree grows while it is written.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
@@ -17,16 +17,16 @@ import { offsetOfExtent } from '../storage/format/keys.js'
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
 
 /**
- * Blobs above this many bytes are kept in files, where there are any: a small one costs more as a file than in a
+ * Blobs above this many bytes are kept in files, where there are files. A small blob costs more as a file than in a
  * database.
  */
 export const FILE_FROM = 1 << 20
-/** Bytes of extents that are written in one batch: larger ones make the database move its memory about. */
+/** Bytes of extents that are written in one batch. A larger batch makes the database move its memory about. */
 const PUTS_LEN = 1 << 20
 /** Bytes of a blob in a file after which its pages are written. */
 const PAGES_EACH = 1 << 28
 
-/** A blob that is written before its hash is known. Small ones are not written before `finish`. */
+/** Small blobs are not written before `finish`. */
 export class IncomingBlob {
   #databases
   #id
@@ -42,7 +42,7 @@ export class IncomingBlob {
   #home = /** @type {Home} */ ('extents')
   /** May anything be kept under the id? */
   isWritten = false
-  /** Has somebody begun to write its record, and not been told that it is there? */
+  /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
 
   /**
@@ -55,7 +55,8 @@ export class IncomingBlob {
     if (isElsewhere) this.#home = 'reference'
     this.#pages = new PageEditor(id)
     this.#cutter = new ExtentCutter(id, databases.extentLen)
-    this.#tree = new TreeBuilder(HASH_MODE, { sink: eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at)) })
+    const sink = eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at))
+    this.#tree = new TreeBuilder(HASH_MODE, { sink })
   }
 
   get size () { return this.#tree.size }
@@ -63,10 +64,11 @@ export class IncomingBlob {
   /** Where its bytes are. */
   get home () { return this.#home }
 
-  /** Takes the next bytes. While some are being written the next are hashed. @param {Uint8Array} bytes */
+  /** Takes the next bytes. Earlier bytes are written while these are hashed. @param {Uint8Array} bytes */
   async write (bytes) {
     this.#tree.update(bytes)
-    if (this.#home === 'extents' && this.size > FILE_FROM && this.#databases.files !== undefined) await this.#moveToFile()
+    const isForFile = this.size > FILE_FROM && this.#databases.files !== undefined
+    if (this.#home === 'extents' && isForFile) await this.#moveToFile()
     if (this.#file !== undefined) await this.#file.append(bytes)
     if (this.#home === 'extents') {
       this.#addExtents(this.#cutter.add(bytes))
@@ -77,7 +79,7 @@ export class IncomingBlob {
     }
   }
 
-  /** The hash of everything so far: there must be no more. */
+  /** The root of the blob. No more bytes may come. */
   root () {
     const root = this.#tree.hash()
     this.#addExtents(this.#cutter.end())
@@ -104,7 +106,7 @@ export class IncomingBlob {
     return puts
   }
 
-  /** Waits until nothing is being written any more, whether it worked or not. */
+  /** Waits until nothing is being written any more, and ignores failures. */
   async settle () {
     await this.#writing.catch(() => {})
     await this.#closeFile().catch(() => {})
@@ -119,7 +121,7 @@ export class IncomingBlob {
   /** There is more than a database should hold: what has come so far goes to a file, too. */
   async #moveToFile () {
     this.#file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // not before: a file that was there would be somebody else's
+    this.isWritten = true // not before: a file that exists already belongs to somebody else
     this.#home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.#file?.append(value)
     this.#puts = []
@@ -137,7 +139,7 @@ export class IncomingBlob {
     this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
     this.isWritten = true
     this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
-    this.#writing.catch(() => {}) // whoever awaits it next is told
+    this.#writing.catch(() => {}) // the next call awaits it, and throws
   }
 
   /** @param {Put[]} extents */

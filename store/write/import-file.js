@@ -3,19 +3,19 @@
 import { absolute, openRegular } from '#disk'
 import { NOT_REGULAR } from '../storage/errors.js'
 
-/** @import { PutOptions } from '../blob-store.js' */
-/** @import { BlobWriter } from './put.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { PutOptions, StoreContext } from '../blob-store.js' */
 
 /**
  * See `BlobStore.importFile`.
  *
- * @param {{ databases: Databases, writer: BlobWriter }} store
+ * @param {StoreContext} store
  * @param {string | URL} path
  * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
  */
 export async function importFile ({ databases, writer }, path, { mode = 'copy', ...options }) {
-  if (mode !== 'copy' && mode !== 'reference') throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  if (mode !== 'copy' && mode !== 'reference') {
+    throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  }
   const source = absolute(path)
   if (mode === 'copy') return writer.put(source, options)
   if (databases.files === undefined) {

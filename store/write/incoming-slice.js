@@ -1,4 +1,5 @@
-// A slice on its way in: who verifies it, what that has proven, and the file that the bytes go to, if they do.
+// A slice that is being received: its verifier, what the verifier has proven, and the file that the bytes go to, if
+// any.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -16,12 +17,12 @@ export class IncomingSlice {
   received = new ProvenGroups()
   /** @type {SliceVerifier} */
   verifier
-  /** What has come of it: bytes that were not in the store before, and whether the blob is whole now. */
+  /** What came of it: bytes that were missing before, and whether the blob is complete now. */
   len = 0
   complete = false
   /** `isNamed`: the name of the file would outlast a power cut, if it has to. */
   #file = /** @type {{ id: number, writer: FileWriter, isNamed: boolean } | undefined} */ (undefined)
-  /** Has the disk not taken what is in the file? */
+  /** Has the system failed to bring the file to the disk? */
   isUnsure = false
 
   /** @param {Databases} databases @param {SliceOptions & { root: Uint8Array }} options */
@@ -30,7 +31,10 @@ export class IncomingSlice {
     this.root = options.root
     this.verifier = new SliceVerifier(options, {
       pair: (node, at) => this.received.pair(node, at),
-      leaf: (start, memory, at, len) => this.received.leaf(start, memory, at, len, /** @type {number} */ (this.verifier.size))
+      leaf: (start, memory, at, len) => {
+        const size = /** @type {number} */ (this.verifier.size)
+        this.received.leaf(start, memory, at, len, size)
+      }
     })
   }
 
@@ -40,18 +44,18 @@ export class IncomingSlice {
    * @param {number} id  of the file
    * @param {Batch[]} batches
    * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
-   * @param {{ hasFile: boolean }} [unseen]  the blob, when nothing of it is recorded yet
+   * @param {{ hasFile: boolean }} [pending]  the blob, when nothing of it is recorded yet
    */
-  async spill (id, batches, how, unseen) {
+  async spill (id, batches, how, pending) {
     const held = batches.filter(batch => batch.isHeld)
     if (held.length === 0) return
     const { files, isSync } = this.#databases
-    if (files === undefined) throw new Error('a blob is in a file, and there are none here')
+    if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
     if (this.#file?.id !== id) {
       await this.close()
-      const writer = await files.writer(id, { isNew: unseen?.hasFile === false }).catch(error => this.#blame(error))
+      const writer = await files.writer(id, { isNew: pending?.hasFile === false }).catch(error => this.#blame(error))
       this.#file = { id, writer, isNamed: !isSync }
-      if (unseen !== undefined) unseen.hasFile = true
+      if (pending !== undefined) pending.hasFile = true
     }
     const file = this.#file
     if (!file.isNamed) await files.sync()
@@ -66,7 +70,7 @@ export class IncomingSlice {
   }
 
   /**
-   * Waits until what is in the file would outlast a power cut. When that fails nobody knows what would: the system
+   * Waits until what is in the file would outlast a power cut. When that fails it is unknown what would: the system
    * forgets what it could not write.
    */
   async sync () {

@@ -1,5 +1,5 @@
-// Blobs of which slices come, and nothing is recorded yet. What is written of them is under ids that count as under
-// way; their records are written behind it.
+// Blobs of which slices are being received, and which have no record yet. Their data is written under ids that count as
+// under way; the record follows the first groups.
 
 import { FILE_FROM } from './blob-builder.js'
 import { nameOf } from '../catalog/roots.js'
@@ -10,19 +10,19 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
- * @typedef {object} UnseenBlob
+ * @typedef {object} PendingBlob
  * @property {BlobRecord} record  that it is to have
  * @property {Set<IncomingSlice>} slices  that may bring it
- * @property {number} len  bytes of which pages say that they are here: they count under a quota
+ * @property {number} len  bytes that pages say are present: they count under a quota
  * @property {boolean} hasFile  has a file been made for it?
- * @property {boolean} mayBeRecorded  has somebody begun to write the record, and not been told that it is there?
+ * @property {boolean} mayBeRecorded  was the write of the record begun, and not acknowledged?
  */
 
-/** Everything is done under the blob's lock. */
-export class Unseen {
+/** Callers hold the blob's lock. */
+export class PendingRecords {
   #store
   /** By name. */
-  #blobs = /** @type {Map<string, UnseenBlob>} */ (new Map())
+  #blobs = /** @type {Map<string, PendingBlob>} */ (new Map())
 
   /** @param {StoreContext} store */
   constructor (store) {
@@ -51,7 +51,7 @@ export class Unseen {
    *
    * @param {Uint8Array} root
    * @param {number} id
-   * @returns {UnseenBlob | undefined}
+   * @returns {PendingBlob | undefined}
    */
   under (root, id) {
     const blob = this.#blobs.get(nameOf(root))
@@ -75,13 +75,13 @@ export class Unseen {
       await this.#store.catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
       const stored = await this.#store.catalog.record(root).catch(() => undefined)
-      if (stored?.id === after.id) this.#settle(root, blob) // it is there all the same
+      if (stored?.id === after.id) this.#settle(root, blob) // it was written all the same
       throw error
     }
     this.#settle(root, blob)
   }
 
-  /** May this slice bring a blob that is unseen yet? @param {IncomingSlice} slice */
+  /** May this slice bring a blob that has no record yet? @param {IncomingSlice} slice */
   has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
 
   /**
@@ -98,19 +98,20 @@ export class Unseen {
       this.#blobs.delete(nameOf(root))
       return this.#store.activity.noteLeftovers()
     }
-    // A file that is not the blob's is somebody else's.
+    // A file that this blob did not make belongs to somebody else.
     const { id, home } = blob.record
-    if (blob.hasFile || home !== 'file') await this.#store.databases.deleteData(id).catch(() => this.#store.activity.noteLeftovers())
+    const { activity, databases } = this.#store
+    if (blob.hasFile || home !== 'file') await databases.deleteData(id).catch(() => activity.noteLeftovers())
     this.#settle(root, blob)
   }
 
-  /** It has a record, or nothing is left of it. @param {Uint8Array} root @param {UnseenBlob} blob */
+  /** It has a record, or nothing is left of it. @param {Uint8Array} root @param {PendingBlob} blob */
   #settle (root, { record }) {
     this.#blobs.delete(nameOf(root))
     this.#store.databases.ids.settle(record.id)
   }
 
-  /** @param {number} size  a claim @returns {Promise<UnseenBlob>} */
+  /** @param {number} size  a claim @returns {Promise<PendingBlob>} */
   async #newBlob (size) {
     /** @type {Home} */
     const home = this.#store.databases.files !== undefined && size > FILE_FROM ? 'file' : 'extents'

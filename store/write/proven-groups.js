@@ -1,4 +1,4 @@
-// What a slice has proven, until it is recorded: groups, and the pairs that lead to them.
+// What a slice has proven, until it is recorded: chunk groups, and the pairs that lead to them.
 
 import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../storage/content/tree-pages.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
@@ -43,7 +43,7 @@ export class Batch {
   position = 0
   /** The id of the file that has the bytes: they are not held in memory any more then. */
   file = /** @type {number | undefined} */ (undefined)
-  /** Of the quota. */
+  /** Of the quota, for these bytes. */
   reservation = /** @type {Reservation | undefined} */ (undefined)
 
   /** Is anything in memory alone? */
@@ -65,7 +65,7 @@ export class Batch {
     return sum
   }
 
-  /** Gives up groups, but for those of the first runs. @param {number} [runs] */
+  /** Gives up all groups but those of the first runs. @param {number} [runs] */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
@@ -80,7 +80,7 @@ export class ProvenGroups {
   #filled = 0
   /** Memory whose groups are in a file. */
   #free = /** @type {Uint8Array[]} */ ([])
-  /** Pairs that nobody has taken, and how many of them have a believed leaf below: the first ones. */
+  /** Pairs that were not taken yet, and how many of them have a verified leaf below: the first ones. */
   #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
   /** Pairs recorded already that stand above what comes next, and the id under which they are. */
@@ -88,7 +88,7 @@ export class ProvenGroups {
   #id = -1
   /** Taken, and not recorded yet. */
   batches = /** @type {Batch[]} */ ([])
-  /** Bytes that were taken, and that nobody has begun to record. */
+  /** Bytes that were taken, and whose recording has not begun. */
   waiting = 0
   #since = 0
 
@@ -99,7 +99,7 @@ export class ProvenGroups {
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
-   * Since when there have been bytes that nobody has begun to record: as `performance.now`, Infinity when there are
+   * Since when there have been bytes whose recording has not begun: as `performance.now`, Infinity when there are
    * none.
    */
   get since () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
@@ -126,7 +126,7 @@ export class ProvenGroups {
     this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
     if (this.#filled + len > this.#memory.length) {
-      // At first as much as there is already: who receives little takes little.
+      // As much as there is already, so that a small slice takes little memory.
       this.#memory = this.#free.pop() ?? new Uint8Array(Math.max(GROUP_LEN, Math.min(this.gathered, MEMORY_LEN)))
       this.#filled = 0
     }
@@ -146,7 +146,7 @@ export class ProvenGroups {
     this.waiting += this.#batch.len
     if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.batches.push(this.#batch)
     this.#batch = new Batch()
-    this.#memory = NOTHING // nobody writes to what may be on its way to a file
+    this.#memory = NOTHING // the batch may be on its way to a file
     this.#filled = 0
   }
 
@@ -182,7 +182,7 @@ export class ProvenGroups {
     batch.file = id
   }
 
-  /** Gives up what is in files: nobody knows whether the disk has it. */
+  /** Gives up what is in files, because the disk may not have it. */
   cutFiled () {
     for (const batch of this.batches) if (batch.file !== undefined) batch.cut()
   }
@@ -201,8 +201,8 @@ export class ProvenGroups {
   }
 
   /**
-   * Batch operations that record what has been proven and is not there yet. It stays here until they are written:
-   * whoever fails may try again.
+   * Batch operations that record what has been proven and is not there yet. It is kept until they are
+   * written, so that a caller may try again.
    *
    * @param {Batch[]} batches
    * @param {Databases} databases
@@ -214,7 +214,7 @@ export class ProvenGroups {
    *   the disk
    */
   async operations (batches, { data, extentLen }, id, present) {
-    // Whoever deleted the blob meanwhile has deleted the pairs that lead here, and the file.
+    // When the blob was deleted meanwhile, so were its file and the pairs on the path.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
     const there = batches.filter(({ file }) => file === undefined || file === id)
 
@@ -259,8 +259,9 @@ export class ProvenGroups {
     this.#id = id
   }
 
-  /** Nobody needs the memory of these groups any more. @param {Run[]} runs */
+  /** Takes back the memory of groups that is not needed any more. @param {Run[]} runs */
   #recycle (runs) {
-    for (const memory of new Set(runs.map(({ memory }) => memory))) if (memory.length === MEMORY_LEN) this.#free.push(memory)
+    const memories = new Set(runs.map(({ memory }) => memory))
+    for (const memory of memories) if (memory.length === MEMORY_LEN) this.#free.push(memory)
   }
 }

@@ -64,7 +64,8 @@ export async function * putMany (store, blobs, options) {
   }
   // A long blob is not copied, so it is kept before the next is asked for. An async source gets each result promptly.
   const aheadOf = (/** @type {PutBatch} */ batch) => 'source' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
-  for await (const results of inOrder(batchesOf(store.databases, blobs, signal), aheadOf, keep)) for (const result of results) yield result
+  const batches = batchesOf(store.databases, blobs, signal)
+  for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
 }
 
 /**
@@ -147,10 +148,10 @@ const NONE = []
  */
 
 /**
- * Keeps a batch of small blobs. Not under a quota, which may have room for some of them only.
+ * Keeps a batch of small blobs. Not for stores with a quota, under which a part of the batch may be too much.
  *
  * @param {StoreContext} store
- * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are: nobody else may write to them
+ * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are, so their memory must not change
  * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
  * @returns {Promise<PutResult[]>}
  */
@@ -171,7 +172,7 @@ export async function keepMany (store, batch, aliases = []) {
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
-      activity.noteLeftovers() // some may have come to the disk, data or records: their ids are not settled
+      activity.noteLeftovers() // data or records may have reached the disk, so their ids stay unsettled
       throw error
     } finally {
       release()
@@ -227,7 +228,7 @@ function eachOnce (blobs, looks, aliases) {
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
     let content = contents.get(name)
     if (content === undefined) {
-      // What was being received, or had been damaged, may have been wanted under its own name.
+      // A blob that was present in part, or damaged, may have been wanted under its own name.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
       const isWritten = before === undefined || !isKept(before)

@@ -1,4 +1,4 @@
-// How whole blobs get into the store. They are written under a fresh id before their hash is known, and then adopted.
+// Puts whole blobs: their bytes are written under a fresh id before the hash is known, then the record is committed.
 
 import { equals } from 'uint8arrays/equals'
 import { eitherOf } from '../storage/concurrency/activity.js'
@@ -17,6 +17,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { BlobRecord, Tag } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
 export class BlobWriter {
   #store
@@ -33,7 +34,7 @@ export class BlobWriter {
    *   them
    */
   put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
-    // What is in memory does not keep anybody waiting.
+    // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#store.activity.run(async () => {
       assertFormat(format)
@@ -43,7 +44,8 @@ export class BlobWriter {
       const blob = new IncomingBlob(this.#store.databases, id, { isElsewhere: path !== undefined })
       let release = () => {}
       try {
-        for await (const piece of toPieces(source, { signal: eitherOf(signal, closing?.signal), onProgress, type: 'baobox:put' })) {
+        const either = eitherOf(signal, closing?.signal)
+        for await (const piece of toPieces(source, { signal: either, onProgress, type: 'baobox:put' })) {
           await blob.write(piece)
           if (path === undefined && blob.size > this.#store.quota.limit) throw full(blob.size, this.#store.quota.limit)
         }
@@ -52,9 +54,12 @@ export class BlobWriter {
         release = this.#store.protection.use(root)
         if (tag instanceof TempTag) tag.add(root, { format })
         const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
-        const reservation = await this.#store.evictor.reserve(root, present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0)
+        /** @param {ChunkRanges} present */
+        const lenBeyond = present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0
+        const reservation = await this.#store.evictor.reserve(root, lenBeyond)
         try {
-          return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, { reservation, tagging, alias, path, signal }))
+          const how = { reservation, tagging, alias, path, signal }
+          return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, how))
         } finally {
           reservation.release()
         }
@@ -69,7 +74,7 @@ export class BlobWriter {
   }
 
   /**
-   * Makes a written blob one that can be seen, unless it is here already. Under the blob's lock.
+   * Commits the record of a written blob, unless the store has the blob already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
    * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }}
@@ -84,13 +89,15 @@ export class BlobWriter {
       await this.#store.catalog.putAgain(root, before, alias)
       return result
     }
-    // First the data, then the record that says it is there: the order is what makes two databases one truth.
+    // First the data, then the record that names it: this order keeps the two databases consistent.
     await blob.finish()
     signal?.throwIfAborted()
-    // What was being received, or had been damaged, may have been wanted under its own name.
+    // A blob that was present in part, or damaged, may have been wanted under its own name.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
-    const record = { id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless }
+    const record = {
+      id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless
+    }
     const lenBefore = before === undefined ? 0 : await this.#store.presence.len(before)
     const gained = (path === undefined ? record.size : 0) - lenBefore
     const aliases = alias === undefined ? [] : [alias]
@@ -101,7 +108,7 @@ export class BlobWriter {
       return this.#store.catalog.commit([change], { also })
     }
     await (tagging === undefined ? commit() : this.#store.tags.set(tagging, commit))
-    blob.mayBeRecorded = false // it is
+    blob.mayBeRecorded = false // the record is acknowledged
     return result
   }
 
@@ -112,7 +119,7 @@ export class BlobWriter {
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes what was written of a blob that nobody has seen. @param {number} id @param {IncomingBlob} blob */
+  /** Deletes what was written of a blob that has no record. @param {number} id @param {IncomingBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return

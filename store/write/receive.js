@@ -1,5 +1,5 @@
-// How slices get into the store. Three things go on at a time: a piece is verified; what was verified before is
-// written to where it belongs; and what was written before that is recorded, once the disk has it.
+// Receives slices. Three things go on at a time: a piece is verified; groups that were verified before are written to
+// their places; and groups that were written before that are recorded, once the disk has them.
 
 import { Background, eitherOf } from '../storage/concurrency/activity.js'
 import { chunkCount } from '../../lib/tree/geometry.js'
@@ -7,7 +7,7 @@ import { parseRoot } from '../../lib/hash/cid.js'
 import { toPieces } from '../../lib/source/source.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
-import { Unseen } from './pending-records.js'
+import { PendingRecords } from './pending-records.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -34,12 +34,12 @@ const RECORD_MS = 1000
 
 export class BlobReceiver {
   #store
-  #unseen
+  #pending
 
   /** @param {StoreContext} store */
   constructor (store) {
     this.#store = store
-    this.#unseen = new Unseen(store)
+    this.#pending = new PendingRecords(store)
   }
 
   /**
@@ -68,7 +68,7 @@ export class BlobReceiver {
           await slice.close()
         } finally {
           received.forget()
-          if (this.#unseen.has(slice)) await this.#store.locks.run(nameOf(root), () => this.#unseen.leave(slice))
+          if (this.#pending.has(slice)) await this.#store.locks.run(nameOf(root), () => this.#pending.leave(slice))
           release()
         }
       }
@@ -85,8 +85,7 @@ export class BlobReceiver {
         await recording.end()
       } catch (error) {
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
-        // What failed says nothing against what came before: that is kept, and then the failure is told, whatever
-        // else fails.
+        // The failure does not invalidate earlier data: record it, then rethrow.
         if (verifier.error === undefined) flush(verifier)
         await writing.settle()
         await recording.settle()
@@ -113,7 +112,7 @@ export class BlobReceiver {
       const record = await this.#recordFor(slice, batches)
       if (record === undefined) return false
       const isFile = record.home === 'file'
-      if (isFile) await slice.spill(record.id, batches, how, this.#unseen.under(root, record.id))
+      if (isFile) await slice.spill(record.id, batches, how, this.#pending.under(root, record.id))
       if (isFile && this.#store.databases.isSync) return true
       await this.#record(slice, received.due(), record, how)
       return false
@@ -151,16 +150,17 @@ export class BlobReceiver {
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
-    // Others are told that it is complete, and may rely on that.
+    // Observers learn that it is complete, and may rely on that.
     const sync = isLast || after.complete
-    const isFirst = this.#unseen.isUnder(root, before.id) // a power cut must not bring a record of which nothing is here
+    // A power cut must not leave a record without groups.
+    const isFirst = this.#pending.isUnder(root, before.id)
     let gained = 0
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     const groups = { record: before, present: now, gained, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirst })
     slice.len += gained
-    await this.#unseen.commit({ root, before, after, gained: 0 }, { sync, len: gained })
+    await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
     received.recorded(batches, before.id)
     catalog.uses.touch(root)
     slice.complete = after.complete
@@ -187,18 +187,19 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     const { record } = await this.#store.catalog.look(root)
     slice.complete = record?.complete ?? false
-    if (record?.complete || verifier.size === undefined || (record === undefined && batches.every(({ len }) => len === 0))) {
-      received.due() // nothing waits any more
+    const hasGroups = batches.some(({ len }) => len > 0)
+    if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {
+      received.due() // nothing waits to be recorded any more
       received.forget(batches)
       if (record?.complete) await this.#store.catalog.putAgain(root, record)
       return undefined
     }
-    return record ?? this.#unseen.recordFor(slice, verifier.size)
+    return record ?? this.#pending.recordFor(slice, verifier.size)
   }
 }
 
 /**
- * Looks at what is complete. A fault that shows now came behind the failure that is being told already.
+ * Verifies what has come in whole. A fault that shows now lies behind the failure that is being thrown.
  *
  * @param {SliceVerifier} verifier
  */

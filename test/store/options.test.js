@@ -101,7 +101,9 @@ describe('store: options', () => {
       const range = { start: 0, end: 16_384 }
       await store.receive(ROOT, sliceOf(BYTES, range), range)
       expect(same(await store.bytes(ROOT, new ChunkRanges([0, 16])), BYTES.subarray(0, 16_384))).to.equal(true)
-      expect(await errorOf(store.bytes(ROOT, new ChunkRanges([0, 1, 50, 51])))).to.include({ code: 'STORE_MISSING' })
+      for (const boundaries of [[0, 1, 50, 51], [500, 501]]) {
+        expect(await errorOf(store.bytes(ROOT, new ChunkRanges(boundaries)))).to.include({ code: 'STORE_MISSING' })
+      }
     })
 
     it('is nothing else', async () => {

@@ -60,7 +60,7 @@ export class ExtentCutter {
 }
 
 /**
- * Reads a stored blob from some place on. Going forwards is quick, going back is possible. Nothing read here is
+ * Reads the extents of a blob. Going forwards is quick, going back is possible. Nothing read here is
  * believed yet.
  */
 export class ExtentReader {
@@ -160,7 +160,11 @@ export class ExtentReader {
   }
 }
 
-/** Memory that was meant for more goes with a value into some databases. @param {Uint8Array} bytes  nobody else's */
+/**
+ * Some databases keep the whole buffer of a value, so it must not be longer than the value.
+ *
+ * @param {Uint8Array} bytes
+ */
 const exact = bytes => bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
 
 /** @param {number} offset */

@@ -61,7 +61,7 @@ export const keysOfGroup = id => ({ extent: extentKey(id, 0), page: pageKey(id, 
 export class Page {
   #bytes
   #slots
-  /** Of pairs that have been compared, when somebody keeps the page. */
+  /** One byte for each pair: 1 when it was compared with its parent. */
   #trusted = /** @type {Uint8Array | undefined} */ (undefined)
 
   /** @param {Uint8Array} [stored]  copied */
@@ -86,7 +86,7 @@ export class Page {
     return pair.some(byte => byte !== 0) ? pair : undefined
   }
 
-  /** Has this pair been compared with what its parent promises? @param {number} slot */
+  /** Has this pair been compared with its expected chaining value? @param {number} slot */
   isTrusted (slot) { return this.#trusted?.[slot] === 1 }
 
   /** @param {number} slot */
@@ -181,8 +181,7 @@ export class Pages {
 const numberOf = ({ band, lastChunk }) => (lastChunk + 1) / BANDS_MAX + band
 
 /**
- * Pages that are being filled. What they hold is written by whoever writes the extents that prove it, in the same
- * batch.
+ * Collects the pairs of a blob in pages. Callers write the pages in the same batch as the extents that prove them.
  */
 export class PageEditor {
   #pages
@@ -207,7 +206,7 @@ export class PageEditor {
   /**
    * Batch operations for the pages that lie in front of a chunk; the editor forgets them.
    *
-   * @param {number} [chunks]  all unless told
+   * @param {number} [chunks]  default: all of them
    */
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
@@ -252,8 +251,8 @@ export class StoredOutboard {
 }
 
 /**
- * The chunks of a blob whose groups are marked as here. Looks at pages that are there, not at as many as the
- * claimed size would have; and a claim does not hide what is here.
+ * Finds the chunks of a blob whose groups are marked as present. Reads the pages that exist, not as many as the
+ * claimed size would have, and finds groups behind the claimed size, too.
  *
  * @param {Database} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
@@ -267,7 +266,7 @@ export async function presentChunks (data, { id, size, sizeProven }) {
 }
 
 /**
- * What a lowest page says is here.
+ * Lists the groups that a page of the lowest band marks as present.
  *
  * @param {number} lastChunk
  * @param {Page} page

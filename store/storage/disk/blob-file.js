@@ -46,7 +46,7 @@ export class BlobFile {
   async read (start, end) {
     const bytes = uncleared(end - start)
     const len = await this.readInto(bytes, start)
-    return len === bytes.length ? bytes : bytes.slice(0, len) // nobody sees what was never written
+    return len === bytes.length ? bytes : bytes.slice(0, len) // the rest of the memory is not cleared
   }
 
   /**

@@ -103,7 +103,7 @@ export class BlobFolder {
   isOpen (id) { return this.#kept.peek(id)?.isOpen ?? false }
 
   /**
-   * Reads a file on this thread, if it is open: who waits for a disk here keeps everybody waiting.
+   * Reads a file synchronously, if it is open. The whole thread waits for the disk.
    *
    * @param {number} id @param {number} start @param {number} end
    * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when it is not open, or ends before
@@ -121,7 +121,7 @@ export class BlobFolder {
     return file
   }
 
-  /** Whoever reads next opens the file anew: it may be another one by now. @param {number} id */
+  /** Has the next reader open the file again: it may have been replaced. @param {number} id */
   forget (id) { this.#retire(id) }
 
   /**

@@ -7,7 +7,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises'
 const PIECE_LEN = 1 << 20
 
 /**
- * What tells a file from all others on this machine, as long as somebody has it open.
+ * Returns what identifies a file on this machine as long as it is open.
  *
  * @param {string} path @returns {Promise<string>} empty when there is none
  */

@@ -14,11 +14,11 @@ import { BATCH_ENTRIES } from './walk.js'
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Can it read all of it, and is every entry that can be seen found under its key, by those who search for it and by
- * those who read on from there? And is there nothing behind the last?
+ * Can LevelDB read everything, does it find every entry that it shows by its key, and does it show nothing behind
+ * the last one?
  *
- * From the last to the first: a key that has become too great hides all that it overtakes from who goes forwards,
- * from who goes backwards only one.
+ * Reads from the last entry to the first. A key that has become too great hides all entries that it overtakes from
+ * an iterator that goes forwards, but only one from an iterator that goes backwards.
  *
  * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
  *   LevelDB: it counts as in order
@@ -55,7 +55,7 @@ async function areFound (database, keys, options) {
 }
 
 /**
- * Is who searches behind this key told that there is nothing?
+ * Does a search behind this key find nothing?
  *
  * @param {Database | AnyLevel} database
  * @param {Uint8Array} key

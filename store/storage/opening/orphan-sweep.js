@@ -12,9 +12,9 @@ import { entryBatches } from '../level/walk.js'
 
 /**
  * @typedef {object} Recorded
- * @property {IdSet} ids  that records name
+ * @property {IdSet} ids  the ids in all records
  * @property {number} behind  an id behind all of them
- * @property {boolean} isWhole  could all records be read?
+ * @property {boolean} areAll  could all records be read?
  */
 
 /**
@@ -27,7 +27,7 @@ export async function sweepOrphansInUse (databases, signal) {
   // Data that is written from now on may get its record later, so it is no orphan.
   const limit = ids.next
   const underWay = new Set(ids.underWay)
-  // A store that has lost its state may have lost records, too: that is for `fsck` to judge.
+  // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
   if (!await ids.isStateSound()) return
   await sweepOrphans(databases, await recordedIds(index, signal), id => id < limit && !underWay.has(id), signal)
 }
@@ -36,19 +36,19 @@ export async function sweepOrphansInUse (databases, signal) {
  * @param {Databases} databases @param {Recorded} recorded
  * @param {(id: number) => boolean} isSettled  can no call write a record for this id any more?
  * @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false when it cannot be told what orphans are: then nothing is deleted
+ * @returns {Promise<boolean>} false when orphans cannot be told from other data: then nothing is deleted
  */
-export async function sweepOrphans (databases, { ids, isWhole }, isSettled, signal) {
-  if (!isWhole) return false
+export async function sweepOrphans (databases, { ids, areAll }, isSettled, signal) {
+  if (!areAll) return false
   const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
-  // What LevelDB cannot read is left for `fsck`.
+  // Entries that LevelDB cannot read are left for `fsck`.
   const orphans = (await databases.files?.ids() ?? []).filter(isOrphan)
   for await (const { id } of databases.dataIds(0)) {
     signal?.throwIfAborted()
     if (id !== undefined && isOrphan(id)) orphans.push(id)
   }
   if (orphans.length === 0) return true
-  // One flipped bit in a table of LevelDB may hide a record: then its data is no orphan.
+  // One flipped bit in a table of LevelDB may hide a record, whose data is no orphan then.
   if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
   for (const id of new Set(orphans)) {
     signal?.throwIfAborted()
@@ -60,13 +60,13 @@ export async function sweepOrphans (databases, { ids, isWhole }, isSettled, sign
 
 /** The ids that records name. @param {Database} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
-  const recorded = { ids: new IdSet(), behind: 0, isWhole: true }
-  for await (const entries of entryBatches(index, allBlobs, () => { recorded.isWhole = false })) {
+  const recorded = { ids: new IdSet(), behind: 0, areAll: true }
+  for await (const entries of entryBatches(index, allBlobs, () => { recorded.areAll = false })) {
     signal?.throwIfAborted()
     for (const [key, value] of entries) {
       const root = hashOfKey(key)
       const record = root && decodeRecord(root, value)
-      if (record === undefined) recorded.isWhole = false
+      if (record === undefined) recorded.areAll = false
       else {
         recorded.behind = Math.max(recorded.behind, record.id + 1)
         recorded.ids.add(record.id)

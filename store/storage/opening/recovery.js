@@ -9,9 +9,9 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /** @import { Databases } from '../databases.js' */
 
 /**
- * Reads the state, sees to leftovers, and begins to give away ids.
+ * Reads the state, deletes what was left, and makes ready to give ids.
  *
- * @param {Databases} databases  which are open, and used by nobody yet
+ * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, sweeps: boolean, signal?: AbortSignal }} options  see `openHeld`
  * @throws {BaoError} STORE_ABSENT, STORE_VERSION
  */
@@ -25,7 +25,7 @@ export async function recover (databases, { create, sweeps, signal }) {
   const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), recorded?.behind ?? 0)
   await deleteAllDoomed(databases)
-  // A store that has lost its state may have lost records, too: then what has none is for `fsck` to judge.
+  // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
   const isSettled = (/** @type {number} */ id) => id >= swept
   const isSwept = !sweeps || state === undefined || recorded === undefined ||
     await sweepOrphans(databases, recorded, isSettled, signal)

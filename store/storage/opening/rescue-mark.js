@@ -46,7 +46,7 @@ export async function markRescue (location) {
   }
 
   const end = async (/** @type {{ isMarked: boolean }} */ { isMarked }) => {
-    // As long as the lock is held, nobody else is in the folder. Windows renames no folder in which a file is open.
+    // While the lock is held, no other rescue uses the folder. Windows renames no folder in which a file is open.
     const isMoved = !isMarked &&
       await moveFolder(rescueFolder(location), doneFolder(location)).then(() => true, () => false)
     await lock.close()

@@ -52,7 +52,7 @@ describe('CIDs', () => {
     for (const base of 'zkbf') {
       const error = await errorOf(() => parseRoot(base + '1a2b3c4d'.repeat(20_000)))
       expect(error).to.include({ code: 'CID_UNSUPPORTED' })
-      expect(error.message).to.include('no CID has so many')
+      expect(error.message).to.include('a CID has at most')
     }
   })
 

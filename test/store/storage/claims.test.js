@@ -25,7 +25,7 @@ describe('store: a record that claims more than there is', () => {
 
   for (const home of ['extents', 'file', 'reference']) {
     for (const size of SIZES) {
-      it(`of ${size} bytes, whole, in ${home}: every call says soon that it is damaged`, async () => {
+      it(`of ${size} bytes, whole, in ${home}: every call soon reports damage`, async () => {
         const { store, index } = await newStore()
         await putRecord(index, { size, home, isWhole: true })
         if (home === 'reference') await writePath(index, ID, '/no such file')
@@ -49,7 +49,7 @@ describe('store: a record that claims more than there is', () => {
     }
   }
 
-  it('in part, of a size that nobody has proven: what is here is read, and the rest is missing', async () => {
+  it('of an unproven size has its present bytes read, and the rest is missing', async () => {
     for (const size of SIZES) {
       const { store, index } = await newStore()
       const range = { start: 0, end: GROUP }
@@ -66,7 +66,7 @@ describe('store: a record that claims more than there is', () => {
     }
   })
 
-  it('with pages of a blob that is shorter: its outboard is damaged, and takes no memory', async () => {
+  it('with the pages of a shorter blob has a damaged outboard, which takes no memory', async () => {
     for (const size of SIZES) {
       const { store, index } = await newStore()
       await store.put(bytes)
@@ -78,7 +78,7 @@ describe('store: a record that claims more than there is', () => {
     }
   })
 
-  it('in a file of a store that has none is as damaged', async () => {
+  it('in a file of a store without files is damaged', async () => {
     const place = await inMemory()
     const store = await place.open()
     await putRecord(place.where.index, { size: 2 ** 50, home: 'file', isWhole: true })

@@ -50,7 +50,7 @@ describe('store: writes that fail', () => {
   }
 
   for (const [what, jobs] of Object.entries(JOBS)) {
-    it(`${what} whose record has come to the disk all the same has its data after a crash`, async () => {
+    it(`${what} whose record reached the disk all the same has its data after a crash`, async () => {
       for (const isClosed of [true, false]) {
         const { place, store, index } = await crashing()
         for (const job of jobs) {

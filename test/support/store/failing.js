@@ -43,8 +43,9 @@ function tapped (store, happens) {
 /**
  * Has a write of a store go wrong.
  *
- * @param {number} moment  which write @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>,
- *   behind: (write: () => Promise<unknown>) => Promise<unknown> }} fault
+ * @param {number} moment  which write
+ * @param {{ at: (write: () => Promise<unknown>) => Promise<unknown>, behind: (write: () => Promise<unknown>) =>
+ *   Promise<unknown> }} fault
  * @returns {{ isReached: () => boolean, untap: () => void }}
  */
 export function failAt (store, moment, { at, behind }) {

@@ -2,9 +2,8 @@
 //
 //     node test/support/store/fixture.js test/support/store/fixtures/layout-N
 //
-// Later releases must open it (test/store/storage/opening/layout.test.js). Run it before a release whose layout
-// is new. It never overwrites
-// a fixture.
+// Later releases must open it (test/store/storage/opening/layout.test.js). Run it before a release whose layout is
+// new. It never overwrites a fixture.
 import { mkdir, rm } from 'node:fs/promises'
 import { argv } from 'node:process'
 import { CID } from 'multiformats/cid'

@@ -1,5 +1,5 @@
-// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are
-// gone after the tests.
+// Places where stores live: on a disk, or in memory. They outlast the stores that are opened in them, and are gone
+// after the tests.
 import { expect } from 'chai'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'

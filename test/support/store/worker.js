@@ -1,5 +1,5 @@
-// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what
-// it has been promised.
+// A process that works on a store until it is killed: disk.test.js starts it. It says what it begins and what it
+// has been promised.
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { hash } from '../../../lib/index.js'
@@ -13,8 +13,8 @@ import { sliceOf } from './stores.js'
 const SIZES = [5_500_000, 4_900_000, 20_000, 300]
 
 /**
- * The first number from `i` on whose blob is put in several batches; the next one is received, and then the
- * first deleted.
+ * The first number from `i` on whose blob is put in several batches; the next one is received, and then the first
+ * deleted.
  *
  * @param {number} i
  */

@@ -31,12 +31,12 @@ describe('store: extents', () => {
         setExtentLen(store, read)
       })
 
-      it('are as long as that', async () => {
+      it('have the length that the store writes', async () => {
         const lens = (await entriesOf(data)).filter(({ offset }) => offset !== undefined).map(({ value }) => value.length)
         expect(Math.max(...lens)).to.equal(written)
       })
 
-      it('are read from any place to any other', async () => {
+      it('are read for any range of bytes', async () => {
         const below = numbers(901)
         for (const bytes of BLOBS) {
           expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
@@ -52,7 +52,7 @@ describe('store: extents', () => {
         expect(got.every((bytes, i) => same(bytes, BLOBS[i]))).to.equal(true)
       })
 
-      it('are mended, and joined by what is received then', async () => {
+      it('are repaired, and the missing bytes can be received', async () => {
         const bytes = BLOBS.at(-1)
         const root = hash(bytes)
         const { id } = await recordOf(store, root)
@@ -71,7 +71,7 @@ describe('store: extents', () => {
     })
   }
 
-  it('of parts that come in stores that make them longer and shorter', async () => {
+  it('of parts are read after they came in stores with longer and shorter extents', async () => {
     const { store: first, place } = await newStore()
     let store = first
     const bytes = BLOBS.at(-1)

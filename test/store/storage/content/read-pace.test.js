@@ -16,44 +16,44 @@ async function countUntil (pace, where, now = () => 'here') {
   return Infinity
 }
 
-describe('store: pace', () => {
+describe('store: the pace of small reads', () => {
   const { now } = performance
   beforeEach(() => { performance.now = () => passed })
   afterEach(() => { performance.now = now })
 
-  it('reads are done here at first', async () => {
+  it('reads synchronously at first', async () => {
     expect(await new Pace().read(() => 'here', later)).to.equal('here')
   })
 
-  it('one that was slow is made up for by others that go through threads, and then they are done here again', async () => {
+  it('reads through threads after a slow read, until that has made up for the loss', async () => {
     const pace = new Pace()
     expect(await pace.read(slowly(2), later)).to.equal('here')
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
     expect(await countUntil(pace, 'here')).to.be.within(50, 1000)
   })
 
-  it('those that are slow again and again are done here one time in many', async () => {
+  it('tries a synchronous read only now and then while they stay slow', async () => {
     const pace = new Pace()
     let here = 0
     for (let i = 0; i < 2000; i++) if (await pace.read(slowly(3), later) === 'here') here++
     expect(here).to.be.within(2, 20)
   })
 
-  it('one that fails is a read, too', async () => {
+  it('counts a read that fails as a read', async () => {
     const pace = new Pace()
     const fails = () => { slowly(2)(); throw new Error('no such thing') }
     expect(() => pace.read(fails, later)).to.throw('no such thing')
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
   })
 
-  it('one that could not be done here goes through a thread, and nothing is saved by it', async () => {
+  it('counts nothing as saved when a read could not be synchronous', async () => {
     const pace = new Pace()
     for (let i = 0; i < 100; i++) expect(await pace.read(() => NOT_READ, later)).to.equal('elsewhere')
     await pace.read(slowly(0.1), later)
     expect(await pace.read(() => 'here', later)).to.equal('elsewhere')
   })
 
-  it('also one whose turn had to come first', async () => {
+  it('reads synchronously after it has yielded to the event loop', async () => {
     const pace = new Pace()
     const first = pace.read(slowly(15), later)
     const second = pace.read(() => NOT_READ, later)
@@ -62,7 +62,7 @@ describe('store: pace', () => {
     expect(await second).to.equal('elsewhere')
   })
 
-  it('who reads on and on lets timers have their turn', async () => {
+  it('lets timers run while one caller reads on and on', async () => {
     const pace = new Pace()
     const timer = { rings: 0 }
     setTimeout(() => { timer.rings++ }, 1)
@@ -70,7 +70,7 @@ describe('store: pace', () => {
     expect(timer.rings).to.equal(1)
   })
 
-  it('of several who read on and on each comes to his share', async () => {
+  it('gives each of several callers that read on and on its share', async () => {
     const counts = [0, 0, 0]
     const pace = new Pace()
     const readOn = async i => { while (Math.max(...counts) < 1500) counts[i] += await pace.read(() => { slowly(0.1)(); return 1 }, async () => 1) }

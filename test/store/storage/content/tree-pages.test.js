@@ -31,7 +31,7 @@ function * paths (count) {
 const COUNTS = [...Array.from({ length: 3 * PAGE_GROUPS }, (_, i) => i + 1), 1000, 4096, 4097, 5001]
 
 describe('store: pages', () => {
-  it('give every stored parent a place of its own', () => {
+  it('give every stored parent a slot of its own', () => {
     for (const count of COUNTS) {
       const taken = new Set()
       const nodes = new Set([...paths(count)].flatMap(({ path }) => path))
@@ -46,7 +46,7 @@ describe('store: pages', () => {
     }
   })
 
-  it('are few on the way to any group', () => {
+  it('on the way from the root to any group are at most seven', () => {
     for (const count of COUNTS) {
       const levels = Math.ceil(Math.log2(count))
       for (const { group, path } of paths(count)) {
@@ -69,7 +69,7 @@ describe('store: pages', () => {
     }
   })
 
-  it('lie behind all that they cover, and each name is one page', () => {
+  it('sort behind all that they cover, and each name is that of one page', () => {
     const covers = new Map()
     for (const { group, path } of paths(5001)) {
       for (const node of path) {
@@ -85,7 +85,7 @@ describe('store: pages', () => {
     }
   })
 
-  it('do not depend on the size', () => {
+  it('have the same names and slots for every size of the blob', () => {
     // A node keeps its number while a blob grows: its place must follow from the number alone, also far out.
     const BANDS = 8
     for (let level = GROUP_LOG; level < GROUP_LOG + 6 * BANDS - 4; level++) {
@@ -135,7 +135,7 @@ describe('store: a page', () => {
     expect(page.bytes).to.have.length(8 + 5 * 64)
   })
 
-  it('takes what is stored as a copy, and may be added to', () => {
+  it('copies the stored bytes, and pairs can be added', () => {
     const page = new Page()
     page.setPair(3, pairs, 0)
     const stored = new Uint8Array(page.bytes)
@@ -148,7 +148,7 @@ describe('store: a page', () => {
     expect(new Page(more.bytes).hasGroup(7)).to.equal(true)
   })
 
-  it('reads anything that was stored', () => {
+  it('reads stored bytes of any length', () => {
     for (const len of [0, 1, 7, 8, 9, 71, 72, 73, 8 + PAIRS * 64, 8 + PAIRS * 64 + 1, 10_000]) {
       const page = new Page(noise(len, 102))
       for (let slot = 0; slot < PAIRS; slot++) page.pair(slot)
@@ -156,7 +156,7 @@ describe('store: a page', () => {
     }
   })
 
-  it('is given by an editor once everything below it is there', () => {
+  it('is taken from an editor once everything below it is present', () => {
     const editor = new PageEditor(5)
     for (const { path } of paths(130)) for (const node of path) editor.setPair(node, pairs, 0)
     expect(editor.take(PAGE_GROUPS * 16 - 1), 'the first page ends with this very chunk').to.have.length(0)

@@ -32,7 +32,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
   }
 
   for (const durability of ['sync', 'process']) {
-    it(`what came before the disk was full is kept, with durability '${durability}'`, async () => {
+    it(`bytes that came before the disk was full are kept, with durability '${durability}'`, async () => {
       const bytes = noise(24 * MIB, 12)
       const slice = sliceOf(bytes)
       const store = await place.open({ durability })
@@ -49,7 +49,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     })
   }
 
-  it('what is in the file is kept when pages could not be read at the first attempt', async () => {
+  it('the bytes in the file are kept when pages cannot be read at the first attempt', async () => {
     const bytes = noise(3 * MIB, 14)
     const reason = new Error('the disk is slow')
     const store = await place.open()
@@ -64,7 +64,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
   })
 
-  it('what fits into no file leaves nothing', async () => {
+  it('a slice of which nothing fits on the disk leaves nothing', async () => {
     const bytes = noise(3 * MIB, 15)
     const store = await place.open()
     room(0)
@@ -94,7 +94,7 @@ describe('store: a blob that is received into a file while a write fails', () =>
     expect(same(await store.bytes(root), bytes)).to.equal(true)
   })
 
-  it('what is in the file is kept when the pages that say so are written at the second attempt', async () => {
+  it('the bytes in the file are kept when their pages are written at the second attempt', async () => {
     const bytes = noise(3 * MIB, 13)
     const reason = new Error('the disk is full')
     const store = await place.open()
@@ -131,7 +131,7 @@ describe('store: many blobs while a write fails', () => {
   }
 
   for (const [how, fault] of Object.entries(FAULTS)) {
-    it(`any call ${how}`, async () => {
+    it(`putMany keeps what it reported when any call ${how}`, async () => {
       let moment = 0
       for (let isOver = false; !isOver; moment++) {
         expect(moment).to.be.lessThan(20)
@@ -161,7 +161,7 @@ describe('store: many blobs while a write fails', () => {
     })
   }
 
-  it('on a full disk they do not come, nothing of them is left, and they come when there is room', async () => {
+  it('putMany leaves nothing on a full disk, and succeeds when there is space', async () => {
     const place = await onDisk()
     places.push(place)
     const store = await place.open(FAST)

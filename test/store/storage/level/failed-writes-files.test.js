@@ -12,7 +12,7 @@ import { noise } from '../../../support/inputs.js'
 
 const small = [noise(5000, 1), noise(6000, 2), noise(7000, 3)]
 
-describe('store: the directory is taken away while it is open', () => {
+describe('store: its directory is moved or removed while it is open', () => {
   let location
   let store
   beforeEach(async () => {

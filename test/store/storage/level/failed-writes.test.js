@@ -56,7 +56,7 @@ describe('store: failed writes', () => {
     })
   }
 
-  it('an error of the level that is not for want of room has a code', async () => {
+  it('an error of the level that is not about space has a code', async () => {
     const { batch } = pair.data
     pair.data.batch = async () => {
       pair.data.batch = batch
@@ -92,7 +92,7 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[1])).to.include({ isNew: true })
   })
 
-  it('a store that was closed is not opened again by what came later', async () => {
+  it('a store that was closed is not opened again by later calls', async () => {
     await store.put(blobs[0], { tag: 'a' })
     pair.index.failures = 1
     pair.index.openFailures = 2
@@ -107,7 +107,7 @@ describe('store: failed writes', () => {
     expect(await store.put(blobs[1])).to.include({ isNew: true })
   })
 
-  it('a list that was begun before ends with a code', async () => {
+  it('a list that was begun before the failure ends with a code', async () => {
     for (const bytes of blobs) await store.put(bytes)
     const list = store.list()
     await list.next()

@@ -36,7 +36,7 @@ async function expectAll (store, blobs = BLOBS) {
   for (const [i, bytes] of blobs.entries()) if (!same(await store.bytes(hash(bytes)), bytes)) expect.fail(`blob ${i} is wrong`)
 }
 
-describe('store: tables of LevelDB that are out of order', () => {
+describe('store: LevelDB tables that are out of order', () => {
   let place
   beforeEach(async () => {
     place = await onDisk()
@@ -58,13 +58,13 @@ describe('store: tables of LevelDB that are out of order', () => {
     expect(await place.look(({ data }) => extentEntry(data, id, 4 * GROUP).read())).to.equal(undefined)
   }
 
-  it('are told from those that are in order', async () => {
+  it('are recognised by isInOrder', async () => {
     expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, true])
     await spoilIndex()
     expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, false])
   })
 
-  it('are told by fsck, which drops nothing; a repair brings all of it back', async () => {
+  it('make fsck report isReadable: false and drop nothing, and a rescue brings everything back', async () => {
     await spoilIndex()
     const store = await place.open()
     await expectAll(store) // from the beginning of a cell on all that follows is found
@@ -78,7 +78,7 @@ describe('store: tables of LevelDB that are out of order', () => {
     expect((await readdir(place.where)).sort()).to.deep.equal(['blobs', 'data', 'index'])
   })
 
-  it('do not have blobs swept away whose records are not to be known any more', async () => {
+  it('hide a record without having the blob swept away, and a rescue gives it a record again', async () => {
     const fresh = Array.from({ length: 4 }, (_, i) => noise(1000 + i, 60 + i))
     const store = await place.open()
     for (const bytes of fresh) await store.put(bytes)

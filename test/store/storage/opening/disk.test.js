@@ -43,13 +43,13 @@ describe('store: on a disk', () => {
     await store.close()
   })
 
-  it('cannot be made where there is something else', async () => {
+  it('cannot be made in the place of a file', async () => {
     const path = join(place.where, 'file')
     await writeFile(path, 'text')
     expect(await errorOf(BlobStore.open(path))).to.include({ code: 'STORE_OPEN_FAILED', location: path })
   })
 
-  it('is made once when several processes make it at a time', async () => {
+  it('is made once when several processes make it at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       const location = join(place.where, `${round}`)
       await mkdir(location)
@@ -72,7 +72,7 @@ describe('store: on a disk', () => {
     expect(await readdir(place.where)).to.have.members(['blobs', 'data', 'index'])
   })
 
-  it('takes no directory, and no file that has no id for a name, for a blob', async () => {
+  it('does not take folders, or files whose names are no ids, for blobs', async () => {
     const bytes = noise(2 * MIB)
     let store = await place.open()
     const { cid } = await store.put(bytes)
@@ -87,7 +87,7 @@ describe('store: on a disk', () => {
     expect(same(await store.bytes(cid), bytes)).to.equal(true)
   })
 
-  it('opens no file any more once it is closed', async () => {
+  it('opens no file after it was closed', async () => {
     const store = await place.open()
     await store.put(noise(2 * MIB))
     const { files } = databasesOf(store)
@@ -97,7 +97,7 @@ describe('store: on a disk', () => {
     expect(await errorOf(files.writer(id))).to.match(/closed/)
   })
 
-  it('is open in one process', async () => {
+  it('can be open in one process only', async () => {
     const child = start('hold')
     expect((await child.lines.next()).value).to.equal('open')
     expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED', location: place.where })
@@ -133,18 +133,18 @@ describe('store: on a disk', () => {
     await (await place.open({ create: false })).put(Uint8Array.of(1))
   })
 
-  it('is nowhere but in a directory, or in two levels', async () => {
+  it('is opened in a directory or in two levels, and nothing else', async () => {
     for (const bad of [undefined, null, 5, {}, new URL('file:///nowhere'), { index: {} }]) await expectSlip('where', () => BlobStore.open(bad), [TypeError])
   })
 
-  it('takes no other durability than the two', async () => {
+  it('refuses an unknown durability', async () => {
     expect(await errorOf(place.open({ durability: 'never' }))).to.be.instanceOf(TypeError)
     const store = await place.open({ durability: 'process' })
     const { cid } = await store.put(noise(MIB))
     expect(await store.has(cid)).to.equal(true)
   })
 
-  it('survives being killed again and again', async function () {
+  it('keeps what it acknowledged when its process is killed again and again', async function () {
     this.timeout(60_000)
     /** By number: what was promised about a blob; with a question mark, what was under way. */
     const known = new Map()
@@ -181,7 +181,7 @@ describe('store: on a disk', () => {
     expect(leftovers, 'some were killed in the middle').to.be.greaterThan(0)
   })
 
-  it('survives being killed while it collects garbage', async function () {
+  it('keeps what is protected when its process is killed while it collects garbage', async function () {
     this.timeout(60_000)
     let next = 0
     let leftovers = 0

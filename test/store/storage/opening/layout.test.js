@@ -26,11 +26,11 @@ describe('store: layout', () => {
   })
   afterEach(() => place.remove())
 
-  it('has a fixture', async () => {
+  it('of this release has a fixture', async () => {
     expect(await readdir(FIXTURES)).to.deep.equal([NAME])
   })
 
-  it('is read', async () => {
+  it('of the fixture is read', async () => {
     const store = await place.open()
     const whole = [SMALL, LARGE, SEQUENCE, BLOCK, ...TOGETHER.slice(0, -1)]
     for (const { bytes, root } of whole) {
@@ -49,7 +49,7 @@ describe('store: layout', () => {
     expect(await store.fsck()).to.include({ isSound: true })
   })
 
-  it('is worked with', async () => {
+  it('of the fixture can be written to', async () => {
     let store = await place.open()
     for (const { bytes, root } of [PART, LONG]) {
       const received = bytes.length - 16384
@@ -70,7 +70,7 @@ describe('store: layout', () => {
     await expectNoOrphans(place)
   })
 
-  it('has its notes followed, and stays what it is', async () => {
+  it('of the fixture keeps its number, and its deletion notes are followed', async () => {
     await place.look(async ({ index, data }) => {
       const notes = await deletionsIn(index)
       expect(notes).to.have.length(1)
@@ -84,7 +84,7 @@ describe('store: layout', () => {
     await expectNoOrphans(place)
   })
 
-  it('is refused under any other number, and left as it is', async () => {
+  it('with any other number is refused with STORE_VERSION and left as it is', async () => {
     for (const version of [0, LAYOUT_VERSION + 1, 2 ** 40]) {
       const states = []
       await place.look(async ({ index }) => {

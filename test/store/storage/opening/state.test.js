@@ -17,13 +17,13 @@ import { sliceOf } from '../../../support/store/stores.js'
 const first = noise(100_000, 1)
 const second = noise(100_000, 2)
 
-describe('store: its state', () => {
+describe('store: the state', () => {
   for (const [what, spoil] of [
     ['lost', (index) => stateEntry(index).remove()],
     ['damaged', index => stateEntry(index).change(state => state.fill(0, 9, 25))],
     ['cut short', (index) => stateEntry(index).write(new Uint8Array(3))]
   ]) {
-    it(`may be ${what}: no id is given away twice`, async () => {
+    it(`may be ${what}, and no id is given twice`, async () => {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       const store = await BlobStore.open(pair)
       await store.put(first)
@@ -37,7 +37,7 @@ describe('store: its state', () => {
     })
   }
 
-  it('is not clean after a crash: the opening, which looks at all records then, and at all of the index when something was left, can be called off', async () => {
+  it('is not clean after a crash, and a signal ends the opening that then looks through the index', async () => {
     for (const method of ['iterator', 'snapshot']) {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       const store = await BlobStore.open(pair)
@@ -60,7 +60,7 @@ describe('store: its state', () => {
     }
   })
 
-  it('may be an old one, which LevelDB lost the later ones of: no id is given away twice', async () => {
+  it('may be an old one when LevelDB lost the later ones, and no id is given twice', async () => {
     for (const lose of [async () => {}, index => recordEntry(index, hash(first)).remove()]) {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
       await (await BlobStore.open(pair)).close()
@@ -79,7 +79,7 @@ describe('store: its state', () => {
     }
   })
 
-  it('may be lost together with all records: then nothing is swept away', async () => {
+  it('may be lost together with all records, and then the opening sweeps nothing', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)
     await store.put(first)
@@ -93,7 +93,7 @@ describe('store: its state', () => {
     }
   })
 
-  it('that could not be written once is written the next time', async () => {
+  it('is written again after a write of it failed', async () => {
     const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
     const store = await BlobStore.open(pair)
     const { batch } = pair.index
@@ -107,7 +107,7 @@ describe('store: its state', () => {
     await store.close()
   })
 
-  it('closed in the middle of a list, it says so', async () => {
+  it('of a store that is closed during a list makes the list fail with STORE_CLOSED', async () => {
     const store = await BlobStore.open({ index: new MemoryLevel(), data: new MemoryLevel() })
     await store.put(first)
     await store.put(second)
@@ -117,7 +117,7 @@ describe('store: its state', () => {
     expect(await errorOf(list.next())).to.include({ code: 'STORE_CLOSED' })
   })
 
-  describe('and keys and values that a disk has made', () => {
+  describe('beside keys and values that no store writes', () => {
     let pair
     /** A store as a crash leaves it, with something in it that was never written. */
     const opened = async spoil => {
@@ -135,7 +135,7 @@ describe('store: its state', () => {
       for (const bytes of [first, second]) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     }
 
-    it('of the data do no harm: none, short, long, with ids that cannot be counted', async () => {
+    it('stays right when the data has keys that are empty, too short, too long or have huge ids', async () => {
       const keys = [Uint8Array.of(0), new Uint8Array(16), new Uint8Array(18), new Uint8Array(17).fill(255), flipped(new Uint8Array(17), 0, 0x80), flipped(new Uint8Array(17), 16, 0x80)]
       const store = await opened(async ({ data }) => {
         for (const key of keys) await data.put(key, new Uint8Array(5), VIEWS)
@@ -147,7 +147,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('of an extent that got behind its page do not turn a reader in circles', async () => {
+    it('does not send a reader in circles when an extent stands behind its page', async () => {
       const bytes = noise(3 << 20, 5)
       const range = { start: 0, end: 2 << 20 }
       await (await opened(async () => {})).receive(hash(bytes), sliceOf(bytes, range), range)
@@ -170,7 +170,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('of the index do no harm', async () => {
+    it('stays right when the index has keys that no store writes', async () => {
       const store = await opened(async ({ index }) => {
         for (const key of [1, 5, 32, 34].flatMap(malformedKeys)) await index.put(key, new Uint8Array(33), VIEWS)
         await usedEntry(index, hash(first)).write(new Uint8Array(3))
@@ -185,7 +185,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('of a note that data is to be deleted delete no other', async () => {
+    it('does not delete the data of another blob when a deletion note is damaged', async () => {
       const store = await opened(async ({ index, data }) => {
         const [id, other] = await idsIn(data)
         await noteDeletion(index, other)
@@ -197,7 +197,7 @@ describe('store: its state', () => {
     })
   })
 
-  describe('where LevelDB itself cannot read', () => {
+  describe('when LevelDB cannot read an entry', () => {
     const unreadable = () => Promise.reject(Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' }))
     const bytes = noise(3 << 20, 6)
     const spoilt = async (database, method, isSpoilt) => {
@@ -210,7 +210,7 @@ describe('store: its state', () => {
       return { store, pair }
     }
 
-    it('a record, it is one that is damaged', async () => {
+    it('reports an unreadable record as damaged', async () => {
       const { store, pair } = await spoilt('index', 'getSync', ([key]) => isRecordKey(key, hash(first)))
       pair.index.get = pair.index.getSync
       expect(await errorOf(store.bytes(hash(first)))).to.include({ code: 'STORE_CORRUPT' })
@@ -218,7 +218,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('a page, what it proves is damaged', async () => {
+    it('reports the bytes that an unreadable page proves as damaged', async () => {
       const { store, pair } = await spoilt('data', 'getMany', () => true)
       expect(same(await store.bytes(hash(bytes)), bytes), 'others are asked for one by one').to.equal(true)
       pair.data.get = unreadable
@@ -226,7 +226,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('an extent, it is damaged', async () => {
+    it('reports an unreadable extent as damaged', async () => {
       const { store, pair } = await spoilt('data', 'get', () => false)
       const { iterator } = pair.data
       pair.data.iterator = function (...args) {
@@ -242,7 +242,7 @@ describe('store: its state', () => {
       await store.close()
     })
 
-    it('an I/O error is none: it is told as it is', async () => {
+    it('passes an I/O error through unchanged', async () => {
       const failed = Object.assign(new Error('IO error: too many open files'), { code: 'LEVEL_IO_ERROR' })
       const { store, pair } = await spoilt('data', 'get', () => false)
       pair.data.getMany = pair.data.getSync = pair.data.get = () => Promise.reject(failed)
