@@ -32,7 +32,7 @@ const IMPORT_INTERNALS = {
   'encoder/bad-input.test.js': 'counts the steps of a walk',
   'encoder/files.test.js': 'the same audit in spans of other lengths',
   'encoder/write.test.js': 'the same tree in spans of other lengths',
-  'verifier/threads.test.js': 'the same audit in other pools and spans',
+  'verifier/audit-threads.test.js': 'the same audit in other pools and spans',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',
   'slow/disk/power-worker.js': 'a database of a store is tested alone',
   'store/storage/opening/rescue.test.js': 'it writes records that no call would write'

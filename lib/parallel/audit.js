@@ -1,6 +1,6 @@
-// The quick part of an audit, on several threads: spans that are right as a whole. Each thread hashes one span after the other; a span is right when
-// its pairs are those of the outboard, and its chaining value is what the parents above promise. What is not is left to the audit that looks at
-// every step, so the answer is the same whoever has found it.
+// The quick part of an audit, on several threads: finds spans that are right as a whole. A span is right when its
+// pairs are those of the outboard and its chaining value is the one that its parent expects. All other spans are left
+// to the audit that looks at every step, so the result does not depend on the number of threads.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../core/constants.js'
 import { ChunkRanges } from '../tree/ranges.js'
@@ -14,7 +14,7 @@ import { untilAborted } from '../source/async-util.js'
 import { threadCount } from './hash-spans.js'
 
 /** @import { AuditOf } from '../slice/audit.js' */
-/** @import { OpenSource, PairReader, SpanResult, ThreadOptions } from '../core/types.js' */
+/** @import { OpenSource, PairReader, SpanResult, Step, ThreadOptions } from '../core/types.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
 
 /** Parents whose pairs are fetched at a time. */
@@ -26,18 +26,20 @@ const MAX_NODES = 1024
  * @param {Pick<OpenSource, 'size' | 'shared' | 'pieces' | 'keepOpenUntil'>} opened
  * @param {AuditOf} what
  * @param {PairReader} pairs
- * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`: when so many bytes were found right
- * @returns {Promise<ChunkRanges>} what was found right: whole spans. None where it is for one thread
+ * @param {ThreadOptions & SpanOptions & { signal?: AbortSignal, onSpan?: (len: number) => void }} options  `onSpan`:
+ *   called when so many bytes were found right
+ * @returns {Promise<ChunkRanges>} the whole spans that were found right; none where one thread is enough
  */
-export async function auditInSpans (opened, what, pairs, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan }) {
+export async function auditInSpans (opened, what, pairs, options) {
+  const { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan } = options
   const { shared, size = 0 } = opened
   // Only of what is shared the size is more than a claim.
   const candidates = shared === undefined ? [] : wholeSpans(what, Math.min(size, what.size), spanLen)
   const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
 
-  const promised = await promisedOf(candidates, what, pairs, spanLen, signal)
-  const spans = candidates.filter(({ start }) => promised.has(start))
+  const expected = await expectedCvs(candidates, what, pairs, spanLen, signal)
+  const spans = candidates.filter(({ start }) => expected.has(start))
   /** @type {number[]} */
   const right = []
   let looking = Promise.resolve()
@@ -49,16 +51,18 @@ export async function auditInSpans (opened, what, pairs, { threads = 'auto', poo
     mode: what.mode,
     outboard: { groupLog: what.groupLog, order: 'pre' },
     take: (index, result) => {
-      // One after the other: what one has fetched is lent until the next fetches.
+      // One after the other: fetched pairs are borrowed until the next fetch.
       looking = looking.then(async () => {
         const { start, end } = spans[index]
-        if (!isEqual(result.cv, /** @type {Uint8Array} */ (promised.get(start))) || !await hasPairs(spans[index], what, pairs, result, signal)) return
+        if (!isEqual(result.cv, /** @type {Uint8Array} */ (expected.get(start)))) return
+        if (!await hasPairs(spans[index], what, pairs, result, signal)) return
         right.push(start / CHUNK_LEN)
         onSpan?.(end - start)
       })
       return looking
     },
-    forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED' // it has become shorter: the other audit will see
+    // The source has become shorter: the other audit finds what is missing.
+    forgive: (_, error) => /** @type {any} */ (error).code === 'BAO_TRUNCATED'
   })
   try {
     if (spans.length > 0) await untilAborted(work.run(pool), signal)
@@ -68,45 +72,64 @@ export async function auditInSpans (opened, what, pairs, { threads = 'auto', poo
   return new ChunkRanges(joined(right.sort((a, b) => a - b), spanLen / CHUNK_LEN))
 }
 
-/** Perfect subtrees of one size that are there and wanted whole; not the root. @param {AuditOf} what @param {number} present  bytes @param {number} spanLen @returns {Span[]} */
+/**
+ * Perfect subtrees of one size that are there and wanted whole; not the root.
+ *
+ * @param {AuditOf} what @param {number} present  bytes @param {number} spanLen
+ * @returns {Span[]}
+ */
 function wholeSpans ({ size, groupLog, ranges }, present, spanLen) {
   const spans = []
   if (spanLen < CHUNK_LEN * 2 ** groupLog || spanLen >= size) return []
   for (const [start, end] of ranges.toBytes(size)) {
-    for (let at = Math.ceil(start / spanLen) * spanLen; at + spanLen <= Math.min(end, present); at += spanLen) spans.push({ start: at, end: at + spanLen })
+    const stop = Math.min(end, present) - spanLen
+    for (let at = Math.ceil(start / spanLen) * spanLen; at <= stop; at += spanLen) {
+      spans.push({ start: at, end: at + spanLen })
+    }
   }
   return spans
 }
 
 /**
- * What right parents promise of spans. Of those that stand below a wrong or missing one nothing.
+ * The chaining values that right parents expect of spans. Spans below a wrong or missing parent have none.
  *
- * @param {Span[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen @param {AbortSignal} [signal]
+ * @param {Span[]} spans @param {AuditOf} what @param {PairReader} pairs @param {number} spanLen @param {AbortSignal}
+ *   [signal]
  * @returns {Promise<Map<number, Uint8Array>>} chaining values, by the byte that a span starts at
  */
-async function promisedOf (spans, { root, size, groupLog, mode }, pairs, spanLen, signal) {
+async function expectedCvs (spans, { root, size, groupLog, mode }, pairs, spanLen, signal) {
   const spanChunks = spanLen / CHUNK_LEN
-  const promised = new Map()
+  const expected = new Map()
   const wants = wantedIn(spans.map(({ start }) => start / CHUNK_LEN))
   let level = [{ start: 0, end: chunkCount(size), cv: root }].filter(({ start, end }) => wants(start, end))
   for (let isRoot = true; level.length > 0; isRoot = false) {
     const below = []
     for (let i = 0; i < level.length; i += MAX_NODES) {
-      const nodes = level.slice(i, i + MAX_NODES).map(node => ({ ...node, middle: node.start + leftChunks(node.end - node.start) }))
+      const nodes = level.slice(i, i + MAX_NODES)
+        .map(node => ({ ...node, middle: node.start + leftChunks(node.end - node.start) }))
       await untilAborted(pairs.prepare?.(nodes.map(({ middle }) => middle - 1)), signal)
       for (const { start, middle, end, cv } of nodes) {
         const pair = new Uint8Array(PAIR_LEN)
-        if (!pairs.copyPair(parentStep(middle - 1, size, groupLog, true, true), pair, 0) || !isEqual(parentCvIn(mode, pair, isRoot), cv)) continue
-        below.push({ start, end: middle, cv: pair.subarray(0, HASH_LEN) }, { start: middle, end, cv: pair.subarray(HASH_LEN) })
+        const isThere = pairs.copyPair(parentStep(middle - 1, size, groupLog, true, true), pair, 0)
+        if (!isThere || !isEqual(parentCvIn(mode, pair, isRoot), cv)) continue
+        below.push({ start, end: middle, cv: pair.subarray(0, HASH_LEN) })
+        below.push({ start: middle, end, cv: pair.subarray(HASH_LEN) })
       }
     }
-    for (const { start, end, cv } of below) if (end - start === spanChunks && start % spanChunks === 0) promised.set(start * CHUNK_LEN, cv)
+    for (const { start, end, cv } of below) {
+      if (end - start === spanChunks && start % spanChunks === 0) expected.set(start * CHUNK_LEN, cv)
+    }
     level = below.filter(({ start, end }) => end - start > spanChunks && wants(start, end))
   }
-  return promised
+  return expected
 }
 
-/** Does one of these stand between two places? @param {number[]} places  increasing @returns {(start: number, end: number) => boolean} */
+/**
+ * Makes a test: does one of these places lie between two others?
+ *
+ * @param {number[]} places  increasing
+ * @returns {(start: number, end: number) => boolean}
+ */
 const wantedIn = places => (start, end) => {
   let [low, high] = [0, places.length]
   while (low < high) {
@@ -117,7 +140,12 @@ const wantedIn = places => (start, end) => {
   return low < places.length && places[low] < end
 }
 
-/** Does the outboard have the very pairs of a span? @param {Span} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result @param {AbortSignal} [signal] */
+/**
+ * Are the pairs of a span those of the outboard?
+ *
+ * @param {Span} span @param {AuditOf} what @param {PairReader} pairs @param {SpanResult} result
+ * @param {AbortSignal} [signal]
+ */
 async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: found = new Uint8Array(0) }, signal) {
   const leafLen = CHUNK_LEN * 2 ** groupLog
   const subtrees = partsOf({ start, len: end - start, leafLen })
@@ -126,8 +154,11 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
   for (const subtree of subtrees) {
     /** @type {number[]} */
     const nodes = []
-    const visit = (/** @type {(step: import('../core/types.js').Step) => void} */ each) =>
-      subtree.isParent ? each(parentStep((subtree.start + subtree.len / 2) / CHUNK_LEN - 1, size, groupLog, true, true)) : forEachParent(subtree, size, groupLog, each)
+    const visit = (/** @type {(step: Step) => void} */ each) => {
+      const node = (subtree.start + subtree.len / 2) / CHUNK_LEN - 1
+      if (subtree.isParent) each(parentStep(node, size, groupLog, true, true))
+      else forEachParent(subtree, size, groupLog, each)
+    }
     if (pairs.prepare) {
       visit(({ node }) => { nodes.push(node) })
       await untilAborted(pairs.prepare(nodes), signal)
@@ -145,7 +176,8 @@ async function hasPairs ({ start, end }, { size, groupLog }, pairs, { pairs: fou
 }
 
 /**
- * A subtree in the order of its parents: those above, one by one, and those below in subtrees of as many as are fetched at a time.
+ * Splits a subtree into parts whose parents are fetched together, in pre-order: the upper parents one by one, then
+ * subtrees of at most MAX_NODES leaves.
  *
  * @param {import('../slice/subtree-encoding.js').Subtree} subtree
  * @returns {Generator<import('../slice/subtree-encoding.js').Subtree & { isParent: boolean }>}
@@ -158,7 +190,11 @@ function * partsOf ({ start, len, leafLen }) {
   yield * partsOf({ start: start + len / 2, len: len / 2, leafLen })
 }
 
-/** As boundaries, neighbours as one. @param {number[]} starts  chunks, increasing @param {number} chunks  of each */
+/**
+ * Boundaries of these subtrees; adjacent ones are joined.
+ *
+ * @param {number[]} starts  chunks, increasing @param {number} chunks  of each
+ */
 function joined (starts, chunks) {
   /** @type {number[]} */
   const boundaries = []

@@ -1,4 +1,5 @@
-// Hashes any source from start to end, and makes its outboard if that is wanted: on this thread, or on several where they gain time.
+// Hashes any source from start to end, and makes its outboard if wanted: on this thread, or on several if they are
+// quicker.
 
 import { PairList, PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
@@ -24,7 +25,8 @@ import { untilAborted } from '../source/async-util.js'
 /**
  * @typedef {object} TreeOptions
  * @property {Mode} mode
- * @property {{ groupLog: number, order: Order, writer?: PairWriter }} [outboard]  which pairs are wanted, if any; `writer` takes them
+ * @property {{ groupLog: number, order: Order, writer?: PairWriter }} [outboard]  pairs that are wanted; `writer`
+ *   takes them
  * @property {string} type  of the events that `onProgress` gets
  */
 
@@ -33,7 +35,8 @@ import { untilAborted } from '../source/async-util.js'
 const STREAM_OPTIONS = ['key', 'context', 'threads', 'signal', 'onProgress']
 
 /**
- * BLAKE3 of a stream, a file, a Blob or bytes, in bounded memory. Long files, Blobs and bytes in shared memory are hashed on several threads.
+ * BLAKE3 of a stream, a file, a Blob or bytes, in bounded memory. Long files, Blobs and bytes in shared memory are
+ * hashed on several threads.
  *
  * @param {Source} source
  * @param {ProgressOptions & ModeOptions & ThreadOptions} [options]  `onProgress` gets `baobox:hash`
@@ -89,7 +92,8 @@ async function hashOnThisThread (opened, options) {
 }
 
 /**
- * Memory for an outboard. The size of files and memory is known; that of other sources may be a false claim, so nothing is allocated from it.
+ * Memory for an outboard. The size of files and memory is known. That of other sources may be a false claim, so
+ * nothing is allocated from it.
  *
  * @param {OpenSource} opened @param {{ groupLog: number, order: Order }} outboard
  */

@@ -1,5 +1,6 @@
-// Hashing on several threads. A source is cut into spans: perfect subtrees of one size, and what is left at the end. Each thread hashes one
-// span after the other; here their chaining values are joined, in order, as windows are when a tree is grown on one thread.
+// Hashes a source on several threads. It is cut into spans: perfect subtrees of one size, and a rest at the end. Each
+// thread hashes one span after the other. This thread joins their chaining values in order, like windows on one
+// thread.
 
 import { CHUNK_LEN } from '../core/constants.js'
 import { DEPTH, SPAN_LEN, SpanQueue } from './span-queue.js'
@@ -14,16 +15,20 @@ import { untilAborted } from '../source/async-util.js'
 /** @import { OpenSource, SpanResult } from '../core/types.js' */
 /** @import { Pool } from './pool.js' */
 
-/** @typedef {{ pool?: Pool, spanLen?: number }} SpanOptions  for tests: other workers; shorter spans, of a power of two of chunks, in bytes */
+/**
+ * @typedef {object} SpanOptions  for tests
+ * @property {Pool} [pool]  other workers
+ * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
+ */
 
-/** Bytes from which on `auto` is more than one thread: as many spans as two workers take in hand. */
+/** From so many bytes on, `auto` is more than one thread: as many spans as two workers hold. */
 const MIN_LEN = 2 * DEPTH * SPAN_LEN
 const MAX_THREADS = 256
 
 /**
  * @param {OpenSource} opened
  * @param {HashOptions & SpanOptions} options
- * @returns {Promise<HashedSource | undefined>} undefined when it is for one thread: nothing has been read then
+ * @returns {Promise<HashedSource | undefined>} undefined when one thread is enough: nothing has been read then
  */
 export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
   const { shared, size = 0 } = opened
@@ -31,7 +36,8 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
   const width = threadCount(threads, pool, size, count)
   if (shared === undefined || width < 2) return undefined
 
-  const spans = Array.from({ length: count }, (_, i) => ({ start: i * spanLen, end: Math.min((i + 1) * spanLen, size) }))
+  const spanAt = (/** @type {number} */ start) => ({ start, end: Math.min(start + spanLen, size) })
+  const spans = Array.from({ length: count }, (_, i) => spanAt(i * spanLen))
   const { mode, outboard, signal } = options
   const joint = new SpanJoiner(spans, size, options)
   const work = new SpanQueue({
@@ -53,7 +59,7 @@ export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool
 }
 
 /**
- * On how many threads so much is hashed.
+ * How many threads hash a source.
  *
  * @param {'auto' | number} threads  what was asked for
  * @param {Pool} pool
@@ -67,16 +73,16 @@ export function threadCount (threads, pool, size, count) {
   return size >= MIN_LEN && pool.isWorth(size) ? Math.min(parallelism(), Math.floor(count / DEPTH)) : 1
 }
 
-/** Where spans are joined to a tree, and their pairs to an outboard. */
+/** Joins spans to a tree, and their pairs to an outboard. */
 class SpanJoiner {
   #spans
   #size
   #options
   #tree
-  /** Take the pairs, if they are wanted: here, or in a sink. */
+  /** Where the pairs go, if they are wanted: to memory, or to a writer. */
   #table
   #writer
-  /** The span to be joined next, and chaining values of those behind it. */
+  /** The span to be joined next, and the chaining values of later ones. */
   #due = 0
   #waiting = /** @type {Map<number, Uint8Array>} */ (new Map())
   #done = 0
@@ -97,7 +103,9 @@ class SpanJoiner {
     const { signal, type, onProgress } = this.#options
     if (signal?.aborted) return
     const { start, end } = this.#spans[index]
-    if (pairs !== undefined) (this.#writer ?? this.#table)?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
+    if (pairs !== undefined) {
+      (this.#writer ?? this.#table)?.putSubtree(start / CHUNK_LEN, chunkCount(end - start), pairs)
+    }
     this.#waiting.set(index, cv)
     for (let next; (next = this.#waiting.get(this.#due)) !== undefined; this.#due++) {
       this.#waiting.delete(this.#due)

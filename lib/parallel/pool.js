@@ -99,7 +99,8 @@ export class PoolWorker {
   #started = () => {}
 
   /**
-   * Becomes true when it is ready, false when it ends before. Some workers do neither, so nothing may depend on it alone.
+   * Becomes true when it is ready, false when it ends before. Some workers do neither, so nothing may depend on it
+   * alone.
    *
    * @type {Promise<boolean>}
    */

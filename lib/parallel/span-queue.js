@@ -1,4 +1,4 @@
-// Spans of a source on their way through the pool: each goes to a worker, or is hashed here, and what comes of it to whoever wants it.
+// Gives the spans of a source to the workers of the pool, or hashes them on this thread, and passes the results on.
 
 import { NotShared } from './pool.js'
 import { hashSpan } from './threads/span.js'
@@ -10,7 +10,7 @@ import { yieldToEventLoop } from '../source/async-util.js'
 
 /** Bytes of a span. */
 export const SPAN_LEN = 1 << 23
-/** Spans that a worker has in hand: one to hash, and one so that it never waits for us. */
+/** Spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
 export const DEPTH = 2
 
 /**
@@ -21,20 +21,21 @@ export const DEPTH = 2
  * @property {number} width  threads
  * @property {Mode} mode
  * @property {SpanJob['outboard']} [outboard]  which pairs are wanted, if any
- * @property {(index: number, result: SpanResult) => Promise<void>} take  gets what comes of each span, in whatever order
- * @property {(index: number, error: unknown) => boolean} [forgive]  may a span fail like this? Then it is passed over
+ * @property {(index: number, result: SpanResult) => Promise<void>} take  gets the result of each span, in any order
+ * @property {(index: number, error: unknown) => boolean} [forgive]  may a span fail like this? Then it is skipped
  */
 
 /**
- * As long as workers are missing, because they start, or cannot be had, or cannot have the source, this thread stands in for them: so nothing is slower
- * than on one thread, and nothing waits for a worker that never comes.
+ * While workers are missing, this thread stands in for them: they may still be starting, be refused, or not have
+ * access to the source. So hashing is never slower than on one thread, and never waits for a worker that does not
+ * come.
  */
 export class SpanQueue {
   #task
-  /** Workers that have spans in hand. */
+  /** Workers that take spans. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isStandingIn = false
-  /** Spans that were handed out in vain, the first that never was, and how many are done with. */
+  /** Spans that a worker gave back, the first span that nobody had yet, and the number of finished ones. */
   #returned = /** @type {number[]} */ ([])
   #next = 0
   #done = 0
@@ -62,7 +63,7 @@ export class SpanQueue {
     })
   }
 
-  /** Nothing more is handed out, and what still comes is not looked at. */
+  /** Hands out no more spans, and ignores results that still come. */
   stop () { this.#isStopped = true }
 
   /** @param {PoolWorker} worker */
@@ -87,7 +88,7 @@ export class SpanQueue {
     }
   }
 
-  /** Hashes spans here, as long as workers are missing. */
+  /** Hashes spans on this thread while workers are missing. */
   async #standIn () {
     if (this.#isStandingIn) return
     this.#isStandingIn = true
@@ -99,7 +100,7 @@ export class SpanQueue {
         const running = hashSpan(this.#jobOf(index), opened.pieces(spans[index].start, spans[index].end))
         opened.keepOpenUntil?.(running)
         await this.#take(index, running)
-        await yieldToEventLoop() // workers want to be heard
+        await yieldToEventLoop() // for the messages of workers
       }
     } catch (error) {
       this.#reject(error)
@@ -107,7 +108,7 @@ export class SpanQueue {
     this.#isStandingIn = false
   }
 
-  /** @returns {number | undefined} the span that is to be handed out now */
+  /** @returns {number | undefined} the next span to hand out */
   #nextIndex () {
     if (this.#isStopped) return undefined
     return this.#returned.pop() ?? (this.#next < this.#task.spans.length ? this.#next++ : undefined)
@@ -134,7 +135,12 @@ export class SpanQueue {
   }
 }
 
-/** What a worker needs of a source for one span. A file is given whole, with its number. @param {SharedSource} shared @param {number} start @param {number} end @returns {SharedSource} */
+/**
+ * The part of a source that a worker needs for one span. A file is given whole, by its descriptor.
+ *
+ * @param {SharedSource} shared @param {number} start @param {number} end
+ * @returns {SharedSource}
+ */
 function partOf (shared, start, end) {
   if ('blob' in shared) return { blob: shared.blob.slice(start, end) }
   if ('bytes' in shared) return { bytes: shared.bytes.subarray(start, end) }

@@ -113,7 +113,11 @@ export function createYielder (signal) {
   }
 }
 
-/** Lets the event loop run once. (A timer would wait a millisecond, or four in browsers.) @type {() => Promise<void>} */
+/**
+ * Lets the event loop run once. (A timer would wait a millisecond, or four in browsers.)
+ *
+ * @type {() => Promise<void>}
+ */
 export const yieldToEventLoop = typeof setImmediate === 'function'
   ? () => new Promise(resolve => { setImmediate(resolve) })
   : () => new Promise(resolve => {

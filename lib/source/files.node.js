@@ -1,4 +1,4 @@
-// Files, where there are any. The only file of lib that needs `node:fs`.
+// Reads and writes files, in Node.js, Bun and Deno. The only module of lib that needs `node:fs`.
 
 import { fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
@@ -11,8 +11,10 @@ import { sourceChanged } from '../core/errors.js'
 /** @import { Stats } from 'node:fs' */
 /** @import { SharedFile } from '../core/types.js' */
 
-/** In Node.js (20 to 24) the process crashes when a thread reads a part of a Blob that another has opened with `openAsBlob`, and
- * nothing tells such a part. */
+/**
+ * Node.js (20 to 24) crashes when a thread reads a part of a Blob that another has opened with `openAsBlob`, and such a
+ * Blob cannot be recognised.
+ */
 export const canShareBlobs = false
 
 /**
@@ -35,7 +37,7 @@ export class OpenFile {
   #path
   #handle
   #stat
-  /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
+  /** Reads that must end before the file is closed: the system may give its descriptor to the next file. */
   #uses = /** @type {Set<Promise<unknown>>} */ (new Set())
 
   /** @param {string | URL} path @param {FileHandle} handle @param {Stats} stat */
@@ -48,10 +50,10 @@ export class OpenFile {
   /** Bytes, as it was opened. */
   get size () { return this.#stat.size }
 
-  /** Pipes and devices are not, and cannot be read at any place. */
+  /** False for pipes and devices, which cannot be read at any place. */
   get isRegular () { return this.#stat.isFile() }
 
-  /** By what other threads of the process can read it. @returns {SharedFile} */
+  /** What other threads of the process need to read it. @returns {SharedFile} */
   get shared () {
     const { dev, ino } = this.#stat
     return { fd: this.#handle.fd, dev, ino }
@@ -87,7 +89,7 @@ export class OpenFile {
     return got
   }
 
-  /** Everything from here to the end, however long that is. @returns {AsyncGenerator<Uint8Array>} each piece is lent until the next one is asked for */
+  /** All bytes from here to the end. @returns {AsyncGenerator<Uint8Array>} each piece is borrowed until the next */
   async * pieces () {
     const buffer = new Uint8Array(PIECE_LEN)
     while (true) {
@@ -97,14 +99,26 @@ export class OpenFile {
     }
   }
 
-  /** Callbacks cost a percent less than the promises of `node:fs`. @param {Uint8Array} buffer @param {number} at @param {number | null} position @returns {Promise<number>} */
+  /**
+   * Uses callbacks, which cost one percent less than the promises of `node:fs`.
+   *
+   * @param {Uint8Array} buffer @param {number} at @param {number | null} position
+   * @returns {Promise<number>}
+   */
   #read (buffer, at, position) {
     return new Promise((resolve, reject) => {
-      read(this.#handle.fd, buffer, at, buffer.length - at, position, (error, len) => error ? reject(error) : resolve(len))
+      const done = (/** @type {unknown} */ error, /** @type {number} */ len) => error ? reject(error) : resolve(len)
+      read(this.#handle.fd, buffer, at, buffer.length - at, position, done)
     })
   }
 
-  /** Keeps the file open until a promise has ended. @template T @param {Promise<T>} promise @returns {Promise<T>} the same */
+  /**
+   * Keeps the file open until a promise has ended.
+   *
+   * @template T
+   * @param {Promise<T>} promise
+   * @returns {Promise<T>} the same
+   */
   keepOpenUntil (promise) {
     this.#uses.add(promise)
     const forget = () => { this.#uses.delete(promise) }
@@ -125,7 +139,8 @@ export class OpenFile {
 }
 
 /**
- * A file that is written. It takes the place of another, or of none, when it is whole: until then it has a name of its own.
+ * A file that is written. It takes the place of another, or of none, when it is whole: until then it has a name of
+ * its own.
  *
  * @param {string | URL} path
  */
@@ -141,7 +156,8 @@ export async function createFile (path) {
 const SHOWN_NAME_LEN = 50
 
 /**
- * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves that as it was.
+ * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves that
+ * as it was.
  *
  * @param {string | URL} path
  * @param {AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
@@ -174,7 +190,10 @@ class WrittenFile {
   #handle
   #names
 
-  /** @param {FileHandle} handle @param {{ name: string, final: string }} [names]  as long as it is not whole, and then */
+  /**
+   * @param {FileHandle} handle
+   * @param {{ name: string, final: string }} [names]  as long as it is not whole, and then
+   */
   constructor (handle, names) {
     this.#handle = handle
     this.#names = names
@@ -188,7 +207,10 @@ class WrittenFile {
     }
   }
 
-  /** @param {number} start @param {number} end @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when there are no more */
+  /**
+   * @param {number} start @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when there are no more
+   */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
     for (let got = 0; got < bytes.length;) {
@@ -224,7 +246,10 @@ class WrittenFile {
   }
 }
 
-/** What systems say that cannot sync folders: Windows, and some file systems. There it is not needed, or cannot be helped. */
+/**
+ * What systems say that cannot sync folders: Windows, and some file systems. There it is not needed, or cannot be
+ * helped.
+ */
 const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 /** Makes the new name of a file outlast a power cut. @param {string} path  of its folder */
@@ -241,7 +266,7 @@ async function syncFolder (path) {
 const pathOf = path => typeof path === 'string' ? path : fileURLToPath(path)
 
 /**
- * Is a file that was opened in another thread open here, under the same number? (Deno's threads have numbers of their own.)
+ * Is a file that another thread opened open here, with the same descriptor? (Each thread of Deno has its own.)
  *
  * @param {SharedFile} file
  */

@@ -1,18 +1,21 @@
-// Stands in for files.node.js in browsers.
+// Stands in for files.node.js in browsers, where paths name nothing.
 
 /** @param {string | URL} path @returns {Promise<never>} */
 export async function openFile (path) {
-  throw new TypeError(`there are no files here: give the Blob, not the path ${path}`)
+  throw new TypeError(`paths are not supported in this runtime: give a Blob instead of ${path}`)
 }
 
 /** @param {string | URL} path @returns {Promise<never>} */
 export async function createFile (path) {
-  throw new TypeError(`there are no files here: give { write }, not the path ${path}`)
+  throw new TypeError(`paths are not supported in this runtime: give { write } instead of ${path}`)
 }
 
 export const changeFile = createFile
 
-/** @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {object} [_options] @returns {Promise<never>} */
+/**
+ * @param {string | URL} path @param {AsyncIterable<Uint8Array>} _pieces @param {object} [_options]
+ * @returns {Promise<never>}
+ */
 export async function replaceFile (path, _pieces, _options) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)
 }

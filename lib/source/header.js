@@ -1,4 +1,4 @@
-// The length in front of encodings and outboards. Source: Bao spec, "Combined Encoding Format".
+// Reads the length in front of encodings and outboards. Source: Bao spec, "Combined Encoding Format".
 
 import { BaoError } from '../core/errors.js'
 import { HEADER_LEN, u64FromBytes } from '../core/bytes.js'
@@ -7,12 +7,14 @@ import { readUpTo } from './read-pieces.js'
 /** @import { RandomAccess } from '../core/types.js' */
 
 /**
- * The size that stands in front. Nothing has proven it yet.
+ * The size in the header: a claim, until the last chunk is verified.
  *
  * @param {RandomAccess} file
  */
 export async function readHeader (file) {
   const header = await readUpTo(file, 0, Math.min(HEADER_LEN, file.size))
-  if (header.length < HEADER_LEN) throw new BaoError('BAO_BAD_HEADER', `8 bytes of length were expected in front, got ${header.length}`)
+  if (header.length < HEADER_LEN) {
+    throw new BaoError('BAO_BAD_HEADER', `expected a header of ${HEADER_LEN} bytes, got ${header.length}`)
+  }
   return u64FromBytes(header)
 }

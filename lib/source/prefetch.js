@@ -1,4 +1,5 @@
-// Reading what a window needs: short spans, in increasing order, of a source that had better be read in long pieces.
+// Reads short spans, in increasing order, of a source that is quicker to read in long pieces. While the caller works on
+// one piece the next is read.
 
 import { PIECE_LEN, readUpTo } from './read-pieces.js'
 import { untilAborted } from './async-util.js'
@@ -15,14 +16,14 @@ export class Prefetcher {
   #source
   #ranges
   #signal
-  /** The range that the piece in hand lies in, and the piece. */
+  /** The range that the current piece lies in, and the piece. */
   #range = 0
   #start = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** Buffers of whole pieces: those that may be overwritten, and those whose bytes are lent. */
+  /** Buffers of whole pieces: those that may be overwritten, and those that the caller borrows. */
   #free = /** @type {Uint8Array[]} */ ([])
-  #lent = /** @type {Uint8Array[]} */ ([])
-  /** The piece behind it, which is being read. @type {{ start: number, reading: Promise<Piece> } | undefined} */
+  #borrowed = /** @type {Uint8Array[]} */ ([])
+  /** The next piece, which is being read. @type {{ start: number, reading: Promise<Piece> } | undefined} */
   #next
 
   /**
@@ -36,17 +37,17 @@ export class Prefetcher {
     this.#signal = signal
   }
 
-  /** Takes back what was lent, but for the piece in hand: its memory is used again. */
+  /** Ends the borrowing of all bytes so far: their memory is used again, but for the current piece. */
   reclaimBuffers () {
-    for (const buffer of this.#lent.splice(0)) {
-      if (buffer.buffer === this.#bytes.buffer) this.#lent.push(buffer)
+    for (const buffer of this.#borrowed.splice(0)) {
+      if (buffer.buffer === this.#bytes.buffer) this.#borrowed.push(buffer)
       else if (this.#free.length < MAX_FREE) this.#free.push(buffer)
     }
   }
 
   /**
    * @param {number} start  at or behind the one before @param {number} end
-   * @returns {Promise<Uint8Array>} lent until `begin`; fewer bytes only where the source ends
+   * @returns {Promise<Uint8Array>} borrowed until `reclaimBuffers`; fewer bytes only where the source ends
    */
   async read (start, end) {
     const parts = []
@@ -65,27 +66,40 @@ export class Prefetcher {
     const stop = this.#stopOf(start)
     const next = this.#next
     this.#next = undefined
-    const { bytes, buffer } = await untilAborted(next?.start === start ? next.reading : this.#read(start, stop), this.#signal)
+    const reading = next?.start === start ? next.reading : this.#read(start, stop)
+    const { bytes, buffer } = await untilAborted(reading, this.#signal)
     this.#bytes = bytes
-    if (buffer !== undefined) this.#lent.push(buffer)
+    if (buffer !== undefined) this.#borrowed.push(buffer)
     this.#start = start
-    if (this.#signal?.aborted || !this.#source.overlaps || this.#bytes.length < stop - start || this.#stopOf(stop) === stop) return
-    const reading = this.#read(stop, this.#stopOf(stop))
-    reading.catch(() => {}) // whoever awaits it is told; nobody may
-    this.#next = { start: stop, reading }
+    if (!this.#signal?.aborted && this.#source.overlaps && bytes.length === stop - start) this.#readAhead(stop)
+  }
+
+  /** @param {number} start */
+  #readAhead (start) {
+    const stop = this.#stopOf(start)
+    if (stop === start) return
+    const reading = this.#read(start, stop)
+    reading.catch(() => {}) // it may fail before, or without ever being, awaited
+    this.#next = { start, reading }
   }
 
   /** @param {number} start @param {number} end @returns {Promise<Piece>} */
   async #read (start, end) {
     this.#signal?.throwIfAborted()
-    if (this.#source.readInto === undefined || end - start < PIECE_LEN) return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
+    if (this.#source.readInto === undefined || end - start < PIECE_LEN) {
+      return { bytes: await readUpTo(this.#source, start, end, this.#signal) }
+    }
     const buffer = this.#free.pop() ?? new Uint8Array(PIECE_LEN)
     const len = await this.#source.readInto(buffer, start)
     assertInteger('what source.readInto gave', len, 0, buffer.length)
     return { bytes: buffer.subarray(0, len), buffer }
   }
 
-  /** Where a piece ends. Behind the end of the source or of the range it is empty. @param {number} start */
+  /**
+   * The end of the piece that starts here; of an empty one behind the end of the source or range.
+   *
+   * @param {number} start
+   */
   #stopOf (start) {
     while (this.#range < this.#ranges.length - 1 && this.#ranges[this.#range][1] < start) this.#range++
     const end = Math.min(this.#ranges[this.#range][1], this.#source.size)

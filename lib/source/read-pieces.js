@@ -14,8 +14,8 @@ export const PIECE_LEN = READ_LEN
 export const MAX_AHEAD = 2
 
 /**
- * Bytes of a random-access source. The result is checked: never more than was asked for, and fewer only where the source
- * ends too early.
+ * Bytes of a random-access source. The result is checked: never more than was asked for, and fewer only where the
+ * source ends too early.
  *
  * @param {RandomAccess} source
  * @param {number} start  bytes
@@ -73,7 +73,8 @@ function * piecesOf (start, end) {
  * @param {{ overlaps?: boolean, read (start: number, end: number, signal?: AbortSignal): T | Promise<T> }} source
  * @param {Generator<{ start: number, end: number }>} spans
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and what the source gave for it: not checked
+ * @returns {AsyncGenerator<{ at: number, stop: number, bytes: T }>} the span, and what the source gave for it: not
+ *   checked
  */
 export async function * readSpansAhead (source, spans, signal) {
   const depth = source.overlaps ? MAX_AHEAD : 1

@@ -1,5 +1,5 @@
-// Where bytes come from: one of two shapes. A random-access source is `{ size, read(start, end) }`; a sequence is an async iterable of
-// pieces. Everything else that callers have at hand becomes one of them here.
+// Opens the sources that callers give: bytes, Blobs, files, streams. Each becomes one of two shapes: a random-access
+// source `{ size, read(start, end) }`, or a sequence, which is an async iterable of pieces.
 
 import { canShareBlobs, openFile } from '#files'
 import { iteratePieces, readAhead, readInOrder } from './read-pieces.js'
@@ -35,7 +35,7 @@ export async function toRandomAccess (source, signal) {
       size: source.size,
       overlaps: source.overlaps === true,
       read: (start, end, signal) => source.read(start, end, signal),
-      readInto: source.readInto && ((buffer, start) => /** @type {Required<RandomAccess>} */ (source).readInto(buffer, start)),
+      readInto: source.readInto?.bind(source),
       close () {}
     }
   }
@@ -58,21 +58,24 @@ export async function openSource (source, signal) {
   if (source instanceof Blob) {
     const shared = canShareBlobs ? { blob: source } : undefined
     const blob = readerOf(source)
-    return { size: blob.size, shared, pieces: (start = 0, end = blob.size) => readAhead(blob, start, end, signal), close () {} }
+    const pieces = (start = 0, end = blob.size) => readAhead(blob, start, end, signal)
+    return { size: blob.size, shared, pieces, close () {} }
   }
   if (source instanceof Uint8Array || isRandomAccess(source)) {
     const bytes = await toRandomAccess(source)
-    return { size: bytes.size, shared: sharedMemory(source), pieces: (start = 0, end = bytes.size) => readInOrder(bytes, start, end, signal), close () {} }
+    const pieces = (start = 0, end = bytes.size) => readInOrder(bytes, start, end, signal)
+    return { size: bytes.size, shared: sharedMemory(source), pieces, close () {} }
   }
   const iterable = iterableOf(source)
   return { pieces: () => iteratePieces(iterable, signal), close () {} }
 }
 
 /**
- * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is lent until the next one is asked for.
+ * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
  *
  * @param {Source} source
- * @param {ProgressOptions & { type?: string }} [options]  `onProgress` gets events of this type, when a piece has been worked on
+ * @param {ProgressOptions & { type?: string }} [options]  `type`: of the progress events, which
+ *   come when the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
  */
 export async function * toPieces (source, options = {}) {
@@ -85,7 +88,8 @@ export async function * toPieces (source, options = {}) {
 }
 
 /**
- * All pieces of an open source, with what comes between them.
+ * All pieces of an open source. Reports progress, yields to the event loop, and checks at the end that the source has
+ * not changed.
  *
  * @param {OpenSource} opened
  * @param {ProgressOptions & { type?: string }} options
@@ -102,13 +106,17 @@ export async function * withProgress (opened, { signal, onProgress, type = 'baob
   await opened.check?.()
 }
 
-/** Closes a source; after an abort without waiting for what is under way. @param {{ close (): Promise<void> | void }} opened @param {AbortSignal} [signal] */
+/**
+ * Closes a source. After an abort it does not wait for reads that are under way.
+ *
+ * @param {{ close (): Promise<void> | void }} opened @param {AbortSignal} [signal]
+ */
 export async function closeSource (opened, signal) {
   if (signal?.aborted) Promise.resolve(opened.close()).catch(() => {})
   else await opened.close()
 }
 
-/** Of which nothing is wanted: a stream is cancelled. @param {Source} source */
+/** Cancels a stream that will not be read. Other sources need nothing. @param {Source} source */
 export function cancelSource (source) {
   if (isIterable(source)) cancelIterable(iterableOf(source))
 }
@@ -117,7 +125,7 @@ export function cancelSource (source) {
 async function openPath (path, signal) {
   const file = await fileAt(path, signal)
   const close = () => file.close()
-  // Some files only seem to be empty: what they have shows when they are read.
+  // Some files of the system say size 0, and still give bytes when they are read.
   if (!file.isRegular || file.size === 0) return { pieces: () => iteratePieces(file.pieces(), signal), close }
   return {
     size: file.size,
@@ -129,7 +137,12 @@ async function openPath (path, signal) {
   }
 }
 
-/** To open a pipe is to wait for who writes to it: an abort does not. @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenFile>} */
+/**
+ * Opens a file. Opening a pipe waits for a writer; an abort ends that wait.
+ *
+ * @param {string | URL} path @param {AbortSignal} [signal]
+ * @returns {Promise<OpenFile>}
+ */
 function fileAt (path, signal) {
   const opening = openFile(path)
   return untilAborted(opening, signal).catch(error => {
@@ -138,12 +151,15 @@ function fileAt (path, signal) {
   })
 }
 
-/** @param {OpenFile} file @param {number} start @param {number} end @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+/**
+ * @param {OpenFile} file @param {number} start @param {number} end @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
 async function * piecesOf (file, start, end, signal) {
   const { buffers, release } = leaseBuffers()
   let turn = 0
   let reading = Promise.resolve(0)
-  /** Into one buffer while the other is in the caller's hands. @param {number} start @param {number} end */
+  /** Reads into one buffer while the caller works on the other. @param {number} start @param {number} end */
   const read = async (start, end) => {
     turn = 1 - turn
     const buffer = buffers[turn].subarray(0, end - start)
@@ -153,7 +169,7 @@ async function * piecesOf (file, start, end, signal) {
   try {
     yield * readAhead({ size: file.size, read }, start, end, signal)
   } finally {
-    // After an abort a read may go on, and write into its buffer: nobody else must have it meanwhile.
+    // After an abort a read may still write into its buffer, so nobody else may have the buffer before the read ends.
     reading.then(release, release)
   }
 }
@@ -177,18 +193,27 @@ const readerOf = blob => ({
 })
 
 /** @param {unknown} source @returns {OpenSource['shared']} */
-const sharedMemory = source => source instanceof Uint8Array && typeof SharedArrayBuffer === 'function' && source.buffer instanceof SharedArrayBuffer
-  ? { bytes: source }
-  : undefined
+const sharedMemory = source => source instanceof Uint8Array && isShared(source.buffer) ? { bytes: source } : undefined
+
+/** @param {ArrayBufferLike} buffer */
+const isShared = buffer => typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer
 
 /** @param {unknown} source @returns {AsyncIterable<unknown> | Iterable<unknown>} */
 function iterableOf (source) {
-  if (typeof ReadableStream === 'function' && source instanceof ReadableStream) return piecesOfWebStream(source)
-  if (!isIterable(source)) throw new TypeError(`"source" expected bytes, a Blob, a stream, an iterable of bytes, or a path, got ${describe(source)}`)
+  if (isWebStream(source)) return piecesOfWebStream(source)
+  if (!isIterable(source)) {
+    const expected = 'bytes, a Blob, a stream, an iterable of bytes, or a path'
+    throw new TypeError(`"source" expected ${expected}, got ${describe(source)}`)
+  }
   return isNodeStream(source) ? piecesOfNodeStream(source) : source
 }
 
-/** By a reader, which cancels at any time: the stream's own iterator would wait for the read that is under way. @param {ReadableStream<unknown>} stream @returns {AsyncIterable<unknown>} */
+/**
+ * Uses a reader, which can cancel at any time: the stream's own iterator would wait for the current read.
+ *
+ * @param {ReadableStream<unknown>} stream
+ * @returns {AsyncIterable<unknown>}
+ */
 const piecesOfWebStream = stream => ({
   [Symbol.asyncIterator] () {
     const reader = stream.getReader()
@@ -207,7 +232,12 @@ const piecesOfWebStream = stream => ({
   }
 })
 
-/** Its own iterator can end it only between two pieces. @param {AsyncIterable<unknown> & { destroy (): unknown }} stream @returns {AsyncIterable<unknown>} */
+/**
+ * Destroys a stream that waits for a piece: its own iterator can end it only between two pieces.
+ *
+ * @param {AsyncIterable<unknown> & { destroy (): unknown }} stream
+ * @returns {AsyncIterable<unknown>}
+ */
 const piecesOfNodeStream = stream => ({
   [Symbol.asyncIterator] () {
     const iterator = stream[Symbol.asyncIterator]()
@@ -230,10 +260,14 @@ const piecesOfNodeStream = stream => ({
 
 /** @param {unknown} source @returns {source is AsyncIterable<unknown> | Iterable<unknown>} */
 const isIterable = source => typeof source === 'object' && source !== null &&
-  (Symbol.asyncIterator in source || Symbol.iterator in source || (typeof ReadableStream === 'function' && source instanceof ReadableStream))
+  (Symbol.asyncIterator in source || Symbol.iterator in source || isWebStream(source))
+
+/** @param {unknown} source @returns {source is ReadableStream<unknown>} */
+const isWebStream = source => typeof ReadableStream === 'function' && source instanceof ReadableStream
 
 /** @param {object} source @returns {source is AsyncIterable<unknown> & { destroy (): unknown }} */
-const isNodeStream = source => Symbol.asyncIterator in source && 'destroy' in source && typeof source.destroy === 'function'
+const isNodeStream = source =>
+  Symbol.asyncIterator in source && 'destroy' in source && typeof source.destroy === 'function'
 
 /** @param {unknown} source @returns {source is string | URL} */
 const isPath = source => typeof source === 'string' || source instanceof URL

@@ -1,7 +1,10 @@
-// An outboard that is appended to is the one of the whole blob, whatever was there before; and one that lies is refused before anything is changed.
+// An outboard that is appended to is the one of the whole blob, whatever was there before; and one that
+// lies is refused before anything is changed.
 import { expect } from 'chai'
 import { toCid } from '../../lib/index.js'
-import { Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard } from '../../encoder/index.js'
+import {
+  Outboard, appendOutboard, createOutboardSync, openOutboard, encodeSlice, writeOutboard
+} from '../../encoder/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
 import { KIB } from '../support/constants.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
@@ -10,13 +13,16 @@ import { forEachKernel } from '../support/kernels.js'
 import { MemorySink } from '../support/sinks.js'
 import { expectSlip } from '../support/slips.js'
 
-const SIZES = [0, 1, 1024, 1025, 2048, 3 * KIB, 4 * KIB + 5, 7 * KIB, 16 * KIB, 16 * KIB + 1, 33 * KIB, 48 * KIB, 64 * KIB, 127 * KIB + 1, 128 * KIB, 131 * KIB, 192 * KIB + 7, 256 * KIB, 300_001]
+const SIZES = [
+  0, 1, 1024, 1025, 2048, 3 * KIB, 4 * KIB + 5, 7 * KIB, 16 * KIB, 16 * KIB + 1, 33 * KIB, 48 * KIB, 64 * KIB,
+  127 * KIB + 1, 128 * KIB, 131 * KIB, 192 * KIB + 7, 256 * KIB, 300_001
+]
 const BYTES = noise(SIZES.at(-1), 77)
 const post = (size, options) => createOutboardSync(BYTES.subarray(0, size), { order: 'post', ...options })
 
 forEachKernel(() => describe('an outboard of a blob that has grown', () => {
   for (const groupLog of [0, 1, 2, 4, 7]) {
-    it(`is that of the whole, in groups of ${2 ** groupLog}`, async () => {
+    it(`equals the outboard of the whole blob, in groups of ${2 ** groupLog}`, async () => {
       const key = groupLog === 2 ? KEY : undefined
       const outboards = SIZES.map(size => post(size, { groupLog, key }))
       for (const [i, old] of outboards.entries()) {
@@ -30,7 +36,7 @@ forEachKernel(() => describe('an outboard of a blob that has grown', () => {
       }
     })
 
-    it(`is changed where it is kept, in groups of ${2 ** groupLog}`, async () => {
+    it(`is extended in place, in groups of ${2 ** groupLog}`, async () => {
       const hasHeader = groupLog % 2 === 0
       const fileOf = outboard => concat([hasHeader ? header(outboard.size) : new Uint8Array(0), outboard.bytes])
       const outboards = SIZES.map(size => post(size, { groupLog }))
@@ -55,7 +61,7 @@ describe('an outboard of a blob that has grown', () => {
   const info = { root: old.root, size: old.size, groupLog: 1, order: 'post', header: false }
   const expected = post(SIZE, { groupLog: 1 })
 
-  it('is made of its last group and what has come since: nothing else is read', async () => {
+  it('is made from the last group and the new bytes: nothing else is read', async () => {
     const reads = []
     const source = { size: SIZE, read: async (start, end) => { reads.push(start); return BYTES.slice(start, end) } }
     const pairs = []
@@ -70,12 +76,12 @@ describe('an outboard of a blob that has grown', () => {
     expect(first).to.be.greaterThan(old.bytes.length - 64 * 10)
   })
 
-  it('comes from a Blob as from bytes', async () => {
+  it('is the same from a Blob as from bytes', async () => {
     const grown = await appendOutboard(new Blob([BYTES]), old)
     expect(same(grown.bytes, expected.bytes)).to.equal(true)
   })
 
-  it('stands there as it was until the last write', async () => {
+  it('is unchanged in the target until the last write', async () => {
     const states = []
     let isLate = false
     const onWrite = offset => {
@@ -95,19 +101,21 @@ describe('an outboard of a blob that has grown', () => {
     }
   })
 
-  it('cuts off what an interrupted one has left behind it', async () => {
+  it('is truncated behind its last pair, where an interrupted call has left bytes', async () => {
     const sink = new MemorySink({ bytes: concat([old.bytes, noise(50_000)]) })
     sink.truncate = async len => { sink.bytes = sink.bytes.slice(0, len) }
     await writeOutboard(BYTES, sink, { append: info })
     expect(same(sink.bytes, expected.bytes)).to.equal(true)
   })
 
-  it('is refused when a pair on its right edge lies, and then nothing is changed', async () => {
+  it('is refused when a pair on its right edge is wrong, and then nothing is changed', async () => {
     for (const node of [127, 191, 193]) { // over 64 and 34, 32 and 2, 1 and 1 groups
       const pair = old.pair(node)
       for (const at of [pair.byteOffset, pair.byteOffset + 63].map(at => at - old.bytes.byteOffset)) {
         const spoilt = flipped(old.bytes, at)
-        expect(await errorOf(appendOutboard(BYTES, Outboard.from({ ...old, bytes: spoilt })))).to.include({ code: 'BAO_PARENT_MISMATCH' })
+        expect(
+          await errorOf(appendOutboard(BYTES, Outboard.from({ ...old, bytes: spoilt })))
+        ).to.include({ code: 'BAO_PARENT_MISMATCH' })
         const sink = new MemorySink({ bytes: spoilt })
         expect(await errorOf(writeOutboard(BYTES, sink, { append: info }))).to.include({ code: 'BAO_PARENT_MISMATCH' })
         expect(sink.writes).to.have.length(0)
@@ -119,44 +127,62 @@ describe('an outboard of a blob that has grown', () => {
     expect(same(grown.bytes, flipped(expected.bytes, 5))).to.equal(true)
   })
 
-  it('is refused when it lies about the size, the root or the key', async () => {
-    for (const [size, code] of [[199_999, 'BAO_LEAF_MISMATCH'], [98 * 2048, 'BAO_LEAF_MISMATCH'], [199_000, 'BAO_LEAF_MISMATCH']]) {
+  it('is refused when its size, its root or the key is wrong', async () => {
+    for (const [size, code] of [
+      [199_999, 'BAO_LEAF_MISMATCH'], [98 * 2048, 'BAO_LEAF_MISMATCH'], [199_000, 'BAO_LEAF_MISMATCH']
+    ]) {
       expect(await errorOf(appendOutboard(BYTES, new Outboard({ ...old, size }))), `${size}`).to.include({ code })
       const sink = new MemorySink({ bytes: old.bytes })
       expect(await errorOf(writeOutboard(BYTES, sink, { append: { ...info, size } }))).to.include({ code })
       expect(sink.writes).to.have.length(0)
     }
-    expect(await errorOf(appendOutboard(BYTES, new Outboard({ ...old, root: flipped(old.root, 3) })))).to.include({ code: 'BAO_PARENT_MISMATCH' })
+    expect(
+      await errorOf(appendOutboard(BYTES, new Outboard({ ...old, root: flipped(old.root, 3) })))
+    ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect(await errorOf(appendOutboard(BYTES, old, { key: KEY }))).to.include({ code: 'BAO_PARENT_MISMATCH' })
     const short = new MemorySink({ bytes: old.bytes.subarray(0, -64) })
     expect(await errorOf(writeOutboard(BYTES, short, { append: info }))).to.be.instanceOf(Error)
     expect(short.writes).to.have.length(0)
     // A blob of one group has no pair that could be wrong.
     const small = post(1500, { groupLog: 1 })
-    expect(await errorOf(appendOutboard(BYTES, new Outboard({ ...small, root: old.root })))).to.include({ code: 'BAO_LEAF_MISMATCH', start: 0, len: 1500 })
-    expect(await errorOf(appendOutboard(BYTES, new Outboard({ ...small, size: 1501 })))).to.include({ code: 'BAO_LEAF_MISMATCH' })
+    expect(
+      await errorOf(appendOutboard(BYTES, new Outboard({ ...small, root: old.root })))
+    ).to.include({ code: 'BAO_LEAF_MISMATCH', start: 0, len: 1500 })
+    expect(
+      await errorOf(appendOutboard(BYTES, new Outboard({ ...small, size: 1501 })))
+    ).to.include({ code: 'BAO_LEAF_MISMATCH' })
   })
 
   it('is refused when the source no longer begins as it did, or is shorter', async () => {
     const start = Math.floor(200_000 / 2048) * 2048
     for (const at of [start, 199_999]) {
       const sink = new MemorySink({ bytes: old.bytes })
-      expect(await errorOf(writeOutboard(flipped(BYTES, at), sink, { append: info }))).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: 200_000 - start })
+      expect(
+        await errorOf(writeOutboard(flipped(BYTES, at), sink, { append: info }))
+      ).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: 200_000 - start })
       expect(sink.writes).to.have.length(0)
     }
-    expect(await errorOf(appendOutboard(BYTES.subarray(0, 199_999), old))).to.include({ code: 'BAO_TRUNCATED', start, wanted: 200_000 - start, got: 199_999 - start })
+    expect(await errorOf(appendOutboard(BYTES.subarray(0, 199_999), old))).to.include(
+      { code: 'BAO_TRUNCATED', start, wanted: 200_000 - start, got: 199_999 - start }
+    )
     expect(await errorOf(appendOutboard(BYTES.subarray(0, 10), old))).to.include({ code: 'BAO_TRUNCATED', got: 0 })
   })
 
-  it('serves from where it is kept', async () => {
+  it('is read from where it is kept', async () => {
     const sink = new MemorySink()
     let written = await writeOutboard(BYTES.subarray(0, 100_000), sink, { order: 'post', groupLog: 0, key: KEY })
-    for (const size of [100_001, 150_000, 300_001]) written = await writeOutboard(BYTES.subarray(0, size), sink, { append: written, key: KEY })
+    for (const size of [100_001, 150_000, 300_001]) {
+      written = await writeOutboard(
+        BYTES.subarray(0, size), sink, { append: written, key: KEY }
+      )
+    }
     const outboard = await openOutboard(sink.bytes, written)
-    expect((await collect(encodeSlice(BYTES, outboard, undefined, { key: KEY }))).length).to.equal(8 + 300_001 + 64 * 292)
+    expect(
+      (await collect(encodeSlice(BYTES, outboard, undefined, { key: KEY }))).length
+    ).to.equal(8 + 300_001 + 64 * 292)
   })
 
-  it('takes what was kept as text', async () => {
+  it('is extended with the root as text', async () => {
     const sink = new MemorySink()
     const first = await writeOutboard(BYTES.subarray(0, 100_000), sink, { order: 'post' })
     const kept = JSON.stringify({ ...first, root: `${toCid(first.root)}` })
@@ -165,11 +191,15 @@ describe('an outboard of a blob that has grown', () => {
     expect(grown.root).to.deep.equal(createOutboardSync(BYTES).root)
   })
 
-  it('has taken its copy of the key when the call returns', async () => {
+  it('does not change when the key is overwritten after the call', async () => {
     const keyed = post(200_000, { groupLog: 1, key: KEY })
     const ways = {
       appendOutboard: key => appendOutboard(BYTES, keyed, { key }),
-      writeOutboard: key => writeOutboard(BYTES, new MemorySink({ bytes: keyed.bytes }), { append: { root: keyed.root, size: keyed.size, groupLog: 1, order: 'post', header: false }, key })
+      writeOutboard: key => writeOutboard(
+        BYTES,
+        new MemorySink({ bytes: keyed.bytes }),
+        { append: { root: keyed.root, size: keyed.size, groupLog: 1, order: 'post', header: false }, key }
+      )
     }
     for (const [name, way] of Object.entries(ways)) {
       const key = KEY.slice()
@@ -179,13 +209,31 @@ describe('an outboard of a blob that has grown', () => {
     }
   })
 
-  it('names what is wrong with its arguments', async () => {
-    for (const outboard of [undefined, null, 5, {}, old.bytes, info]) await expectSlip('outboard', () => appendOutboard(BYTES, outboard), [TypeError])
+  it('refuses wrong arguments, and names them', async () => {
+    for (const outboard of [undefined, null, 5, {}, old.bytes, info]) {
+      await expectSlip(
+        'outboard', () => appendOutboard(BYTES, outboard), [TypeError]
+      )
+    }
     await expectSlip('outboard', () => appendOutboard(BYTES, old.flip()), [RangeError])
-    await expectSlip('append', () => writeOutboard(BYTES, new MemorySink(), { append: { ...info, order: 'pre' } }), [RangeError])
-    await expectSlip('append.groupLog', () => writeOutboard(BYTES, new MemorySink({ bytes: old.bytes }), { append: { ...info, groupLog: undefined } }), [TypeError])
-    await expectSlip('target', () => writeOutboard(BYTES, new MemorySink({ canRead: false }), { append: info }), [TypeError])
-    for (const source of [undefined, 5, {}, stream([BYTES])]) await expectSlip('source', () => appendOutboard(source, old), [TypeError])
-    expect(await errorOf(appendOutboard(BYTES, old, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    await expectSlip(
+      'append', () => writeOutboard(BYTES, new MemorySink(), { append: { ...info, order: 'pre' } }), [RangeError]
+    )
+    await expectSlip(
+      'append.groupLog',
+      () => writeOutboard(BYTES, new MemorySink({ bytes: old.bytes }), { append: { ...info, groupLog: undefined } }),
+      [TypeError]
+    )
+    await expectSlip(
+      'target', () => writeOutboard(BYTES, new MemorySink({ canRead: false }), { append: info }), [TypeError]
+    )
+    for (const source of [undefined, 5, {}, stream([BYTES])]) {
+      await expectSlip(
+        'source', () => appendOutboard(source, old), [TypeError]
+      )
+    }
+    expect(
+      await errorOf(appendOutboard(BYTES, old, { signal: AbortSignal.abort() }))
+    ).to.include({ name: 'AbortError' })
   })
 })

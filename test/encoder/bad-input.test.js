@@ -1,31 +1,39 @@
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
-import { Outboard, createOutboard, createOutboardSync, createProofSync, encode, encodeSlice, encodeSliceSync } from '../../encoder/index.js'
+import {
+  Outboard, createOutboard, createOutboardSync, createProofSync, encode, encodeSlice, encodeSliceSync
+} from '../../encoder/index.js'
 import { Walk } from '../../lib/tree/walk.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
 import { KEY, input } from '../support/inputs.js'
-import { IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
+import {
+  IMPOSSIBLE_NUMBERS, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys
+} from '../support/slips.js'
 
 const BYTES = input({ gen: 'b3', len: 70_000 })
 const outboard = createOutboardSync(BYTES)
 
 describe('bad input to outboards', () => {
-  it('bytes', async () => {
+  it('what is not bytes is refused', async () => {
     await refusesAllButBytes('bytes', value => createOutboardSync(value))
     await refusesAllButBytes('bytes', value => Outboard.fromBao(value, outboard.root))
     await refusesAllButBytes('bytes', value => Outboard.from({ ...outboard, bytes: value }))
     await expectSlip('bytes', () => Outboard.from({ ...outboard, bytes: outboard.bytes.subarray(64) }))
   })
 
-  it('sources', async () => {
+  it('what is not a source is refused', async () => {
     // A string is a path here, so it is no slip.
-    for (const value of [undefined, null, 5, true, {}, () => {}]) await expectSlip('source', () => createOutboard(value), [TypeError])
+    for (const value of [undefined, null, 5, true, {}, () => {}]) {
+      await expectSlip(
+        'source', () => createOutboard(value), [TypeError]
+      )
+    }
     for (const piece of ['abc', 5, [1], new ArrayBuffer(4)]) {
       expect(await errorOf(createOutboard(stream([piece])))).to.be.instanceOf(TypeError)
     }
   })
 
-  it('options', async () => {
+  it('wrong options are refused', async () => {
     for (const create of [options => createOutboardSync(BYTES, options), options => createOutboard(BYTES, options)]) {
       await refusesAllButGroupLogs(groupLog => create({ groupLog }))
       await refusesAllButKeys(key => create({ key }))
@@ -40,53 +48,57 @@ describe('bad input to outboards', () => {
     }
   })
 
-  it('nodes', () => refusesAllButCounts('node', node => outboard.pair(node)))
+  it('what is not a node is refused', () => refusesAllButCounts('node', node => outboard.pair(node)))
 
-  it('bao\'s form of larger groups', () => {
+  it('larger groups have no form of bao', () => {
     expect(() => outboard.toBao()).to.throw(RangeError)
   })
 })
 
 describe('bad input to encodings', () => {
-  it('bytes', async () => {
+  it('what is not bytes is refused', async () => {
     await refusesAllButBytes('bytes', value => encode(value))
     await refusesAllButBytes('bytes', value => encodeSliceSync(value, outboard, ChunkRanges.all))
   })
 
-  it('sources', async () => {
+  it('what is not a source is refused', async () => {
     for (const value of [undefined, null, 5, {}, stream([BYTES])]) {
       await expectSlip('source', () => collect(encodeSlice(value, outboard, ChunkRanges.all)), [TypeError])
     }
   })
 
-  it('outboards', async () => {
+  it('what is not an outboard is refused', async () => {
     for (const value of [undefined, null, 5, 'outboard', outboard.bytes]) {
       await expectSlip('outboard', () => encodeSliceSync(BYTES, value, ChunkRanges.all), [TypeError])
       await expectSlip('outboard', () => collect(encodeSlice(BYTES, value, ChunkRanges.all)), [TypeError])
     }
     for (const root of [undefined, outboard.cid, `${outboard.cid}`, outboard.root.subarray(1)]) {
-      const other = { size: outboard.size, groupLog: outboard.groupLog, copyPair: outboard.copyPair.bind(outboard), root }
+      const other = {
+        size: outboard.size, groupLog: outboard.groupLog, copyPair: outboard.copyPair.bind(outboard), root
+      }
       await expectSlip('outboard.root', () => encodeSliceSync(BYTES, other))
       expect(encodeSliceSync(BYTES, other, undefined, { validate: false })).to.have.length.above(BYTES.length)
     }
   })
 
-  it('options', async () => {
+  it('wrong options are refused', async () => {
     await refusesAllButGroupLogs(groupLog => encode(BYTES, { groupLog }))
     await refusesAllButKeys(key => encode(BYTES, { key }))
     await refusesAllButKeys(key => encodeSliceSync(BYTES, outboard, ChunkRanges.all, { key }))
     await refusesAllButKeys(key => collect(encodeSlice(BYTES, outboard, ChunkRanges.all, { key })))
   })
 
-  it('ranges', async () => {
+  it('what is not a range is refused', async () => {
     const cut = ranges => encodeSliceSync(BYTES, outboard, ranges)
     // A list of boundaries has no start and no end, and must not pass for "everything".
     for (const value of [null, 5, 'all', true, [0, 1], []]) await expectSlip('ranges', () => cut(value), [TypeError])
     await refusesAllButCounts('start', start => cut({ start, end: 5 }))
-    await refusesAllButCounts('end', end => cut({ start: 0, end }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
+    await refusesAllButCounts(
+      'end', end => cut({ start: 0, end }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity)
+    )
   })
 
-  it('a source that is shorter than its outboard says', async () => {
+  it('a source that is shorter than its outboard says is BAO_TRUNCATED', async () => {
     for (const cut of [
       () => encodeSliceSync(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all),
       () => collect(encodeSlice(BYTES.subarray(0, 60_000), outboard, ChunkRanges.all)),
@@ -97,7 +109,7 @@ describe('bad input to encodings', () => {
     }
   })
 
-  it('a size that lies: it takes no time', () => {
+  it('a wrong size takes no time', () => {
     const { next } = Walk.prototype
     let steps = 0
     Walk.prototype.next = function () {
@@ -116,7 +128,7 @@ describe('bad input to encodings', () => {
     expect(steps).to.be.lessThan(10_000)
   })
 
-  it('a source that gives other bytes than it was asked for', async () => {
+  it('a source that gives too many bytes, or none, is refused', async () => {
     const liars = [
       { size: 70_000, read: (start, end) => BYTES.subarray(start, end + 1) },
       { size: 70_000, read: (start, end) => Array.from(BYTES.subarray(start, end)) },
@@ -128,7 +140,9 @@ describe('bad input to encodings', () => {
     }
   })
 
-  it('a key for a tree without one', async () => {
-    expect(await errorOf(() => encodeSliceSync(BYTES, outboard, ChunkRanges.all, { key: KEY }))).to.include({ code: 'BAO_PARENT_MISMATCH' })
+  it('a key for a tree without one is BAO_PARENT_MISMATCH', async () => {
+    expect(
+      await errorOf(() => encodeSliceSync(BYTES, outboard, ChunkRanges.all, { key: KEY }))
+    ).to.include({ code: 'BAO_PARENT_MISMATCH' })
   })
 })

@@ -30,7 +30,7 @@ forEachKernel(kernel => describe('bao encodings', () => {
     })
   }
 
-  it('at every size around windows, chunk groups and their parents', () => {
+  it('equals the twin at every size around windows, chunk groups and their parents', () => {
     const all = input({ gen: 'xs', len: 400 * 1024 })
     for (const chunks of [1, 2, 63, 64, 65, 128, 129, 193, 257, 399]) {
       for (const by of [-1, 0, 1]) {
@@ -39,13 +39,15 @@ forEachKernel(kernel => describe('bao encodings', () => {
         for (const groupLog of [0, 1, 3, 6, 7, 8, 10]) {
           const { root, bytes: encoded } = encode(bytes, { groupLog })
           expect(hex(root)).to.equal(hex(tree.cv))
-          expect(same(encoded, Bao.combined(tree, groupLog)), `${bytes.length} bytes, group log ${groupLog}`).to.equal(true)
+          expect(
+            same(encoded, Bao.combined(tree, groupLog)), `${bytes.length} bytes, group log ${groupLog}`
+          ).to.equal(true)
         }
       }
     }
   })
 
-  it('into memory of the caller\'s, wherever it begins', () => {
+  it('writes into memory of the caller, at any alignment', () => {
     const bytes = input({ gen: 'b3', len: 200000 })
     const expected = encode(bytes).bytes
     for (const offset of [0, 1, 4]) {
@@ -56,11 +58,13 @@ forEachKernel(kernel => describe('bao encodings', () => {
       expect(hex(encoded)).to.equal(hex(expected))
       expect(memory.subarray(offset + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
     }
-    expect(() => encode(bytes, { into: new Uint8Array(expected.length - 1) })).to.throw(RangeError, /"into" expected at least/)
+    expect(
+      () => encode(bytes, { into: new Uint8Array(expected.length - 1) })
+    ).to.throw(RangeError, /"into" expected at least/)
     expect(() => encode(bytes, { into: [] })).to.throw(TypeError)
   })
 
-  it('in larger groups, and keyed', () => {
+  it('equals the twin in larger groups, and keyed', () => {
     for (const len of [0, 1, 1024, 1025, 5121, 16384, 16385, 40000]) {
       const bytes = input({ gen: 'b3', len })
       const plain = Bao.grow(bytes)

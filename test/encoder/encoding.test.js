@@ -1,7 +1,18 @@
-// Combined encodings, made and taken apart: from whatever holds a blob, with and without a header, keyed, whole and in part.
+// Combined encodings, made and taken apart: from whatever holds a blob, with and without a header,
+// keyed, whole and in part.
 import { expect } from 'chai'
 import { ChunkRanges } from '../../lib/index.js'
-import { createOutboardSync, createProof, createProofSync, encode, encodeSlice, encodeSliceSync, encodeStream, openEncoding, openOutboard } from '../../encoder/index.js'
+import {
+  createOutboardSync,
+  createProof,
+  createProofSync,
+  encode,
+  encodeSlice,
+  encodeSliceSync,
+  encodeStream,
+  openEncoding,
+  openOutboard
+} from '../../encoder/index.js'
 import { VerifiedReader, decode, validRanges } from '../../verifier/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
 import { collect, errorOf, stream } from '../support/feeding.js'
@@ -12,7 +23,10 @@ import { expectSlip, refusesAllButCounts, refusesAllButGroupLogs } from '../supp
 const SIZE = 700_001
 const BYTES = noise(SIZE, 3)
 const SIZES = [0, 1, 1025, 16 * 1024 + 1, 262_144, 300_001]
-const RANGES = [ChunkRanges.all, { start: 300_000, end: 301_000 }, { start: 20_000, end: 20_001 }, ChunkRanges.fromBoundaries([3, 9, 40, 41, 600]), ChunkRanges.last, ChunkRanges.none]
+const RANGES = [
+  ChunkRanges.all, { start: 300_000, end: 301_000 }, { start: 20_000, end: 20_001 },
+  ChunkRanges.fromBoundaries([3, 9, 40, 41, 600]), ChunkRanges.last, ChunkRanges.none
+]
 
 const later = bytes => ({ size: bytes.length, read: async (start, end) => bytes.slice(start, end) })
 
@@ -24,7 +38,7 @@ async function given (pieces) {
 }
 
 forEachKernel(() => describe('combined encodings', () => {
-  it('are the same at once and piece by piece, from anything that can be read at any place', async () => {
+  it('are the same in one piece and piece by piece, from every random-access source', async () => {
     for (const size of SIZES) {
       const bytes = BYTES.subarray(0, size)
       for (const [groupLog, key] of [[0], [0, KEY], [4], [4, KEY], [7]]) {
@@ -36,10 +50,17 @@ forEachKernel(() => describe('combined encodings', () => {
           expect(hex(expected.root)).to.equal(hex(outboard.root))
           expect(expected.bytes.length).to.equal((hasHeader ? 8 : 0) + size + outboard.bytes.length)
           if (hasHeader) expect(same(decode(expected.bytes, outboard.root, { groupLog, key }), bytes)).to.equal(true)
-          else expect(same(concat([header(size), expected.bytes]), encode(bytes, { groupLog, key }).bytes)).to.equal(true)
+          else {
+            expect(
+              same(concat([header(size), expected.bytes]), encode(bytes, { groupLog, key }).bytes)
+            ).to.equal(true)
+          }
           for (const source of [bytes, new Blob([bytes]), later(bytes)]) {
             for (const [pairs, validate] of [[outboard, true], [paged, true], [paged, false]]) {
-              expect(same(await collect(encodeStream(source, pairs, { ...options, validate })), expected.bytes), `${size} bytes at ${groupLog}`).to.equal(true)
+              expect(
+                same(await collect(encodeStream(source, pairs, { ...options, validate })), expected.bytes),
+                `${size} bytes at ${groupLog}`
+              ).to.equal(true)
             }
           }
         }
@@ -47,25 +68,36 @@ forEachKernel(() => describe('combined encodings', () => {
     }
   })
 
-  it('are what slices, proofs and audits are made from', async () => {
+  it('serve for slices, proofs and audits', async () => {
     for (const size of SIZES) {
       const bytes = BYTES.subarray(0, size)
       for (const [groupLog, key] of [[0], [2, KEY], [4], [10]]) {
         const outboard = createOutboardSync(bytes, { groupLog, key })
-        for (const [hasHeader, encodedOf] of [[true, encoded => encoded], [false, encoded => later(encoded)], [true, encoded => new Blob([encoded, 'and more behind'])]]) {
+        for (const [hasHeader, encodedOf] of [
+          [true, encoded => encoded], [false, encoded => later(encoded)],
+          [true, encoded => new Blob([encoded, 'and more behind'])]
+        ]) {
           const encoded = encode(bytes, { groupLog, key, header: hasHeader }).bytes
-          const opened = await openEncoding(encodedOf(encoded), { root: outboard.root, groupLog, size: hasHeader ? undefined : size })
+          const opened = await openEncoding(
+            encodedOf(encoded), { root: outboard.root, groupLog, size: hasHeader ? undefined : size }
+          )
           expect(opened.source.size).to.equal(size)
           expect(opened.outboard).to.include({ size, groupLog, order: 'pre' })
           for (const ranges of RANGES) {
             const slice = await collect(encodeSlice(opened.source, opened.outboard, ranges, { key }))
-            expect(same(slice, encodeSliceSync(bytes, outboard, ranges, { key })), `${size} bytes at ${groupLog}`).to.equal(true)
+            expect(
+              same(slice, encodeSliceSync(bytes, outboard, ranges, { key })), `${size} bytes at ${groupLog}`
+            ).to.equal(true)
           }
           const { boundaries } = await validRanges(opened.source, opened.outboard, undefined, { key })
           expect(boundaries).to.deep.equal(size === 0 ? [] : [0, Math.ceil(size / 1024)])
           const proof = await createProof(opened.source, opened.outboard, ChunkRanges.last, { key })
-          expect(hex(proof.toBytes())).to.equal(hex(createProofSync(bytes, outboard, ChunkRanges.last, { key }).toBytes()))
-          const reader = new VerifiedReader({ root: outboard.root, source: opened.source, outboard: opened.outboard, key })
+          expect(hex(proof.toBytes())).to.equal(
+            hex(createProofSync(bytes, outboard, ChunkRanges.last, { key }).toBytes())
+          )
+          const reader = new VerifiedReader(
+            { root: outboard.root, source: opened.source, outboard: opened.outboard, key }
+          )
           expect(same(await reader.read(10_000, 30_000), bytes.subarray(10_000, 30_000))).to.equal(true)
           await opened.close()
         }
@@ -73,7 +105,7 @@ forEachKernel(() => describe('combined encodings', () => {
     }
   })
 
-  it('that were changed give what stands before, and name the place', async () => {
+  it('that were changed give everything before the change, and name its place', async () => {
     for (const groupLog of [0, 4]) {
       const outboard = createOutboardSync(BYTES, { groupLog })
       const encoded = encode(BYTES, { groupLog }).bytes
@@ -88,7 +120,7 @@ forEachKernel(() => describe('combined encodings', () => {
     }
   })
 
-  it('that are cut off give what is there, and say what is not', async () => {
+  it('that are cut off give the bytes that are present, and name those that are missing', async () => {
     for (const groupLog of [0, 4]) {
       const { root } = createOutboardSync(BYTES, { groupLog })
       const encoded = encode(BYTES, { groupLog }).bytes
@@ -101,12 +133,14 @@ forEachKernel(() => describe('combined encodings', () => {
         expect(same(bytes, encoded.subarray(0, bytes.length))).to.equal(true)
         expect(bytes.length).to.be.within(len - error.wanted, len)
       }
-      expect(await errorOf(openEncoding(encoded.subarray(0, 7), { root, groupLog }))).to.include({ code: 'BAO_BAD_HEADER' })
+      expect(
+        await errorOf(openEncoding(encoded.subarray(0, 7), { root, groupLog }))
+      ).to.include({ code: 'BAO_BAD_HEADER' })
     }
   })
 }))
 
-describe('encodings of what is only here in part', () => {
+describe('encodings of blobs that are present in part', () => {
   const PRESENT = 400_000
 
   for (const groupLog of [0, 4]) {
@@ -128,7 +162,9 @@ describe('encodings of what is only here in part', () => {
         }
         // What is there is served.
         const ranges = { start: 0, end: start }
-        expect(same(await collect(encodeSlice(source, outboard, ranges)), encodeSliceSync(BYTES, outboard, ranges))).to.equal(true)
+        expect(
+          same(await collect(encodeSlice(source, outboard, ranges)), encodeSliceSync(BYTES, outboard, ranges))
+        ).to.equal(true)
       }
       expect(await errorOf(() => encodeSliceSync(part, outboard))).to.include(place)
     })
@@ -141,7 +177,9 @@ describe('encodings of what is only here in part', () => {
         expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: groupLen })
         expect(same(bytes, whole.subarray(0, bytes.length))).to.equal(true)
         const behind = { start: start + 200_000, end: SIZE }
-        expect(same(await collect(encodeSlice(source, outboard, behind)), encodeSliceSync(BYTES, outboard, behind))).to.equal(true)
+        expect(
+          same(await collect(encodeSlice(source, outboard, behind)), encodeSliceSync(BYTES, outboard, behind))
+        ).to.equal(true)
       }
     })
   }
@@ -152,7 +190,9 @@ describe('openEncoding', () => {
 
   it('reads what it needs, once', async () => {
     const reads = []
-    const source = { size: encoded.length, read: async (start, end) => { reads.push([start, end]); return encoded.slice(start, end) } }
+    const source = {
+      size: encoded.length, read: async (start, end) => { reads.push([start, end]); return encoded.slice(start, end) }
+    }
     const total = () => reads.reduce((sum, [start, end]) => sum + end - start, 0)
     const opened = await openEncoding(source, { root })
     await collect(encodeSlice(opened.source, opened.outboard, { start: 350_000, end: 351_000 }))
@@ -163,20 +203,30 @@ describe('openEncoding', () => {
     expect(total()).to.be.within(encoded.length - 8, encoded.length + 20_000)
   })
 
-  it('takes neither memory nor time for a size that lies', async () => {
+  it('takes neither memory nor time for a wrong size', async () => {
     const huge = concat([header(Number.MAX_SAFE_INTEGER), encoded.subarray(8)])
     const opened = await openEncoding(huge, { root })
-    expect((await given(encodeStream(opened.source, opened.outboard))).error).to.include({ code: 'BAO_PARENT_MISMATCH' })
+    expect(
+      (await given(encodeStream(opened.source, opened.outboard))).error
+    ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect((await validRanges(opened.source, opened.outboard)).isEmpty).to.equal(true)
     expect((await opened.source.read(0, opened.source.size)).length).to.be.lessThan(encoded.length)
     const tooLarge = concat([new Uint8Array(8).fill(255), encoded.subarray(8)])
     expect(await errorOf(openEncoding(tooLarge, { root }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
-  it('names what is wrong with its arguments', async () => {
+  it('refuses wrong arguments, and names them', async () => {
     await refusesAllButGroupLogs(groupLog => openEncoding(encoded, { root, groupLog }))
     await refusesAllButCounts('size', size => openEncoding(encoded, { root, size }))
-    for (const wrong of [undefined, null, 5, {}]) await expectSlip('root', () => openEncoding(encoded, { root: wrong }), [TypeError])
-    for (const source of [undefined, null, 5, {}, stream([])]) await expectSlip('source', () => openEncoding(source, { root }), [TypeError])
+    for (const wrong of [undefined, null, 5, {}]) {
+      await expectSlip(
+        'root', () => openEncoding(encoded, { root: wrong }), [TypeError]
+      )
+    }
+    for (const source of [undefined, null, 5, {}, stream([])]) {
+      await expectSlip(
+        'source', () => openEncoding(source, { root }), [TypeError]
+      )
+    }
   })
 })

@@ -8,7 +8,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, closeWorkers } from '../../lib/index.js'
-import { appendOutboard, createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard } from '../../encoder/index.js'
+import {
+  appendOutboard, createOutboardSync, encodeSlice, encodeSliceSync, openOutboard, writeOutboard
+} from '../../encoder/index.js'
 import { VerifiedReader, validRanges } from '../../verifier/index.js'
 import { findValid } from '../../verifier/valid.js'
 import { same } from '../support/bytes.js'
@@ -96,7 +98,7 @@ describe('outboards in files', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('are what outboards in memory are, and serve like them', async () => {
+  it('equal outboards in memory, and serve like them', async () => {
     for (const [name, source] of [['a path', () => blob], ['a stream', () => stream(ragged(BYTES, 3))]]) {
       for (const options of [{}, { groupLog: 0, order: 'post' }, { groupLog: 0, order: 'pre', header: true }]) {
         const expected = createOutboardSync(BYTES, options)
@@ -114,7 +116,7 @@ describe('outboards in files', () => {
     expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
   })
 
-  it('of files of several pieces give what those of their bytes give, though memory is used again', async () => {
+  it('of long files equal those of their bytes, although memory is reused', async () => {
     const bytes = noise(9_000_001, 8)
     await writeFile(blob, bytes)
     for (const groupLog of [0, 4]) {
@@ -131,16 +133,20 @@ describe('outboards in files', () => {
           at += piece.length
         }
         expect(at).to.equal(slice.length)
-        expect((await validRanges(blob, outboard, ranges)).equals(ranges.canonical(bytes.length).roundToGroups(groupLog).canonical(bytes.length))).to.equal(true)
+        expect((await validRanges(blob, outboard, ranges)).equals(
+          ranges.canonical(bytes.length).roundToGroups(groupLog).canonical(bytes.length)
+        )).to.equal(true)
       }
-      expect((await findValid(blob, outboard, undefined, { threads: 2, spanLen: 1 << 18 })).boundaries).to.deep.equal([0, 8790])
+      expect(
+        (await findValid(blob, outboard, undefined, { threads: 2, spanLen: 1 << 18 })).boundaries
+      ).to.deep.equal([0, 8790])
       const reader = new VerifiedReader({ root: info.root, source: blob, outboard })
       expect(same(await reader.read(), bytes)).to.equal(true)
       await Promise.all([reader.close(), outboard.close()])
     }
   })
 
-  it('are appended to where they are', async () => {
+  it('are extended in place', async () => {
     for (const options of [{ order: 'post' }, { order: 'post', groupLog: 0, header: true }]) {
       await writeFile(blob, BYTES.subarray(0, 100_000))
       let info = await writeOutboard(blob, target, options)
@@ -154,11 +160,13 @@ describe('outboards in files', () => {
       expect(same(await readFile(target), await readFile(expected))).to.equal(true)
       await rm(expected)
     }
-    expect(await errorOf(writeOutboard(blob, join(folder, 'nothing'), { append: { root: new Uint8Array(32), size: 1, groupLog: 4, order: 'post' } }))).to.include({ code: 'ENOENT' })
+    expect(await errorOf(writeOutboard(
+      blob, join(folder, 'nothing'), { append: { root: new Uint8Array(32), size: 1, groupLog: 4, order: 'post' } }
+    ))).to.include({ code: 'ENOENT' })
     expect((await readdir(folder)).sort()).to.deep.equal(['blob', 'outboard'])
   })
 
-  it('leave what was there as it was, and nothing else, when they fail', async () => {
+  it('leave the old file unchanged, and no other file, when they fail', async () => {
     await writeFile(target, 'old')
     const broken = async function * () {
       yield BYTES
@@ -166,7 +174,9 @@ describe('outboards in files', () => {
     }
     expect(await errorOf(writeOutboard(broken(), target))).to.include({ message: 'broken' })
     expect(await errorOf(writeOutboard(stream([BYTES, 'no bytes']), target))).to.be.instanceOf(TypeError)
-    expect(await errorOf(writeOutboard(blob, target, { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    expect(
+      await errorOf(writeOutboard(blob, target, { signal: AbortSignal.abort() }))
+    ).to.include({ name: 'AbortError' })
     expect(await errorOf(writeOutboard(join(folder, 'nothing'), target))).to.include({ code: 'ENOENT' })
     expect(await errorOf(writeOutboard(blob, join(folder, 'nowhere', 'outboard')))).to.include({ code: 'ENOENT' })
     expect(await readFile(target, 'utf8')).to.equal('old')
@@ -184,7 +194,9 @@ describe('outboards in files', () => {
         }
       }
       await writeOutboard(endless(), ${JSON.stringify(target)}, { groupLog: 0, order: 'post' })`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(
+      process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] }
+    )
     await new Promise(resolve => child.stdout.once('data', resolve))
     child.kill('SIGKILL')
     await new Promise(resolve => child.once('exit', resolve))

@@ -76,7 +76,7 @@ forEachKernel(kernel => describe('outboards', () => {
 describe('Outboard', () => {
   const bytes = input({ gen: 'b3', len: 70000 })
 
-  it('has groups of 16 chunks in pre-order unless told', () => {
+  it('has groups of 16 chunks in pre-order by default', () => {
     expect(createOutboardSync(bytes)).to.include({ groupLog: 4, order: 'pre' })
   })
 
@@ -109,7 +109,9 @@ describe('Outboard', () => {
   it('has no pair for nodes below the groups or outside the tree', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 4 })
     for (const node of [0, 7, 2 ** 40 - 1, -1, 0.5]) {
-      const error = await errorOf(() => { if (outboard.pair(node) !== undefined) throw new Error(`pair ${node} exists`) })
+      const error = await errorOf(
+        () => { if (outboard.pair(node) !== undefined) throw new Error(`pair ${node} exists`) }
+      )
       if (error) expect(error, `node ${node}`).to.be.instanceOf(RangeError)
     }
   })

@@ -1,8 +1,11 @@
-// Proofs have two sides: what one makes and the other checks is tested here in one go, and what a liar sends in test/verifier.
+// Proofs have two sides: what one makes and the other checks is tested here in one go, and what a liar
+// sends in test/verifier.
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { BaoError, ChunkRanges, hash } from '../../lib/index.js'
-import { Outboard, Proof, createOutboardSync, createProof, createProofSync, encodeSliceSync } from '../../encoder/index.js'
+import {
+  Outboard, Proof, createOutboardSync, createProof, createProofSync, encodeSliceSync
+} from '../../encoder/index.js'
 import { verifyProof } from '../../verifier/index.js'
 import { concat, flipped, header, hex, same } from '../support/bytes.js'
 import { chosenRuns, errorOf, provesSize } from '../support/feeding.js'
@@ -14,7 +17,10 @@ import { Bao, Tree, modeOf } from '../support/twin/index.js'
 
 const SIZE = 24_000
 
-/** The siblings, by recursion over a tree that is grown: the other child of every parent that has chosen chunks on one side. */
+/**
+ * The siblings, by recursion over a tree that is grown: the other child of every parent that has chosen
+ * chunks on one side.
+ */
 function twinSiblings (tree, list) {
   const chosen = Tree.selected(tree.end, list)
   const isWanted = tree => Tree.wanted(chosen, tree.start, tree.end)
@@ -33,18 +39,23 @@ const plain = leaves => leaves.map(({ offset, bytes }) => `${offset} ${hex(bytes
 
 forEachKernel(kernel => describe('proofs', () => {
   it('are the twin\'s siblings, and verify', () => holds(`proofs: twin (${kernel})`, fc.asyncProperty(
-    sizes(SIZE), groupLogs, boundaries(SIZE).filter(list => list.length > 0), keys, fc.nat(), fc.constantFrom('pre', 'post'),
+    sizes(SIZE), groupLogs, boundaries(SIZE).filter(list => list.length > 0), keys, fc.nat(),
+    fc.constantFrom('pre', 'post'),
     async (size, groupLog, list, key, seed, order) => {
       const bytes = noise(size, seed)
       const tree = Bao.grow(bytes, modeOf({ key }))
       const outboard = createOutboardSync(bytes, { groupLog, key, order })
       const ranges = ChunkRanges.fromBoundaries(list)
-      const proof = await createProof({ size, read: (start, end) => bytes.slice(start, end) }, outboard, ranges, { key })
+      const proof = await createProof(
+        { size, read: (start, end) => bytes.slice(start, end) }, outboard, ranges, { key }
+      )
       expect(same(proof.siblings, twinSiblings(tree, list))).to.equal(true)
 
       const { boundaries: canonical } = ranges.canonical(size)
       const sent = proof.toBytes()
-      expect(hex(sent)).to.equal(hex(concat([header(size), u32(canonical.length / 2), ...canonical.map(header), proof.siblings])))
+      expect(hex(sent)).to.equal(
+        hex(concat([header(size), u32(canonical.length / 2), ...canonical.map(header), proof.siblings]))
+      )
       expect(hex(createProofSync(bytes, outboard, ranges, { key }).toBytes())).to.equal(hex(sent))
 
       const runs = chosenRuns(bytes, list)
@@ -84,11 +95,21 @@ forEachKernel(kernel => describe('proofs', () => {
             expect(at, `byte ${at} of the proof of [${list}] of ${size} bytes`).to.be.lessThan(8)
             expect(Proof.fromBytes(flipped(sent, at)).provesSize).to.equal(false)
           }
-          for (let at = 0; at < content.length; at++) expect(refused(sent, flipped(content, at)), `byte ${at} of the content`).to.equal(true)
-          for (let len = 0; len < sent.length; len++) expect(refused(sent.subarray(0, len), content), `the first ${len}`).to.equal(true)
+          for (let at = 0; at < content.length; at++) {
+            expect(
+              refused(sent, flipped(content, at)), `byte ${at} of the content`
+            ).to.equal(true)
+          }
+          for (let len = 0; len < sent.length; len++) {
+            expect(
+              refused(sent.subarray(0, len), content), `the first ${len}`
+            ).to.equal(true)
+          }
           for (const more of [1, 16, 32, 64, 4096]) {
             expect(refused(concat([sent, new Uint8Array(more)]), content), `${more} bytes more`).to.equal(true)
-            expect(refused(sent, concat([content, new Uint8Array(more)])), `${more} bytes more of content`).to.equal(true)
+            expect(
+              refused(sent, concat([content, new Uint8Array(more)])), `${more} bytes more of content`
+            ).to.equal(true)
           }
           if (content.length > 0) expect(refused(sent, content.subarray(1))).to.equal(true)
           expect(refused(sent, content, { root: hash(Uint8Array.of(1)) })).to.equal(true)
@@ -99,7 +120,9 @@ forEachKernel(kernel => describe('proofs', () => {
   })
 
   it('never say anything untrue, whatever is changed', () => holds(`proofs: lies (${kernel})`, fc.property(
-    sizes(SIZE), boundaries(SIZE).filter(list => list.length > 0), fc.nat(), fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 3 }), fc.nat(SIZE),
+    sizes(SIZE), boundaries(SIZE).filter(list => list.length > 0), fc.nat(), fc.array(
+      fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 3 }
+    ), fc.nat(SIZE),
     (size, list, seed, flips, claim) => {
       const bytes = noise(size, seed)
       const outboard = createOutboardSync(bytes, { groupLog: 0 })
@@ -115,13 +138,17 @@ forEachKernel(kernel => describe('proofs', () => {
           expect(error).to.be.instanceOf(BaoError)
           continue
         }
-        for (const leaf of leaves) expect(same(leaf.bytes, bytes.subarray(leaf.offset, leaf.offset + leaf.bytes.length))).to.equal(true)
+        for (const leaf of leaves) {
+          expect(
+            same(leaf.bytes, bytes.subarray(leaf.offset, leaf.offset + leaf.bytes.length))
+          ).to.equal(true)
+        }
         const told = Proof.fromBytes(lie)
         if (told.provesSize) expect(told.size).to.equal(size)
       }
     }), 300))
 
-  it('of many chunks are hashed wide', () => {
+  it('of many chunks are hashed side by side', () => {
     const bytes = noise(700_000)
     const outboard = createOutboardSync(bytes)
     const proof = createProofSync(bytes, outboard, { start: 1024, end: 600_000 })
@@ -147,29 +174,43 @@ describe('making proofs', () => {
   it('takes any random-access source', async () => {
     const range = { start: 5000, end: 100_000 }
     const expected = createProofSync(bytes, outboard, range).toBytes()
-    for (const source of [bytes, new Blob([bytes]), { size: bytes.length, read: async (start, end) => bytes.slice(start, end) }]) {
+    for (const source of [
+      bytes, new Blob([bytes]), { size: bytes.length, read: async (start, end) => bytes.slice(start, end) }
+    ]) {
       expect(same((await createProof(source, outboard, range)).toBytes(), expected)).to.equal(true)
     }
   })
 
   it('refuses what the root does not name', async () => {
     const range = { start: 5000, end: 6000 }
-    expect(() => createProofSync(flipped(bytes, 0), outboard, range)).to.throw(BaoError).with.property('code', 'BAO_LEAF_MISMATCH')
+    expect(
+      () => createProofSync(flipped(bytes, 0), outboard, range)
+    ).to.throw(BaoError).with.property('code', 'BAO_LEAF_MISMATCH')
     const pairs = Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, 3) })
     expect(await errorOf(createProof(bytes, pairs, range))).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect(await errorOf(createProof(bytes.subarray(0, 5500), outboard, range))).to.include({ code: 'BAO_TRUNCATED' })
   })
 
-  it('stops when it is told to', async () => {
+  it('ends with an abort', async () => {
     const reason = new Error('enough')
-    expect(await errorOf(createProof(bytes, outboard, { start: 0, end: 5 }, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
+    expect(
+      await errorOf(createProof(bytes, outboard, { start: 0, end: 5 }, { signal: AbortSignal.abort(reason) }))
+    ).to.equal(reason)
   })
 
-  it('refuses slips', async () => {
+  it('refuses wrong arguments', async () => {
     await refusesAllButBytes('bytes', value => createProofSync(value, outboard, { start: 0 }))
     await refusesAllButKeys(key => createProofSync(bytes, outboard, { start: 0 }, { key }))
-    for (const value of [undefined, null, 5, {}]) await expectSlip('outboard', () => createProof(bytes, value, { start: 0 }), [TypeError])
-    for (const ranges of [null, 5, 'all', true, [0, 1]]) await expectSlip('ranges', () => createProof(bytes, outboard, ranges), [TypeError])
+    for (const value of [undefined, null, 5, {}]) {
+      await expectSlip(
+        'outboard', () => createProof(bytes, value, { start: 0 }), [TypeError]
+      )
+    }
+    for (const ranges of [null, 5, 'all', true, [0, 1]]) {
+      await expectSlip(
+        'ranges', () => createProof(bytes, outboard, ranges), [TypeError]
+      )
+    }
     await expectSlip('ranges', () => createProofSync(bytes, outboard, ChunkRanges.none), [RangeError])
     await expectSlip('ranges', () => createProof(bytes, outboard, ChunkRanges.none), [RangeError])
   })

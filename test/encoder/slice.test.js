@@ -23,8 +23,12 @@ async function expectSlice (bytes, outboards, ranges, options, { len, b3, hex: e
   for (const outboard of outboards) {
     for (const validate of [true, false]) {
       const way = `${outboard.order}-order, validate ${validate}`
-      expect(same(encodeSliceSync(bytes, outboard, ranges, { ...options, validate }), first), `sync, ${way}`).to.equal(true)
-      expect(same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, validate })), first), `async, ${way}`).to.equal(true)
+      expect(
+        same(encodeSliceSync(bytes, outboard, ranges, { ...options, validate }), first), `sync, ${way}`
+      ).to.equal(true)
+      expect(
+        same(await collect(encodeSlice(bytes, outboard, ranges, { ...options, validate })), first), `async, ${way}`
+      ).to.equal(true)
     }
   }
 }
@@ -58,13 +62,15 @@ forEachKernel(kernel => describe('slices', () => {
     }
   }
 
-  it('keyed responses', async () => {
+  it('equals the keyed responses of the vectors', async () => {
     const { input: name, root, responses } = vectors.responses.keyed
     const bytes = input(name)
     for (const { chunk_log: groupLog, q, ...expected } of responses) {
       const outboards = bothOrders(bytes, { groupLog, key: KEY })
       expect(hex(outboards[0].root)).to.equal(root)
-      await expectSlice(bytes, outboards, ChunkRanges.fromBoundaries(integers(q)), { header: false, key: KEY }, expected)
+      await expectSlice(
+        bytes, outboards, ChunkRanges.fromBoundaries(integers(q)), { header: false, key: KEY }, expected
+      )
       countKeyed()
     }
   })
@@ -73,7 +79,7 @@ forEachKernel(kernel => describe('slices', () => {
 forEachKernel(() => describe('encodeSlice', () => {
   const bytes = input({ gen: 'xs', seed: 5, len: 100_000 })
 
-  it('does not care where its input lies in memory', () => {
+  it('is the same wherever its input begins in memory', () => {
     for (const groupLog of [0, 4]) {
       const outboard = createOutboardSync(bytes, { groupLog })
       const expected = encodeSliceSync(bytes, outboard, { start: 20_000, end: 70_000 })
@@ -84,7 +90,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     }
   })
 
-  it('writes into memory of the caller\'s, as much as there is need for', () => {
+  it('writes into memory of the caller, and no byte more than the slice has', () => {
     const bytes = input({ gen: 'xs', len: 300000 })
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const range = { start: 1000, end: 250000 }
@@ -94,35 +100,46 @@ forEachKernel(() => describe('encodeSlice', () => {
     expect([slice.buffer, slice.byteOffset]).to.deep.equal([memory.buffer, 3])
     expect(same(slice, expected)).to.equal(true)
     expect(memory.subarray(3 + expected.length).every(byte => byte === 7), 'what lies behind').to.equal(true)
-    expect(() => encodeSliceSync(bytes, outboard, range, { into: memory.subarray(51) })).to.throw(RangeError, /"into" expected at least/)
+    expect(
+      () => encodeSliceSync(bytes, outboard, range, { into: memory.subarray(51) })
+    ).to.throw(RangeError, /"into" expected at least/)
     expect(() => encodeSliceSync(bytes, outboard, range, { into: 'here' })).to.throw(TypeError)
   })
 
-  it('says how long a slice will be, of a size of which there is nothing', () => {
+  it('has a length that is known before the blob is read', () => {
     expect(sliceLen({ size: 0, groupLog: 0 })).to.equal(8)
-    expect(sliceLen({ size: 2 ** 40, groupLog: 4 }, { start: 2 ** 39, end: 2 ** 39 + 1 }, { header: false })).to.equal(26 * 64 + 4 * 64 + 1024)
+    expect(
+      sliceLen({ size: 2 ** 40, groupLog: 4 }, { start: 2 ** 39, end: 2 ** 39 + 1 }, { header: false })
+    ).to.equal(26 * 64 + 4 * 64 + 1024)
     // By steps of a walk this would take hours.
-    expect(sliceLen({ size: 2 ** 52, groupLog: 0 }, undefined, { header: false })).to.equal(2 ** 52 + 64 * (2 ** 42 - 1))
+    expect(
+      sliceLen({ size: 2 ** 52, groupLog: 0 }, undefined, { header: false })
+    ).to.equal(2 ** 52 + 64 * (2 ** 42 - 1))
     expect(() => sliceLen({ size: -1, groupLog: 0 })).to.throw(RangeError)
     expect(() => sliceLen({ size: 1, groupLog: 17 })).to.throw(RangeError)
   })
 
-  it('is the same checked and unchecked, wherever sender and checker end their windows', async () => {
-    // A little of many long groups: the sender's windows are short there, and out of step with those of the checker from then on.
+  it('is the same with and without validation, wherever batches end', async () => {
+    // A little of many long groups: the sender's windows are short there, and out of step with those of
+    // the checker from then on.
     for (const [groupLog, count] of [[5, 83], [5, 101], [6, 50]]) {
       const groupLen = 1024 << groupLog
       const long = noise((count + 40) * groupLen, groupLog)
       const outboard = createOutboardSync(long, { groupLog })
       let ranges = ChunkRanges.none
       for (let i = 0; i < count; i++) ranges = ranges.union(ChunkRanges.fromBytes(i * groupLen, i * groupLen + 1000))
-      for (let i = count; i < count + 40; i += 2) ranges = ranges.union(ChunkRanges.fromBytes(i * groupLen, (i + 1) * groupLen))
+      for (let i = count; i < count + 40; i += 2) {
+        ranges = ranges.union(
+          ChunkRanges.fromBytes(i * groupLen, (i + 1) * groupLen)
+        )
+      }
       const trusted = encodeSliceSync(long, outboard, ranges, { validate: false })
       expect(same(encodeSliceSync(long, outboard, ranges), trusted)).to.equal(true)
       expect(same(await collect(encodeSlice(long, outboard, ranges)), trusted)).to.equal(true)
     }
   })
 
-  it('is not made while verified bytes are lent', () => {
+  it('is not made while verified bytes are borrowed', () => {
     const outboard = createOutboardSync(bytes)
     const slice = encodeSliceSync(bytes, outboard)
     for (const validate of [true, false]) {
@@ -132,7 +149,7 @@ forEachKernel(() => describe('encodeSlice', () => {
     expect(same(encodeSliceSync(bytes, outboard), slice)).to.equal(true)
   })
 
-  it('puts the size in front unless told not to', () => {
+  it('begins with the size by default', () => {
     const outboard = createOutboardSync(bytes)
     const ranges = ChunkRanges.fromBoundaries([3, 5, 90])
     const bare = encodeSliceSync(bytes, outboard, ranges, { header: false })
@@ -141,13 +158,15 @@ forEachKernel(() => describe('encodeSlice', () => {
     expect(encodeSliceSync(bytes, outboard, ChunkRanges.none, { header: false })).to.have.length(0)
   })
 
-  it('has a byte at least, and the last chunk for what lies beyond the end', () => {
+  it('has at least one byte, and the last chunk for a range beyond the end', () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const cut = (start, end) => hex(encodeSliceSync(bytes, outboard, { start, end }))
     const last = hex(encodeSliceSync(bytes, outboard, ChunkRanges.last))
     expect(cut(5000, 5000)).to.equal(cut(5000, 5001))
     expect(() => cut(5000, 4999)).to.throw(RangeError, '"end"')
-    for (const start of [bytes.length - 1, bytes.length, 2 ** 40, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER]) {
+    for (const start of [
+      bytes.length - 1, bytes.length, 2 ** 40, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER
+    ]) {
       expect(cut(start, start), `at ${start}`).to.equal(last)
       expect(cut(start, Infinity), `at ${start}`).to.equal(last)
       expect(cut(start, Number.MAX_SAFE_INTEGER), `at ${start}`).to.equal(last)
@@ -189,7 +208,9 @@ forEachKernel(() => describe('encodeSlice', () => {
           for await (const part of encodeSlice(flipped(long, at), outboard, ChunkRanges.all)) sent.push(part)
         })
         expect(error).to.include({ code: 'BAO_LEAF_MISMATCH' })
-        expect(same(concat(sent), concat([header(long.length), ...items.slice(0, bad).map(item => item.bytes)]))).to.equal(true)
+        expect(
+          same(concat(sent), concat([header(long.length), ...items.slice(0, bad).map(item => item.bytes)]))
+        ).to.equal(true)
       }
     }
   })

@@ -1,7 +1,9 @@
 // What comes of a blob, whatever shape it comes in. sources.test.js and files.test.js run it.
 import { expect } from 'chai'
 import { hash, hashStream, keyedHash } from '../../lib/index.js'
-import { createOutboard, createOutboardSync, encode, encodeSlice, encodeSliceSync, encodeStream } from '../../encoder/index.js'
+import {
+  createOutboard, createOutboardSync, encode, encodeSlice, encodeSliceSync, encodeStream
+} from '../../encoder/index.js'
 import { VerifiedReader } from '../../verifier/index.js'
 import { hex, same } from '../support/bytes.js'
 import { collect } from '../support/feeding.js'
@@ -34,7 +36,9 @@ export function describeRandomAccess (sources) {
       for (const groupLog of [0, 4]) {
         const outboard = createOutboardSync(BYTES, { groupLog })
         const { root } = outboard
-        expect(same(await collect(encodeSlice(open(), outboard, RANGES)), encodeSliceSync(BYTES, outboard, RANGES))).to.equal(true)
+        expect(
+          same(await collect(encodeSlice(open(), outboard, RANGES)), encodeSliceSync(BYTES, outboard, RANGES))
+        ).to.equal(true)
         expect(same(await collect(encodeStream(open(), outboard)), encode(BYTES, { groupLog }).bytes)).to.equal(true)
         const reader = new VerifiedReader({ root, source: open(), outboard })
         expect(same(await reader.read(100_000, 220_000), BYTES.subarray(100_000, 220_000))).to.equal(true)

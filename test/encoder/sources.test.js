@@ -24,7 +24,7 @@ describe('sources', () => {
   describeSequences(SEQUENCES)
   describeRandomAccess(RANDOM_ACCESS)
 
-  it('that fill memory are given the same memory again, and believed no more than others', async () => {
+  it('that fill memory get the same memory again, and are checked like others', async () => {
     const bytes = noise(9 * 2 ** 20 + 5)
     const outboard = createOutboardSync(bytes)
     const buffers = new Set()
@@ -49,7 +49,7 @@ describe('sources', () => {
     }
   })
 
-  it('are left when the work is called off', async () => {
+  it('are closed after an abort', async () => {
     const signal = AbortSignal.abort()
     const outboard = createOutboardSync(BYTES)
     for (const action of [
@@ -73,9 +73,11 @@ describe('sources', () => {
     expect(isClosed).to.equal(true)
   })
 
-  it('tell how far they are', async () => {
+  it('report progress', async () => {
     const told = []
-    await createOutboard(stream([BYTES.subarray(0, 1000), BYTES.subarray(1000)]), { onProgress: event => told.push(event) })
+    await createOutboard(
+      stream([BYTES.subarray(0, 1000), BYTES.subarray(1000)]), { onProgress: event => told.push(event) }
+    )
     expect(told.map(event => event.detail.done)).to.deep.equal([1000, BYTES.length])
     expect(told.every(event => event.type === 'baobox:outboard')).to.equal(true)
   })

@@ -1,7 +1,17 @@
-// Outboards that are written while the blob is read, and read in pages while they are used, are those that lie in memory.
+// Outboards that are written while the blob is read, and read in pages while they are used, are those
+// that lie in memory.
 import { expect } from 'chai'
 import { BaoError, ChunkRanges, closeWorkers } from '../../lib/index.js'
-import { createOutboardSync, createProof, createProofSync, encodeSlice, encodeSliceSync, encodeStream, openOutboard, writeOutboard } from '../../encoder/index.js'
+import {
+  createOutboardSync,
+  createProof,
+  createProofSync,
+  encodeSlice,
+  encodeSliceSync,
+  encodeStream,
+  openOutboard,
+  writeOutboard
+} from '../../encoder/index.js'
 import { VerifiedReader, validOutboardRanges, validRanges } from '../../verifier/index.js'
 import { PairWriter } from '../../lib/outboard/pair-writer.js'
 import { hashOpenSource } from '../../lib/parallel/hash-source.js'
@@ -17,7 +27,10 @@ import { MemorySink } from '../support/sinks.js'
 import { expectSlip, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
 
 const ORDERS = ['pre', 'post']
-const SIZES = [0, 1, 1024, 1025, 3 * KIB, 16 * KIB + 1, 64 * KIB, 127 * KIB, 128 * KIB + 1, 129 * KIB, 192 * KIB, 300_001, 5 * 256 * KIB + 777]
+const SIZES = [
+  0, 1, 1024, 1025, 3 * KIB, 16 * KIB + 1, 64 * KIB, 127 * KIB, 128 * KIB + 1, 129 * KIB, 192 * KIB, 300_001,
+  5 * 256 * KIB + 777
+]
 
 /** Ways to bring a blob: some tell its size, some do not. */
 const SOURCES = {
@@ -38,7 +51,9 @@ forEachKernel(() => describe('writeOutboard', () => {
             const sink = new MemorySink()
             const info = await writeOutboard(sourceOf(bytes), sink, { groupLog, order, key, header: size % 2 === 0 })
             const front = size % 2 === 0 ? header(size) : new Uint8Array(0)
-            expect(same(sink.bytes, concat([front, expected.bytes])), `${size} bytes at ${groupLog}, ${order}`).to.equal(true)
+            expect(
+              same(sink.bytes, concat([front, expected.bytes])), `${size} bytes at ${groupLog}, ${order}`
+            ).to.equal(true)
             expect(hex(info.root)).to.equal(hex(expected.root))
             expect(info).to.include({ size, groupLog, order, header: size % 2 === 0 })
             expect(sink.syncs).to.be.greaterThan(0)
@@ -54,14 +69,16 @@ describe('writeOutboard', () => {
   const outboard = createOutboardSync(bytes, { groupLog: 0 })
   after(closeWorkers)
 
-  it('is bao\'s outboard file at group log 0 with the size in front', async () => {
+  it('writes the outboard file of bao at group log 0 with a header', async () => {
     const sink = new MemorySink()
     await writeOutboard(stream(ragged(bytes, 1)), sink, { groupLog: 0, header: true })
     expect(same(sink.bytes, outboard.toBao())).to.equal(true)
   })
 
-  it('needs no reading where the size is known, or in post-order', async () => {
-    for (const [source, options] of [[bytes, { order: 'pre' }], [bytes, { order: 'post' }], [stream([bytes]), { order: 'post' }]]) {
+  it('does not read the target if the size is known, or in post-order', async () => {
+    for (const [source, options] of [
+      [bytes, { order: 'pre' }], [bytes, { order: 'post' }], [stream([bytes]), { order: 'post' }]
+    ]) {
       const sink = new MemorySink({ canRead: false })
       await writeOutboard(source, sink, { groupLog: 0, ...options })
       expect(same(sink.bytes, createOutboardSync(bytes, { groupLog: 0, ...options }).bytes)).to.equal(true)
@@ -72,7 +89,7 @@ describe('writeOutboard', () => {
     expect(wasAsked).to.equal(false)
   })
 
-  it('gathers pairs for its writes, and no more than that', async () => {
+  it('gathers pairs for a write, and holds no more of them', async () => {
     for (const [source, order] of [[bytes, 'pre'], [stream(ragged(bytes, 1)), 'post']]) {
       const sink = new MemorySink()
       await writeOutboard(source, sink, { groupLog: 0, order })
@@ -83,7 +100,7 @@ describe('writeOutboard', () => {
     }
   })
 
-  it('writes what threads bring, wherever it goes', async () => {
+  it('writes the pairs of several threads, in any order of places', async () => {
     await Promise.all(sharedPool.take(2).map(worker => worker.starting))
     for (const order of ORDERS) {
       for (const groupLog of [0, 4]) {
@@ -92,7 +109,10 @@ describe('writeOutboard', () => {
         const blob = new Blob([bytes])
         const opened = { ...await openSource(blob), shared: { blob } }
         writer.begin(opened.size)
-        const { root, size } = await hashOpenSource(opened, { mode: modeOf(), outboard: { groupLog, order, writer }, threads: 2, spanLen: 64 * KIB, type: 'test' })
+        const { root, size } = await hashOpenSource(
+          opened,
+          { mode: modeOf(), outboard: { groupLog, order, writer }, threads: 2, spanLen: 64 * KIB, type: 'test' }
+        )
         await writer.finish(size)
         const expected = createOutboardSync(bytes, { groupLog, order })
         expect(hex(root)).to.equal(hex(expected.root))
@@ -101,15 +121,20 @@ describe('writeOutboard', () => {
     }
   })
 
-  it('has no size in front as long as something is missing', async () => {
+  it('writes the size last', async () => {
     for (const source of [bytes, stream([bytes])]) {
       let wrote = 0
-      const sink = new MemorySink({ onWrite: (offset, { length }) => { if (offset > 0) wrote += length; else expect(wrote).to.be.at.least(outboard.bytes.length) } })
+      const sink = new MemorySink({
+        onWrite: (offset, { length }) => {
+          if (offset > 0) wrote += length
+          else expect(wrote).to.be.at.least(outboard.bytes.length)
+        }
+      })
       await writeOutboard(source, sink, { groupLog: 0, header: true })
     }
   })
 
-  it('fails with what the target throws, and asks nothing more of it', async () => {
+  it('fails with the error of the target, and does not write to it again', async () => {
     for (const failsAt of ['write', 'sync', 'read']) {
       for (const source of [bytes, stream([bytes])]) {
         const sink = new MemorySink()
@@ -133,15 +158,19 @@ describe('writeOutboard', () => {
     }
   })
 
-  it('is called off, also while the target is stuck', async () => {
+  it('ends with an abort, even while the target hangs', async () => {
     const abort = new AbortController()
     const sink = new MemorySink({ onWrite: () => { abort.abort(); return new Promise(() => {}) } })
     const long = { size: 40_000_000, read: (start, end) => new Uint8Array(end - start) }
-    expect(await errorOf(writeOutboard(long, sink, { groupLog: 0, signal: abort.signal }))).to.include({ name: 'AbortError' })
-    expect(await errorOf(writeOutboard(bytes, new MemorySink(), { signal: AbortSignal.abort() }))).to.include({ name: 'AbortError' })
+    expect(
+      await errorOf(writeOutboard(long, sink, { groupLog: 0, signal: abort.signal }))
+    ).to.include({ name: 'AbortError' })
+    expect(
+      await errorOf(writeOutboard(bytes, new MemorySink(), { signal: AbortSignal.abort() }))
+    ).to.include({ name: 'AbortError' })
   })
 
-  it('begins no write after it was called off', async () => {
+  it('begins no write after an abort', async () => {
     const abort = new AbortController()
     let begun = 0
     const target = {
@@ -152,28 +181,36 @@ describe('writeOutboard', () => {
       }
     }
     const long = { size: 40_000_000, read: (start, end) => new Uint8Array(end - start) }
-    expect(await errorOf(writeOutboard(long, target, { groupLog: 0, signal: abort.signal }))).to.include({ name: 'AbortError' })
+    expect(
+      await errorOf(writeOutboard(long, target, { groupLog: 0, signal: abort.signal }))
+    ).to.include({ name: 'AbortError' })
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(begun).to.equal(1)
   })
 
-  it('tells how far it is', async () => {
+  it('reports progress', async () => {
     const told = []
     await writeOutboard(bytes, new MemorySink(), { onProgress: event => told.push(event) })
     expect(told.at(-1)).to.deep.equal({ type: 'baobox:outboard', detail: { done: bytes.length, total: bytes.length } })
   })
 
-  it('refuses a source that is shorter than it says', async () => {
+  it('refuses a source that is shorter than its size', async () => {
     const source = { size: 200_000, read: (start, end) => bytes.subarray(start, Math.min(end, 150_000)) }
-    expect(await errorOf(writeOutboard(source, new MemorySink()))).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 200_000, got: 150_000 })
+    expect(await errorOf(writeOutboard(source, new MemorySink()))).to.include(
+      { code: 'BAO_TRUNCATED', start: 0, wanted: 200_000, got: 150_000 }
+    )
   })
 
-  it('names what is wrong with its arguments', async () => {
+  it('refuses wrong arguments, and names them', async () => {
     const write = options => writeOutboard(bytes, new MemorySink(), options)
     await refusesAllButGroupLogs(groupLog => write({ groupLog }))
     await refusesAllButKeys(key => write({ key }))
     for (const order of [null, 5, 'in']) await expectSlip('order', () => write({ order }))
-    for (const target of [undefined, null, 5, {}, [], { write: 5 }, new Uint8Array(9)]) await expectSlip('target', () => writeOutboard(bytes, target), [TypeError])
+    for (const target of [undefined, null, 5, {}, [], { write: 5 }, new Uint8Array(9)]) {
+      await expectSlip(
+        'target', () => writeOutboard(bytes, target), [TypeError]
+      )
+    }
     await expectSlip('source', () => writeOutboard(5, new MemorySink()), [TypeError])
   })
 })
@@ -181,7 +218,10 @@ describe('writeOutboard', () => {
 forEachKernel(() => describe('openOutboard', () => {
   const bytes = noise(900_000, 9)
   const cases = ORDERS.flatMap(order => [0, 4].map(groupLog => ({ order, groupLog })))
-  const RANGES = [ChunkRanges.all, { start: 300_000, end: 301_000 }, ChunkRanges.fromBoundaries([3, 9, 40, 41, 700]), ChunkRanges.last]
+  const RANGES = [
+    ChunkRanges.all, { start: 300_000, end: 301_000 }, ChunkRanges.fromBoundaries([3, 9, 40, 41, 700]),
+    ChunkRanges.last
+  ]
 
   it('gives the slices, proofs, reads and audits of an outboard in memory', async () => {
     for (const options of cases) {
@@ -191,26 +231,36 @@ forEachKernel(() => describe('openOutboard', () => {
         const paged = await openOutboard(source, { ...outboard })
         expect(String(paged.cid)).to.equal(String(outboard.cid))
         for (const ranges of RANGES) {
-          expect(same(await collect(encodeSlice(bytes, paged, ranges)), encodeSliceSync(bytes, outboard, ranges))).to.equal(true)
-          expect(hex((await createProof(bytes, paged, ranges)).toBytes())).to.equal(hex(createProofSync(bytes, outboard, ranges).toBytes()))
+          expect(
+            same(await collect(encodeSlice(bytes, paged, ranges)), encodeSliceSync(bytes, outboard, ranges))
+          ).to.equal(true)
+          expect(
+            hex((await createProof(bytes, paged, ranges)).toBytes())
+          ).to.equal(hex(createProofSync(bytes, outboard, ranges).toBytes()))
         }
         expect(same(await collect(encodeStream(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
         const reader = new VerifiedReader({ root: outboard.root, source: bytes, outboard: paged })
         expect(same(await reader.read(100_000, 500_000), bytes.subarray(100_000, 500_000))).to.equal(true)
         expect(await reader.size()).to.equal(bytes.length)
         const spoilt = flipped(bytes, 400_000)
-        expect((await validRanges(spoilt, paged)).boundaries).to.deep.equal((await validRanges(spoilt, outboard)).boundaries)
+        expect((await validRanges(spoilt, paged)).boundaries).to.deep.equal(
+          (await validRanges(spoilt, outboard)).boundaries
+        )
         expect((await validOutboardRanges(paged)).boundaries).to.deep.equal([0, 879])
         await paged.close()
       }
     }
   })
 
-  it('serves many at the same time', async () => {
+  it('serves many readers at the same time', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const paged = await openOutboard(new Blob([outboard.bytes]), { ...outboard })
-    const all = await Promise.all(Array.from({ length: 20 }, (_, i) => collect(encodeSlice(bytes, paged, { start: i * 40_000, end: i * 40_000 + 150_000 }))))
-    all.forEach((slice, i) => expect(same(slice, encodeSliceSync(bytes, outboard, { start: i * 40_000, end: i * 40_000 + 150_000 }))).to.equal(true))
+    const all = await Promise.all(Array.from(
+      { length: 20 }, (_, i) => collect(encodeSlice(bytes, paged, { start: i * 40_000, end: i * 40_000 + 150_000 }))
+    ))
+    all.forEach((slice, i) => expect(
+      same(slice, encodeSliceSync(bytes, outboard, { start: i * 40_000, end: i * 40_000 + 150_000 }))
+    ).to.equal(true))
   })
 
   it('refuses a wrong pair where it is used, and only there', async () => {
@@ -230,13 +280,15 @@ forEachKernel(() => describe('openOutboard', () => {
     }
   })
 
-  it('misses pairs that are not there where they are needed, and says which', async () => {
+  it('reports missing pairs where they are needed, and says which', async () => {
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     for (const len of [0, 63, 64, 20_000]) {
       const paged = await openOutboard(outboard.bytes.subarray(0, len), { ...outboard })
       const error = await errorOf(collect(encodeSlice(bytes, paged)))
       expect(error).to.be.instanceOf(BaoError).and.to.include({ code: 'BAO_TRUNCATED', wanted: 64, got: 0 })
-      expect(hex(await collect(prefixOf(encodeSlice(bytes, paged))))).to.equal(hex(encodeSliceSync(bytes, outboard).subarray(0, await lengthBefore(error.node))))
+      expect(hex(await collect(prefixOf(encodeSlice(bytes, paged))))).to.equal(
+        hex(encodeSliceSync(bytes, outboard).subarray(0, await lengthBefore(error.node)))
+      )
     }
     const valid = await validRanges(bytes, await openOutboard(outboard.bytes.subarray(0, 20_000), { ...outboard }))
     expect(valid.boundaries[0]).to.equal(0)
@@ -246,7 +298,11 @@ forEachKernel(() => describe('openOutboard', () => {
     async function lengthBefore (node) {
       const whole = encodeSliceSync(bytes, outboard)
       const pair = outboard.pair(node)
-      for (let at = 8; at < whole.length; at++) if (whole[at] === pair[0] && same(whole.subarray(at, at + 64), pair)) return at
+      for (let at = 8; at < whole.length; at++) {
+        if (whole[at] === pair[0] && same(
+          whole.subarray(at, at + 64), pair
+        )) return at
+      }
     }
   })
 }))
@@ -255,7 +311,7 @@ describe('openOutboard', () => {
   const bytes = noise(900_000, 9)
   const outboard = createOutboardSync(bytes, { groupLog: 0 })
 
-  it('reads the size that stands in front', async () => {
+  it('reads the size from the header', async () => {
     const file = outboard.toBao()
     const { root } = outboard
     for (const size of [undefined, bytes.length]) {
@@ -263,42 +319,64 @@ describe('openOutboard', () => {
       expect(paged.size).to.equal(bytes.length)
       expect(same(await collect(encodeSlice(bytes, paged)), encodeSliceSync(bytes, outboard))).to.equal(true)
     }
-    expect(await errorOf(openOutboard(file.subarray(0, 7), { root, header: true }))).to.include({ code: 'BAO_BAD_HEADER' })
+    expect(
+      await errorOf(openOutboard(file.subarray(0, 7), { root, header: true }))
+    ).to.include({ code: 'BAO_BAD_HEADER' })
     const huge = concat([new Uint8Array(8).fill(255), outboard.bytes])
     expect(await errorOf(openOutboard(huge, { root, header: true }))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
-  it('takes no memory for a size that lies', async () => {
+  it('takes no memory for a wrong size', async () => {
     const root = outboard.root
-    const paged = await openOutboard(concat([header(Number.MAX_SAFE_INTEGER), outboard.bytes]), { root, groupLog: 0, header: true })
+    const paged = await openOutboard(
+      concat([header(Number.MAX_SAFE_INTEGER), outboard.bytes]), { root, groupLog: 0, header: true }
+    )
     const error = await errorOf(collect(encodeSlice(bytes, paged)))
     expect(error).to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect((await validOutboardRanges(paged)).isEmpty).to.equal(true)
     expect((await validRanges(bytes, paged)).isEmpty).to.equal(true)
   })
 
-  it('reads pages, and only those that are needed, and those once', async () => {
+  it('reads only the pages that are needed, each once', async () => {
     const long = { size: 2 ** 40, root: new Uint8Array(32), groupLog: 4 }
     const reads = []
-    const source = { size: 2 ** 36, read: async (start, end) => { reads.push([start, end]); return new Uint8Array(end - start) } }
+    const source = {
+      size: 2 ** 36, read: async (start, end) => { reads.push([start, end]); return new Uint8Array(end - start) }
+    }
     const paged = await openOutboard(source, long)
-    await errorOf(collect(encodeSlice({ size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) }, paged, { start: 2 ** 39 + 12345, end: 2 ** 39 + 12346 }, { validate: false })))
+    await errorOf(collect(encodeSlice(
+      { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
+      paged,
+      { start: 2 ** 39 + 12345, end: 2 ** 39 + 12346 },
+      { validate: false }
+    )))
     const total = reads.reduce((sum, [start, end]) => sum + end - start, 0)
     expect(reads).to.have.length.within(2, 26)
     expect(total).to.be.lessThan(26 * 65536)
     const before = reads.length
-    await errorOf(collect(encodeSlice({ size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) }, paged, { start: 2 ** 39 + 99_999, end: 2 ** 39 + 100_000 }, { validate: false })))
+    await errorOf(collect(encodeSlice(
+      { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) },
+      paged,
+      { start: 2 ** 39 + 99_999, end: 2 ** 39 + 100_000 },
+      { validate: false }
+    )))
     expect(reads.length).to.equal(before)
 
     const some = []
-    const counted = { size: outboard.bytes.length, read: async (start, end) => { some.push([start, end]); return outboard.bytes.slice(start, end) } }
+    const counted = {
+      size: outboard.bytes.length,
+      read: async (start, end) => { some.push([start, end]); return outboard.bytes.slice(start, end) }
+    }
     await collect(encodeSlice(bytes, await openOutboard(counted, { ...outboard })))
     expect(some.reduce((sum, [start, end]) => sum + end - start, 0)).to.equal(outboard.bytes.length)
   })
 
-  it('asks again for what could not be read', async () => {
+  it('reads again what could not be read', async () => {
     let fails = true
-    const source = { size: outboard.bytes.length, read: async (start, end) => { if (fails) throw new Error('not now'); return outboard.bytes.slice(start, end) } }
+    const source = {
+      size: outboard.bytes.length,
+      read: async (start, end) => { if (fails) throw new Error('not now'); return outboard.bytes.slice(start, end) }
+    }
     const paged = await openOutboard(source, { ...outboard })
     expect((await errorOf(collect(encodeSlice(bytes, paged)))).message).to.equal('not now')
     fails = false
@@ -306,14 +384,17 @@ describe('openOutboard', () => {
   })
 
   it('refuses sources that give other bytes than they were asked for', async () => {
-    for (const read of [() => outboard.bytes.subarray(0, 65), async () => undefined, (start, end) => Array.from(outboard.bytes.subarray(start, end))]) {
+    for (const read of [
+      () => outboard.bytes.subarray(0, 65), async () => undefined,
+      (start, end) => Array.from(outboard.bytes.subarray(start, end))
+    ]) {
       const paged = await openOutboard({ size: 64, read }, { ...outboard })
       const error = await errorOf(collect(encodeSlice(bytes, paged)))
       expect(error instanceof TypeError || error instanceof RangeError, error?.stack).to.equal(true)
     }
   })
 
-  it('has single pairs', async () => {
+  it('gives single pairs', async () => {
     for (const order of ORDERS) {
       const expected = createOutboardSync(bytes, { order, groupLog: 0 })
       const paged = await openOutboard(new Blob([expected.bytes]), { ...expected })
@@ -325,19 +406,23 @@ describe('openOutboard', () => {
     }
   })
 
-  it('is not for slices at once: those cannot wait', async () => {
+  it('is refused by encodeSliceSync, which cannot wait', async () => {
     const paged = await openOutboard(outboard.bytes, { ...outboard })
     await expectSlip('outboard', () => encodeSliceSync(bytes, paged), [TypeError])
     await expectSlip('outboard', () => createProofSync(bytes, paged, { start: 0, end: 1 }), [TypeError])
   })
 
-  it('names what is wrong with its arguments', async () => {
+  it('refuses wrong arguments, and names them', async () => {
     const open = options => openOutboard(outboard.bytes, { ...outboard, ...options })
     await refusesAllButGroupLogs(groupLog => open({ groupLog }))
     await refusesAllButCounts('size', size => open({ size }))
     await expectSlip('size', () => open({ size: undefined }))
     for (const order of [null, 5, 'in']) await expectSlip('order', () => open({ order }))
     for (const root of [undefined, null, 5, {}]) await expectSlip('root', () => open({ root }), [TypeError])
-    for (const source of [undefined, null, 5, {}, stream([])]) await expectSlip('source', () => openOutboard(source, { ...outboard }), [TypeError])
+    for (const source of [undefined, null, 5, {}, stream([])]) {
+      await expectSlip(
+        'source', () => openOutboard(source, { ...outboard }), [TypeError]
+      )
+    }
   })
 })

@@ -1,4 +1,5 @@
-// How much work is done, in steps and not in seconds: steps of walks, and blocks that are compressed. Both are counted where everything comes by.
+// How much work is done, in steps and not in seconds: steps of walks, and blocks that are compressed.
+// Both are counted where everything comes by.
 import { PARENT } from '../../lib/core/constants.js'
 import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 import { Walk } from '../../lib/tree/walk.js'
@@ -44,7 +45,10 @@ export async function counted (name, run) {
   }
 }
 
-/** What hashing may cost: so often each byte that came (the second time to name a fault), and something for a window. */
+/**
+ * What hashing may cost: so often each byte that came (the second time to name a fault), and something
+ * for a window.
+ */
 const TIMES_HASHED = 2
 const WINDOW_BLOCKS = 3 * 2304 + 256
 /** Steps of a window, looked at by two walks; and of a way down to it. */
@@ -56,7 +60,8 @@ const WINDOW_STEPS = 2 * 2400
  * @template T
  * @param {number} len  bytes that are given to the work
  * @param {() => T} run  may be async
- * @param {{ times?: number, steps?: number }} [options]  how many passes over them there are; steps that may be taken beside
+ * @param {{ times?: number, steps?: number }} [options]  how many passes over them there are; steps
+ *   that may be taken beside
  * @returns {Promise<Awaited<T>> | T}
  */
 export function withinBudget (len, run, { times = 1, steps: more = 0 } = {}) {

@@ -5,8 +5,14 @@ import { Bao, modeOf } from '../support/twin/index.js'
 
 /** @import { Random } from './random.js' */
 
-const SMALL = [0, 1, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3000, 3072, 3073, 4096, 4097, 5120, 6145, 7168, 8191, 8192, 8193, 9217, 11_000]
-const MIDDLE = [15_360, 16_383, 16_384, 16_385, 17_409, 20_000, 24_576, 31_744, 32_768, 32_769, 33_793, 40_000, 49_153, 65_536, 65_537]
+const SMALL = [
+  0, 1, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3000, 3072, 3073, 4096, 4097, 5120, 6145, 7168,
+  8191, 8192, 8193, 9217, 11_000
+]
+const MIDDLE = [
+  15_360, 16_383, 16_384, 16_385, 17_409, 20_000, 24_576, 31_744, 32_768, 32_769, 33_793, 40_000, 49_153,
+  65_536, 65_537
+]
 /** More than one window of 128 chunks, or nearly. */
 const LARGE = [130_048, 131_071, 131_072, 131_073, 140_000, 148_480, 196_609, 262_144, 263_169, 300_000, 400_001]
 /** More than a store keeps in its databases. */
@@ -64,7 +70,11 @@ export const otherKey = (random, key) => random.pick(KEYS.filter(other => other 
 /** @param {Random} random */
 export const someGroupLog = random => random.chance(0.9) ? random.below(6) : random.pick([6, 7, 8, 9, 12, 16])
 
-/** Boundaries of a query over a blob of so many bytes; some lie behind its end. @param {Random} random @param {number} size */
+/**
+ * Boundaries of a query over a blob of so many bytes; some lie behind its end.
+ *
+ * @param {Random} random @param {number} size
+ */
 export function someBoundaries (random, size) {
   if (random.chance(0.3)) return [0]
   if (random.chance(0.05)) return random.pick([[], [0, 1], [Number.MAX_SAFE_INTEGER], [0, 1, Number.MAX_SAFE_INTEGER]])

@@ -43,7 +43,9 @@ export async function runCases (target, kernel, seeds, onCase) {
 }
 
 /** The seed of a case of a long run. @param {number} master @param {number} index @param {string} kernel */
-export const seedOf = (master, index, kernel) => ((new Random(master ^ Math.imul(index, 0x9e3779b1)).next() & ~1) | KERNELS.indexOf(kernel)) >>> 0
+export const seedOf = (master, index, kernel) => (
+  (new Random(master ^ Math.imul(index, 0x9e3779b1)).next() & ~1) | KERNELS.indexOf(kernel)
+) >>> 0
 
 const INPUTS = [new Uint8Array(0), noise(64, 71), noise(1025, 72), noise(5000, 73)]
 const HASHES = INPUTS.map(bytes => twinHash(bytes))

@@ -20,7 +20,15 @@ import { walkShape, selectedSpans } from './oracle.js'
 
 /** @param {Case} truth @returns {Lie} */
 export const truthOf = ({ blob, groupLog, boundaries, items }) =>
-  ({ parts: items.map(item => item.bytes), size: BigInt(blob.bytes.length), groupLog, boundaries, key: blob.key, root: blob.root, told: [] })
+  ({
+    parts: items.map(item => item.bytes),
+    size: BigInt(blob.bytes.length),
+    groupLog,
+    boundaries,
+    key: blob.key,
+    root: blob.root,
+    told: []
+  })
 
 /** How often each is chosen. */
 const WEIGHTS = {
@@ -46,7 +54,12 @@ const WEIGHTS = {
   claimRoot: 2
 }
 
-/** Tells some lies. @param {Random} random @param {Case} truth @param {Record<string, number>} [weights] @returns {Lie} */
+/**
+ * Tells some lies.
+ *
+ * @param {Random} random @param {Case} truth @param {Record<string, number>} [weights]
+ * @returns {Lie}
+ */
 export function lieAbout (random, truth, weights = WEIGHTS) {
   const lie = truthOf(truth)
   for (let count = random.pick([0, 1, 1, 1, 1, 1, 2, 2, 3]); count > 0; count--) {
@@ -74,8 +87,12 @@ const placeIn = (random, { length }) => length === 0 ? undefined : random.below(
 /** @type {Record<string, (random: Random, lie: Lie, truth: Case) => void>} */
 const LIES = {
   flip: (random, lie) => change(lie, bytes => oneFlipped(random, bytes)),
-  truncate: (random, lie) => change(lie, bytes => bytes.slice(0, random.chance(0.2) ? Math.max(0, bytes.length - 1) : random.below(bytes.length + 1))),
-  append: (random, lie, { items }) => lie.parts.push(random.chance(0.5) ? random.bytes(random.between(1, 200)) : concat(items.map(item => item.bytes))),
+  truncate: (random, lie) => change(
+    lie, bytes => bytes.slice(0, random.chance(0.2) ? Math.max(0, bytes.length - 1) : random.below(bytes.length + 1))
+  ),
+  append: (random, lie, { items }) => lie.parts.push(
+    random.chance(0.5) ? random.bytes(random.between(1, 200)) : concat(items.map(item => item.bytes))
+  ),
   cutOut: (random, lie) => change(lie, bytes => {
     const [from, to] = [random.below(bytes.length + 1), random.below(bytes.length + 1)].sort((a, b) => a - b)
     return concat([bytes.subarray(0, from), bytes.subarray(random.chance(0.5) ? to : Math.min(to, from + 1))])
@@ -111,7 +128,10 @@ const LIES = {
     const at = placeIn(random, pairs)
     if (at === undefined) return
     const part = lie.parts[pairs[at]]
-    const half = random.pick([() => [part.subarray(32), part.subarray(0, 32)], () => [part.subarray(0, 32), part.subarray(0, 32)], () => [part.subarray(32), part.subarray(32)]])()
+    const half = random.pick([
+      () => [part.subarray(32), part.subarray(0, 32)], () => [part.subarray(0, 32), part.subarray(0, 32)],
+      () => [part.subarray(32), part.subarray(32)]
+    ])()
     lie.parts = lie.parts.map((other, i) => i === pairs[at] ? concat(half) : other)
   },
   /** One part of another blob that has the same shape. */
@@ -125,14 +145,20 @@ const LIES = {
   splice (random, lie, { blob, groupLog, boundaries }) {
     const foreign = Bao.response(siblingOf(blob).tree, groupLog, random.chance(0.7) ? boundaries : [0])
     const at = random.below(foreign.length + 1)
-    change(lie, bytes => concat([bytes.subarray(0, at), foreign.subarray(random.chance(0.7) ? at : random.below(foreign.length + 1))]))
+    change(lie, bytes => concat(
+      [bytes.subarray(0, at), foreign.subarray(random.chance(0.7) ? at : random.below(foreign.length + 1))]
+    ))
   },
   /** A true part of the blob, where another one belongs. */
   ownPart (random, lie, { blob }) {
     const at = placeIn(random, lie.parts)
     if (at === undefined) return
     const tree = random.pick([...knownTo(blob).values()])
-    const part = lie.parts[at].length === 64 && tree.left ? pairOf(tree) : tree.bytes.subarray(0, Math.max(64, lie.parts[at].length))
+    const part = lie.parts[at].length === 64 && tree.left
+      ? pairOf(tree)
+      : tree.bytes.subarray(
+        0, Math.max(64, lie.parts[at].length)
+      )
     lie.parts = lie.parts.map((other, i) => i === at ? part : other)
   },
   claimSize: (random, lie, { blob }) => { lie.size = random.claim(blob.bytes.length) },
@@ -140,7 +166,9 @@ const LIES = {
   forge (random, lie, { blob, groupLog, boundaries }) {
     lie.size = random.claim(blob.bytes.length)
     if (lie.size > BigInt(Number.MAX_SAFE_INTEGER)) return
-    lie.parts = forged(random, blob, { size: Number(lie.size), groupLog, spans: selectedSpans(Number(lie.size), boundaries) })
+    lie.parts = forged(
+      random, blob, { size: Number(lie.size), groupLog, spans: selectedSpans(Number(lie.size), boundaries) }
+    )
   },
   claimGroupLog: (random, lie) => { lie.groupLog = someGroupLog(random) },
   /** A blob of one leaf, or a few, each of which would fill memory. */
@@ -152,13 +180,19 @@ const LIES = {
   claimRanges: (random, lie, { blob }) => { lie.boundaries = someBoundaries(random, blob.bytes.length) },
   claimKey: (random, lie) => { lie.key = otherKey(random, lie.key) },
   claimRoot (random, lie, { blob }) {
-    lie.root = random.pick([() => oneFlipped(random, lie.root), () => siblingOf(blob).root, () => random.pick([...knownTo(blob).values()]).cv])()
+    lie.root = random.pick([
+      () => oneFlipped(random, lie.root), () => siblingOf(blob).root,
+      () => random.pick([...knownTo(blob).values()]).cv
+    ])()
   }
 }
 
 const MOST_FORGED = 100_000
 
-/** @param {Random} random @param {import('./cases.js').Blob} blob @param {{ size: number, groupLog: number, spans: number[][] }} shape */
+/**
+ * @param {Random} random @param {import('./cases.js').Blob} blob
+ * @param {{ size: number, groupLog: number, spans: number[][] }} shape
+ */
 function forged (random, blob, shape) {
   const known = knownTo(blob)
   const promised = new Map([[`0-${shape.size}`, blob.root]])
@@ -175,7 +209,11 @@ function forged (random, blob, shape) {
     if (kind === 'leaf') {
       const part = (tree?.bytes ?? random.bytes(Math.min(end - start, 1024))).subarray(0, end - start)
       if (tree?.bytes.length !== end - start) guesses++
-      return put(part.length === end - start || random.chance(0.3) ? part : concat([part, new Uint8Array(Math.min(end - start - part.length, 20_000))]))
+      return put(part.length === end - start || random.chance(0.3)
+        ? part
+        : concat(
+          [part, new Uint8Array(Math.min(end - start - part.length, 20_000))]
+        ))
     }
     if (!tree?.left) guesses++
     const pair = tree?.left ? pairOf(tree) : random.bytes(64)

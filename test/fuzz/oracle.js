@@ -1,5 +1,6 @@
-// What must come out, said by recursion over the claimed shape with the twin's hashes. No line of lib/ is in it, and it holds no list of
-// chunks, so that a size may be any number. That it says what the twin's own decoder says is tested (seeds.test.js).
+// What must come out, said by recursion over the claimed shape with the twin's hashes. No line of lib/
+// is in it, and it holds no list of chunks, so that a size may be any number. That it says what the
+// twin's own decoder says is tested (seeds.test.js).
 import { same } from '../support/bytes.js'
 import { HASH, cvBytes, leftLen, parent, rootBytes, subtree } from '../support/twin/blake3.js'
 import { chunkCount, nodeNumber } from '../support/twin/tree.js'
@@ -15,7 +16,11 @@ import { chunkCount, nodeNumber } from '../support/twin/tree.js'
  * @property {number} post  the place of its pair in post-order
  */
 
-/** The chunks that a query selects, as spans that neither touch nor overlap. @param {number} size @param {(number | bigint)[]} boundaries */
+/**
+ * The chunks that a query selects, as spans that neither touch nor overlap.
+ *
+ * @param {number} size @param {(number | bigint)[]} boundaries
+ */
 export function selectedSpans (size, boundaries) {
   const chunks = chunkCount(size)
   const spans = []
@@ -27,10 +32,16 @@ export function selectedSpans (size, boundaries) {
   return merged(spans)
 }
 
-/** Spans rounded out to groups, within the blob. @param {number[][]} spans @param {number} size @param {number} groupLog */
+/**
+ * Spans rounded out to groups, within the blob.
+ *
+ * @param {number[][]} spans @param {number} size @param {number} groupLog
+ */
 export function toGroups (spans, size, groupLog) {
   const group = 2 ** groupLog
-  return merged(spans.map(([start, end]) => [Math.floor(start / group) * group, Math.min(Math.ceil(end / group) * group, chunkCount(size))]))
+  return merged(spans.map(
+    ([start, end]) => [Math.floor(start / group) * group, Math.min(Math.ceil(end / group) * group, chunkCount(size))]
+  ))
 }
 
 function merged (spans) {
@@ -52,7 +63,8 @@ export function wantedOf (spans, start, end) {
 }
 
 /**
- * Goes over what an encoding of this shape consists of. A visitor that returns false for a parent does not see what is below it.
+ * Goes over what an encoding of this shape consists of. A visitor that returns false for a parent does
+ * not see what is below it.
  *
  * @param {{ size: number, groupLog: number, spans: number[][] }} shape
  * @param {(item: Item) => boolean | void} visit
@@ -64,7 +76,11 @@ export function walkShape ({ size, groupLog, spans }, visit) {
     const wanted = wantedOf(spans, start, end)
     if (wanted === 'none') return
     const isStored = end - start > groupLen
-    if (end - start <= 1024 || (!isStored && wanted === 'all')) return visit({ kind: 'leaf', start, end, isStored: false, pre, post: -1 })
+    if (end - start <= 1024 || (!isStored && wanted === 'all')) {
+      return visit(
+        { kind: 'leaf', start, end, isStored: false, pre, post: -1 }
+      )
+    }
     const post = before + groups(end - start) - 2
     if (visit({ kind: 'parent', start, end, node: nodeNumber(start, end), isStored, pre, post }) === false) return
     const split = start + leftLen(end - start)
@@ -86,8 +102,10 @@ export function walkShape ({ size, groupLog, spans }, visit) {
  * @param {number[][]} what.spans  chunks
  * @param {object} [what.mode]
  * @param {(len: number, item: Item) => Uint8Array} what.take  the bytes of the next item; fewer where there are no more
- * @param {Map<string, object>} [what.known]  subtrees whose bytes and pairs need not be hashed once more, by `start-end`
- * @returns {{ leaves: { offset: number, bytes: Uint8Array }[], pairs: { offset: number, bytes: Uint8Array }[], fault?: object, isSizeProven: boolean, len: number }} `pairs` by node; `len`: bytes
+ * @param {Map<string, object>} [what.known]  subtrees whose bytes and pairs need not be hashed once
+ *   more, by `start-end`
+ * @returns {{ leaves: { offset: number, bytes: Uint8Array }[], pairs: { offset: number, bytes:
+ *   Uint8Array }[], fault?: object, isSizeProven: boolean, len: number }} `pairs` by node; `len`: bytes
  *   that verified
  */
 export function decodeBy ({ root, size, groupLog, spans, mode = HASH, take, known }) {

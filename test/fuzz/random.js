@@ -49,7 +49,12 @@ export class Random {
     return [...at, 0, len].sort((a, b) => a - b)
   }
 
-  /** Any number that a size, an offset or a length may be claimed to be. @param {number} near  the true one @returns {bigint} */
+  /**
+   * Any number that a size, an offset or a length may be claimed to be.
+   *
+   * @param {number} near  the true one
+   * @returns {bigint}
+   */
   claim (near) {
     const true64 = BigInt(near)
     const lie = this.pick([
@@ -61,13 +66,20 @@ export class Random {
       () => BigInt(this.below(40)) * 1024n + BigInt(this.pick([-1, 0, 1])),
       () => 1n << BigInt(this.below(64)),
       () => (1n << BigInt(this.below(64))) + true64,
-      () => this.pick([0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n, 2n ** 32n, 2n ** 32n + true64])
+      () => this.pick(
+        [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n, 2n ** 32n, 2n ** 32n + true64]
+      )
     ])()
     return lie < 0n ? 0n : lie & 0xffffffffffffffffn
   }
 }
 
-/** The bytes in pieces, by a hand that knows many ways to cut. @param {Random} random @param {Uint8Array} bytes @returns {Uint8Array[]} */
+/**
+ * The bytes in pieces, by a hand that knows many ways to cut.
+ *
+ * @param {Random} random @param {Uint8Array} bytes
+ * @returns {Uint8Array[]}
+ */
 export function inPieces (random, bytes) {
   const { length } = bytes
   const cutAt = places => places.slice(1).map((end, i) => bytes.subarray(places[i], end))
@@ -86,5 +98,7 @@ export function inPieces (random, bytes) {
     odd: () => cutAt(random.cuts(length, 3)).map(part => concat([random.bytes(3), part]).subarray(3)),
     ragged: () => stepping(() => random.below(1 << random.below(13))),
     tiny: () => stepping(() => random.below(4))
-  }[random.weighted({ whole: 4, few: 6, odd: 2, ragged: 4, tiny: length < 5000 ? 2 : length < 150_000 && random.chance(0.05) ? 2 : 0 })]()
+  }[random.weighted(
+    { whole: 4, few: 6, odd: 2, ragged: 4, tiny: length < 5000 ? 2 : length < 150_000 && random.chance(0.05) ? 2 : 0 }
+  )]()
 }

@@ -1,5 +1,6 @@
-// Fuzzers: `node test/fuzz/run.js [--minutes N] [--seed S] [--target NAME]... [--case SEED]`. All that happens follows from the seed,
-// which is printed; `--case` runs one case again. What is found is printed with its case, and ends the run with status 1.
+// Fuzzers: `node test/fuzz/run.js [--minutes N] [--seed S] [--target NAME]... [--case SEED]`. All that
+// happens follows from the seed, which is printed; `--case` runs one case again. What is found is
+// printed with its case, and ends the run with status 1.
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { KERNELS, kernelOf, runCases, seedOf } from './engine.js'
@@ -15,22 +16,34 @@ const { values } = parseArgs({
 })
 const chosen = targets.filter(({ name }) => values.target.length === 0 || values.target.includes(name))
 const unknown = values.target.filter(name => !targets.some(target => target.name === name))
-if (unknown.length > 0) throw new Error(`no target ${unknown.join(', ')}: there are ${targets.map(({ name }) => name).join(', ')}`)
+if (unknown.length > 0) {
+  throw new Error(
+  `no target ${unknown.join(', ')}: there are ${targets.map(({ name }) => name).join(', ')}`
+  )
+}
 
 const BATCH_MS = 2000
 const MOST_FINDINGS = 10
 
-/** What a second thread sees while this one is busy: which case, and since when. A hang is told; nothing is judged by the clock. */
+/**
+ * What a second thread sees while this one is busy: which case, and since when. A hang is told; nothing
+ * is judged by the clock.
+ */
 const shared = new SharedArrayBuffer(24)
 const [seenCase, seenTarget] = [new Uint32Array(shared, 0, 1), new Uint32Array(shared, 4, 1)]
-const watchdog = new Worker(new URL('./watchdog.js', import.meta.url), { workerData: { shared, names: chosen.map(({ name }) => name) } })
+const watchdog = new Worker(
+  new URL('./watchdog.js', import.meta.url), { workerData: { shared, names: chosen.map(({ name }) => name) } }
+)
 watchdog.unref()
 
 const state = new Map(chosen.map(target => [target.name, { target, cases: 0, ms: 0, slowest: { ms: 0, seed: 0 } }]))
 const findings = []
 let mostMemory = 0
 
-/** @param {(typeof state extends Map<any, infer T> ? T : never)} one @param {string} kernel @param {Iterable<number>} seeds */
+/**
+ * @param {(typeof state extends Map<any, infer T> ? T : never)} one @param {string} kernel
+ * @param {Iterable<number>} seeds
+ */
 async function run (one, kernel, seeds) {
   let since = performance.now()
   let current = 0
@@ -49,7 +62,9 @@ async function run (one, kernel, seeds) {
     })
   } catch (error) {
     findings.push(`${one.target.name} ${error.seed}`)
-    console.log(`FOUND by ${one.target.name}, kernel ${kernel}, case ${error.seed}: ${error.stack}\nAgain: node test/fuzz/run.js --target ${one.target.name} --case ${error.seed}`)
+    console.log(
+      `FOUND by ${one.target.name}, kernel ${kernel}, case ${error.seed}: ${error.stack}\nAgain: node test/fuzz/run.js --target ${one.target.name} --case ${error.seed}`
+    )
   }
   mostMemory = Math.max(mostMemory, process.memoryUsage().rss)
 }
@@ -78,7 +93,9 @@ await watchdog.terminate()
 function summarize () {
   console.log(`${new Date().toISOString()}  memory at most ${Math.round(mostMemory / 2 ** 20)} MiB`)
   for (const [name, { cases, ms, slowest }] of state) {
-    console.log(`  ${name.padEnd(12)} ${String(cases).padStart(9)} cases  ${(ms / 1000).toFixed(0).padStart(5)} s  slowest ${slowest.ms.toFixed(0)} ms (case ${slowest.seed})`)
+    console.log(
+      `  ${name.padEnd(12)} ${String(cases).padStart(9)} cases  ${(ms / 1000).toFixed(0).padStart(5)} s  slowest ${slowest.ms.toFixed(0)} ms (case ${slowest.seed})`
+    )
   }
   console.log(`  ${findings.length} findings${findings.length > 0 ? `: ${findings.join(', ')}` : ''}`)
 }

@@ -1,4 +1,5 @@
-// The fuzzers, for a moment: cases that once found something, or a bug that was planted, and a few others. `npm run test:fuzz` looks longer.
+// The fuzzers, for a moment: cases that once found something, or a bug that was planted, and a few
+// others. `npm run test:fuzz` looks longer.
 import { expect } from 'chai'
 import { readJson } from '#runtime'
 import { header } from '../support/bytes.js'
@@ -10,7 +11,10 @@ import { decodeBy, oneByOne, placesOf, selectedSpans, toGroups, walkShape } from
 import { Random } from './random.js'
 import { targets } from './targets/index.js'
 
-/** By target and seed: the bug, planted or not, that it showed. It speaks of that case as long as cases are drawn in the same way; who changes that draws anew. */
+/**
+ * By target and seed: the bug, planted or not, that it showed. It speaks of that case as long as cases
+ * are drawn in the same way; who changes that draws anew.
+ */
 const known = await readJson('fuzz/seeds.json')
 const seedsOf = name => Object.keys(known[name] ?? {}).map(Number)
 const FEW = 4
@@ -26,7 +30,9 @@ describe('fuzz: what is expected', () => {
       const what = { root: lie.root, size: Number(lie.size), groupLog: lie.groupLog, mode: truth.blob.mode }
       const twin = Bao.decode(response, { ...what, boundaries: lie.boundaries })
       for (const places of [undefined, placesOf(truth.blob)]) {
-        const due = decodeBy({ ...what, spans: selectedSpans(what.size, lie.boundaries), take: oneByOne(response), known: places })
+        const due = decodeBy(
+          { ...what, spans: selectedSpans(what.size, lie.boundaries), take: oneByOne(response), known: places }
+        )
         expect(due.fault, `seed ${seed}`).to.deep.equal(twin.fault)
         expect(due.leaves, `seed ${seed}`).to.deep.equal(twin.leaves)
       }
@@ -40,19 +46,32 @@ describe('fuzz: what is expected', () => {
       const met = []
       walkShape({ size: bytes.length, groupLog, spans }, item => { met.push(item) })
       const steps = Tree.steps(bytes.length, groupLog, boundaries).filter(({ kind }) => kind !== 'leave')
-      expect(met.map(({ kind, start, end }) => [kind, start, end - start])).to.deep.equal(steps.map(({ kind, start, len }) => [kind === 'enter' ? 'parent' : kind, start, len]))
+      expect(met.map(({ kind, start, end }) => [kind, start, end - start])).to.deep.equal(
+        steps.map(({ kind, start, len }) => [kind === 'enter' ? 'parent' : kind, start, len])
+      )
       met.forEach((item, i) => {
-        if (item.isStored) expect([item.pre, item.post, item.node], `seed ${seed}`).to.deep.equal([steps[i].pre, steps[i].post, steps[i].node])
+        if (item.isStored) {
+          expect(
+            [item.pre, item.post, item.node], `seed ${seed}`
+          ).to.deep.equal([steps[i].pre, steps[i].post, steps[i].node])
+        }
       })
       const chunks = [...Tree.selected(bytes.length, boundaries)]
       for (const [start, end] of toGroups(spans, bytes.length, groupLog)) {
-        for (let chunk = start; chunk < end; chunk++) expect(chunks.some(other => other >> groupLog === chunk >> groupLog)).to.equal(true)
+        for (let chunk = start; chunk < end; chunk++) {
+          expect(
+            chunks.some(other => other >> groupLog === chunk >> groupLog)
+          ).to.equal(true)
+        }
       }
     }
   })
 
   it('is drawn anew from every seed, and the same from the same', () => {
-    const drawn = seed => { const random = new Random(seed); return [random.next(), random.below(1000), ...random.bytes(4), random.claim(5000)] }
+    const drawn = seed => {
+      const random = new Random(seed)
+      return [random.next(), random.below(1000), ...random.bytes(4), random.claim(5000)]
+    }
     expect(drawn(5)).to.deep.equal(drawn(5))
     expect(drawn(5)).to.not.deep.equal(drawn(6))
     expect(new Set(Array.from({ length: 1000 }, (_, i) => seedOf(1, i, 'simd'))).size).to.equal(1000)
@@ -62,7 +81,10 @@ describe('fuzz: what is expected', () => {
 })
 
 describe('fuzz: known seeds, and a few more', () => {
-  it('are of targets that there are', () => expect(targets.map(({ name }) => name)).to.include.members(Object.keys(known)))
+  it(
+    'are of targets that there are',
+    () => expect(targets.map(({ name }) => name)).to.include.members(Object.keys(known))
+  )
 
   for (const target of targets) {
     for (const kernel of KERNELS) {

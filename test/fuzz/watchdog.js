@@ -1,4 +1,5 @@
-// A second thread that says when a case takes long: the first one may be in a loop that does not end, and then says nothing itself.
+// A second thread that says when a case takes long: the first one may be in a loop that does not end,
+// and then says nothing itself.
 import { workerData } from 'node:worker_threads'
 
 const { shared, names } = workerData

@@ -5,7 +5,15 @@ import { SliceVerifier, VerifiedReader, decode, verifySlice, verifyStream } from
 import { header } from '../support/bytes.js'
 import { collect, errorOf, feed, stream } from '../support/feeding.js'
 import { input } from '../support/inputs.js'
-import { IMPOSSIBLE_NUMBERS, NOT_BYTES, expectSlip, refusesAllButBytes, refusesAllButCounts, refusesAllButGroupLogs, refusesAllButKeys } from '../support/slips.js'
+import {
+  IMPOSSIBLE_NUMBERS,
+  NOT_BYTES,
+  expectSlip,
+  refusesAllButBytes,
+  refusesAllButCounts,
+  refusesAllButGroupLogs,
+  refusesAllButKeys
+} from '../support/slips.js'
 
 const BYTES = input({ gen: 'b3', len: 5000 })
 const { root, bytes: encoded } = encode(BYTES)
@@ -14,7 +22,7 @@ const OPTIONS = { root, ranges: ChunkRanges.all, groupLog: 0 }
 describe('bad input to slice verifiers', () => {
   const create = options => new SliceVerifier({ ...OPTIONS, ...options })
 
-  it('bytes', async () => {
+  it('what is not bytes is refused', async () => {
     await refusesAllButBytes('bytes', value => create().write(value))
     await refusesAllButBytes('slice', value => verifySlice(value, OPTIONS))
     await refusesAllButBytes('combined', value => decode(value, root))
@@ -24,18 +32,24 @@ describe('bad input to slice verifiers', () => {
     }
   })
 
-  it('leave the verifier as it was', async () => {
+  it('a refused piece leaves the verifier as it was', async () => {
     const verifier = create()
     await errorOf(() => verifier.write('abc'))
     expect(verifier.write(encoded).length + (verifier.end() ?? []).length).to.be.greaterThan(0)
     expect(verifier.done).to.equal(true)
   })
 
-  it('options, at once and not at the first byte', async () => {
+  it('wrong options are refused at once, not at the first byte', async () => {
     for (const bad of [undefined, null, 5, root, [root]]) {
-      for (const action of [() => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad)]) await expectSlip('options', action, [TypeError])
+      for (const action of [
+        () => new SliceVerifier(bad), () => verifySlice(encoded, bad), () => verifyStream(encoded, bad)
+      ]) await expectSlip('options', action, [TypeError])
     }
-    for (const value of [undefined, null, 5, {}, [1]]) await expectSlip('root', () => create({ root: value }), [TypeError])
+    for (const value of [undefined, null, 5, {}, [1]]) {
+      await expectSlip(
+        'root', () => create({ root: value }), [TypeError]
+      )
+    }
     for (const value of ['', 'nonsense', new Uint8Array(31)]) {
       expect(await errorOf(() => create({ root: value }))).to.include({ code: 'CID_UNSUPPORTED' })
     }
@@ -43,25 +57,34 @@ describe('bad input to slice verifiers', () => {
     await refusesAllButGroupLogs(groupLog => create({ groupLog, size: 5000 }))
     await refusesAllButCounts('size', size => create({ size }))
     await refusesAllButKeys(key => create({ key }))
-    for (const ranges of [null, 5, 'all', true, [0, 1], []]) await expectSlip('ranges', () => create({ ranges }), [TypeError])
+    for (const ranges of [null, 5, 'all', true, [0, 1], []]) {
+      await expectSlip(
+        'ranges', () => create({ ranges }), [TypeError]
+      )
+    }
     await refusesAllButCounts('start', start => create({ ranges: { start, end: 5 } }))
-    await refusesAllButCounts('end', end => create({ ranges: { start: 0, end } }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))
+    await refusesAllButCounts(
+      'end', end => create({ ranges: { start: 0, end } }), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity)
+    )
   })
 
-  it('a header beyond the sizes that are numbers: refused with a code, as it comes from outside', async () => {
+  it('a header beyond 2^53 - 1 is BAO_SIZE_TOO_LARGE', async () => {
     for (const size of [2n ** 53n, 2n ** 63n, 2n ** 64n - 1n]) {
-      for (const action of [() => create().write(header(size)), () => verifySlice(header(size), OPTIONS), () => decode(header(size), root)]) {
+      for (const action of [
+        () => create().write(header(size)), () => verifySlice(header(size), OPTIONS), () => decode(header(size), root)
+      ]) {
         expect(await errorOf(action)).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
       }
     }
   })
 
-  it('a header just within them: nothing is allocated for it', async () => {
+  it('nothing is allocated for a header of 2^53 - 1', async () => {
     const verifier = create()
     verifier.write(header(Number.MAX_SAFE_INTEGER))
     expect(verifier.size).to.equal(Number.MAX_SAFE_INTEGER)
     expect(verifier.sizeProven).to.equal(false)
-    // The blob has three parents above its first chunk. The fourth that the header asks for is made of that chunk's bytes.
+    // The blob has three parents above its first chunk. The fourth that the header asks for is made of
+    // that chunk's bytes.
     const { leaves, error } = feed(verifier, [encoded.subarray(8)])
     expect(leaves).to.deep.equal([])
     expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 2 ** 39 - 1 })
@@ -72,21 +95,29 @@ describe('bad input to slice verifiers', () => {
 describe('bad input to readers', () => {
   const outboard = createOutboardSync(BYTES)
 
-  it('where to read from', async () => {
+  it('a wrong origin is refused', async () => {
     expect(await errorOf(() => new VerifiedReader({ root }))).to.be.instanceOf(TypeError)
     expect(await errorOf(() => new VerifiedReader({ root, source: BYTES }))).to.be.instanceOf(TypeError)
     expect(await errorOf(() => new VerifiedReader({ root, outboard }))).to.be.instanceOf(TypeError)
     for (const value of [null, 5, {}, [1]]) {
       expect(await errorOf(() => new VerifiedReader({ root, encoded: value }).read(0, 1))).to.be.instanceOf(TypeError)
-      expect(await errorOf(() => new VerifiedReader({ root, source: value, outboard }).read(0, 1))).to.be.instanceOf(TypeError)
-      expect(await errorOf(() => new VerifiedReader({ root, source: BYTES, outboard: value }).read(0, 1))).to.be.instanceOf(TypeError)
+      expect(
+        await errorOf(() => new VerifiedReader({ root, source: value, outboard }).read(0, 1))
+      ).to.be.instanceOf(TypeError)
+      expect(
+        await errorOf(() => new VerifiedReader({ root, source: BYTES, outboard: value }).read(0, 1))
+      ).to.be.instanceOf(TypeError)
     }
-    for (const value of [undefined, null, 5, {}]) await expectSlip('root', () => new VerifiedReader({ root: value, encoded }), [TypeError])
+    for (const value of [undefined, null, 5, {}]) {
+      await expectSlip(
+        'root', () => new VerifiedReader({ root: value, encoded }), [TypeError]
+      )
+    }
     await refusesAllButKeys(key => new VerifiedReader({ root, encoded, key }))
     await refusesAllButGroupLogs(groupLog => new VerifiedReader({ root, encoded, groupLog }).read(0, 1))
   })
 
-  it('what to read', async () => {
+  it('a wrong range is refused', async () => {
     const reader = new VerifiedReader({ root, encoded })
     await refusesAllButCounts('start', start => reader.read(start, 5))
     await refusesAllButCounts('end', end => reader.read(0, end), IMPOSSIBLE_NUMBERS.filter(value => value !== Infinity))

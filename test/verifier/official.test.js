@@ -50,11 +50,15 @@ if (vectors === undefined) {
 
         const options = { root, ranges: span(0, Number.MAX_SAFE_INTEGER), groupLog: 0 }
         expectRefused(bytes, { ...options, root: wrong(root) }, MISMATCH)
-        expect(() => decode(bytes, wrong(root), { groupLog: 0 })).to.throw().with.property('code').that.is.oneOf(MISMATCH)
+        expect(
+          () => decode(bytes, wrong(root), { groupLog: 0 })
+        ).to.throw().with.property('code').that.is.oneOf(MISMATCH)
         count()
         for (const offset of row.corruptions) {
           expectRefused(flipped(bytes, offset), options, ANY)
-          expect(() => decode(flipped(bytes, offset), root, { groupLog: 0 })).to.throw().with.property('code').that.is.oneOf(ANY)
+          expect(
+            () => decode(flipped(bytes, offset), root, { groupLog: 0 })
+          ).to.throw().with.property('code').that.is.oneOf(ANY)
           count()
         }
       })
@@ -95,7 +99,9 @@ if (vectors === undefined) {
           () => new VerifiedReader({ root, source: bytes, outboard })
         ]
         const offsets = row.seek_offsets
-        const there = [...offsets, ...offsets.toReversed(), ...offsets.flatMap((offset, i) => [offset, offsets.at(-1 - i)])]
+        const there = [
+          ...offsets, ...offsets.toReversed(), ...offsets.flatMap((offset, i) => [offset, offsets.at(-1 - i)])
+        ]
         for (const reader of readers) {
           for (const offset of offsets) {
             expect(same(await reader().read(offset, Infinity), bytes.subarray(offset)), `from ${offset}`).to.equal(true)
@@ -103,7 +109,9 @@ if (vectors === undefined) {
           }
           const seeking = reader()
           for (const offset of there) {
-            expect(same(await seeking.read(offset, offset + 100), bytes.subarray(offset, offset + 100)), `at ${offset}`).to.equal(true)
+            expect(
+              same(await seeking.read(offset, offset + 100), bytes.subarray(offset, offset + 100)), `at ${offset}`
+            ).to.equal(true)
             count()
           }
           expect(await seeking.size()).to.equal(bytes.length)
@@ -123,7 +131,9 @@ if (vectors === undefined) {
           expect(slice).to.have.length(outputLen)
           expect(hex(hash(slice))).to.equal(b3)
           expect(same(encodeSliceSync(bytes, outboards[1], ranges), slice)).to.equal(true)
-          expect(same(within(verifySlice(slice, options), start, start + len), bytes.subarray(start, start + len))).to.equal(true)
+          expect(
+            same(within(verifySlice(slice, options), start, start + len), bytes.subarray(start, start + len))
+          ).to.equal(true)
           expectRefused(slice, { ...options, root: wrong(root) }, MISMATCH)
           count()
           for (const offset of corruptions) {

@@ -107,7 +107,9 @@ describe('the ranges of a read', () => {
   it('read() takes chunks, and gives the bytes of several ranges one after the other', async () => {
     const chunks = list => ChunkRanges.fromBoundaries(list)
     const bytesOf = ranges => concat(ranges.toBytes(BYTES.length).map(([start, end]) => BYTES.subarray(start, end)))
-    const sets = [chunks([0, 1]), chunks([3, 5, 6, 7, 40, 50]), chunks([60]), ChunkRanges.last, ChunkRanges.none, ChunkRanges.all]
+    const sets = [
+      chunks([0, 1]), chunks([3, 5, 6, 7, 40, 50]), chunks([60]), ChunkRanges.last, ChunkRanges.none, ChunkRanges.all
+    ]
     for (const blob of [{ encoded }, { source: BYTES, outboard }]) {
       for (const ranges of sets) {
         expect(await new VerifiedReader({ root, ...blob }).read(ranges)).to.deep.equal(bytesOf(ranges))
@@ -118,7 +120,9 @@ describe('the ranges of a read', () => {
   it('read() refuses what is no range', async () => {
     for (const ranges of [null, true, 'all', [0, 1], { start: 5, end: 4 }, { start: -1 }, { from: 5 }]) {
       const error = await errorOf(reader.read(ranges))
-      expect(error instanceof TypeError || error instanceof RangeError, `${JSON.stringify(ranges)}: ${error}`).to.equal(true)
+      expect(
+        error instanceof TypeError || error instanceof RangeError, `${JSON.stringify(ranges)}: ${error}`
+      ).to.equal(true)
     }
   })
 

@@ -15,7 +15,9 @@ const { root } = outboard
 const options = { root }
 
 const u32 = value => new Uint8Array(Uint32Array.of(value).buffer)
-const sent = (size, boundaries, siblings = 0, count = boundaries.length / 2) => concat([header(size), u32(count), ...boundaries.map(header), new Uint8Array(32 * siblings)])
+const sent = (size, boundaries, siblings = 0, count = boundaries.length / 2) => concat(
+  [header(size), u32(count), ...boundaries.map(header), new Uint8Array(32 * siblings)]
+)
 const codeOf = action => errorOf(action).then(error => {
   expect(error).to.be.instanceOf(BaoError)
   return error.code
@@ -51,8 +53,12 @@ describe('a proof that a liar made', () => {
   it('may claim any size: bytes that nobody sent are not waited for, nor is memory', async () => {
     const all = sent(Number.MAX_SAFE_INTEGER, [0, 2 ** 43])
     expect(Proof.fromBytes(all).contentLen).to.equal(Number.MAX_SAFE_INTEGER)
-    expect(await errorOf(() => verifyProof(all, content, options))).to.include({ code: 'BAO_BAD_PROOF', wanted: Number.MAX_SAFE_INTEGER, got: 1024 })
-    expect(await codeOf(() => verifyProof(sent(Number.MAX_SAFE_INTEGER, [2, 3], 43), content, options))).to.equal('BAO_PROOF_MISMATCH')
+    expect(await errorOf(() => verifyProof(all, content, options))).to.include(
+      { code: 'BAO_BAD_PROOF', wanted: Number.MAX_SAFE_INTEGER, got: 1024 }
+    )
+    expect(
+      await codeOf(() => verifyProof(sent(Number.MAX_SAFE_INTEGER, [2, 3], 43), content, options))
+    ).to.equal('BAO_PROOF_MISMATCH')
   })
 
   it('with many ranges and no siblings costs no more than to read it', async () => {
@@ -64,7 +70,9 @@ describe('a proof that a liar made', () => {
 
   it('is refused when it is about other chunks than were asked for', async () => {
     expect(verifyProof(proof, content, { ...options, ranges: { start: 2500, end: 2501 } })).to.have.length(1)
-    for (const ranges of [ChunkRanges.all, ChunkRanges.last, ChunkRanges.none, { start: 0, end: 1 }, { start: 2048, end: 3073 }]) {
+    for (const ranges of [
+      ChunkRanges.all, ChunkRanges.last, ChunkRanges.none, { start: 0, end: 1 }, { start: 2048, end: 3073 }
+    ]) {
       expect(await codeOf(() => verifyProof(proof, content, { ...options, ranges }))).to.equal('BAO_BAD_PROOF')
     }
   })
@@ -88,7 +96,9 @@ describe('a proof', () => {
     expect(last.provesSize).to.equal(true)
     const end = bytes.subarray(9 * 1024)
     expect(verifyProof(last, end, options)[0].offset).to.equal(9 * 1024)
-    expect(await codeOf(() => verifyProof(new Proof({ ...last, size: 9999 }), end.subarray(0, -1), options))).to.equal('BAO_PROOF_MISMATCH')
+    expect(
+      await codeOf(() => verifyProof(new Proof({ ...last, size: 9999 }), end.subarray(0, -1), options))
+    ).to.equal('BAO_PROOF_MISMATCH')
   })
 
   it('of the empty blob proves that it is empty', async () => {
@@ -111,9 +121,25 @@ describe('a proof', () => {
     await refusesAllButBytes('bytes', value => verifyProof(proof, value, options))
     await refusesAllButBytes('siblings', siblings => new Proof({ ...proof, siblings }))
     await refusesAllButKeys(key => verifyProof(proof, content, { root, key }))
-    for (const value of [undefined, null, 5, {}]) await expectSlip('root', () => verifyProof(proof, content, { root: value }), [TypeError])
-    for (const ranges of [null, 5, 'all', [0, 1]]) await expectSlip('ranges', () => verifyProof(proof, content, { root, ranges }), [TypeError])
-    for (const ranges of [undefined, null, [0, 1]]) await expectSlip('ranges', () => new Proof({ ...proof, ranges }), [TypeError])
-    for (const size of [...NOT_NUMBERS, ...IMPOSSIBLE_NUMBERS]) await expectSlip('size', () => new Proof({ ...proof, size }))
+    for (const value of [undefined, null, 5, {}]) {
+      await expectSlip(
+        'root', () => verifyProof(proof, content, { root: value }), [TypeError]
+      )
+    }
+    for (const ranges of [null, 5, 'all', [0, 1]]) {
+      await expectSlip(
+        'ranges', () => verifyProof(proof, content, { root, ranges }), [TypeError]
+      )
+    }
+    for (const ranges of [undefined, null, [0, 1]]) {
+      await expectSlip(
+        'ranges', () => new Proof({ ...proof, ranges }), [TypeError]
+      )
+    }
+    for (const size of [...NOT_NUMBERS, ...IMPOSSIBLE_NUMBERS]) {
+      await expectSlip(
+        'size', () => new Proof({ ...proof, size })
+      )
+    }
   })
 })

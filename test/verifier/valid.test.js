@@ -119,15 +119,29 @@ forEachKernel(kernel => describe('what is valid', () => {
         for (const at of pairFlips) if (pairs.length > 0) pairs[at % pairs.length] ^= 1
         if (cut !== undefined) data = data.slice(0, cut % (size + 1))
         const outboard = Outboard.from({ ...good, bytes: pairs })
-        const nodes = Tree.steps(size, groupLog).filter(step => step.kind === 'enter' && step.isStored).map(step => step.node)
+        const nodes = Tree.steps(size, groupLog).filter(
+          step => step.kind === 'enter' && step.isStored
+        ).map(step => step.node)
         const without = nodes.length === 0 ? [] : absent.map(i => nodes[i % nodes.length])
         const ranges = ChunkRanges.fromBoundaries(list)
 
         for (const [tree, missing] of [[outboard, []], [lazily(outboard, without), without]]) {
-          const what = { data, root: good.root, size, groupLog, list, mode: modeOf({ key }), pairOf: node => missing.includes(node) ? undefined : outboard.pair(node) }
+          const what = {
+            data,
+            root: good.root,
+            size,
+            groupLog,
+            list,
+            mode: modeOf({ key }),
+            pairOf: node => missing.includes(node) ? undefined : outboard.pair(node)
+          }
           const source = cut === undefined ? data : { size: data.length, read: (start, end) => data.slice(start, end) }
-          expect((await validRanges(source, tree, ranges, { key })).boundaries).to.deep.equal(twinValid({ ...what, looksAtData: true }))
-          expect((await validOutboardRanges(tree, ranges, { key })).boundaries).to.deep.equal(twinValid({ ...what, looksAtData: false }))
+          expect(
+            (await validRanges(source, tree, ranges, { key })).boundaries
+          ).to.deep.equal(twinValid({ ...what, looksAtData: true }))
+          expect(
+            (await validOutboardRanges(tree, ranges, { key })).boundaries
+          ).to.deep.equal(twinValid({ ...what, looksAtData: false }))
         }
       }), runs))
   }
@@ -139,13 +153,22 @@ forEachKernel(kernel => describe('what is valid', () => {
       for (let at = 0; at < good.bytes.length; at++) {
         const pairs = flipped(good.bytes, at)
         const outboard = Outboard.from({ ...good, bytes: pairs })
-        const what = { data: bytes, root: good.root, size: bytes.length, groupLog, list: [0], mode: modeOf(), pairOf: node => outboard.pair(node), looksAtData: true }
+        const what = {
+          data: bytes,
+          root: good.root,
+          size: bytes.length,
+          groupLog,
+          list: [0],
+          mode: modeOf(),
+          pairOf: node => outboard.pair(node),
+          looksAtData: true
+        }
         expect((await validRanges(bytes, outboard)).boundaries, `byte ${at}`).to.deep.equal(twinValid(what))
       }
     }
   })
 
-  it('is not what agrees with itself alone: bytes and pairs of another blob', async () => {
+  it('is nothing of another blob, whose bytes and pairs agree with each other', async () => {
     const bytes = noise(256 * 1024)
     const other = flipped(bytes, 200_000)
     for (const groupLog of [0, 4]) {
@@ -158,7 +181,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('is not what memory still holds of an audit before', async () => {
+  it('does not depend on what an audit before has left in memory', async () => {
     const bytes = noise(256 * 1024)
     const end = { start: 128 * 1024, end: 256 * 1024 }
     for (const groupLog of [0, 4, 7]) {
@@ -166,12 +189,14 @@ forEachKernel(kernel => describe('what is valid', () => {
       for (const missing of [1, 1024, 70_000]) {
         expect((await validRanges(bytes, outboard, end)).boundaries).to.deep.equal([128, 256])
         const right = Math.floor((256 * 1024 - missing) / 1024 / 2 ** groupLog) * 2 ** groupLog
-        expect((await validRanges(bytes.subarray(0, -missing), outboard, end)).boundaries).to.deep.equal(right > 128 ? [128, right] : [])
+        expect(
+          (await validRanges(bytes.subarray(0, -missing), outboard, end)).boundaries
+        ).to.deep.equal(right > 128 ? [128, right] : [])
       }
     }
   })
 
-  it('is nothing of a blob that is shorter than is claimed', async () => {
+  it('is nothing of a blob that is shorter than its claimed size', async () => {
     for (const [size, claimed] of [[900, 1000], [1_000_000, 1_000_100]]) {
       const bytes = noise(size)
       const { root } = createOutboardSync(bytes)
@@ -180,7 +205,7 @@ forEachKernel(kernel => describe('what is valid', () => {
     }
   })
 
-  it('loses exactly one leaf with any wrong chunk, also in wide windows', async () => {
+  it('loses exactly one leaf with any wrong chunk, also in full batches', async () => {
     const bytes = noise(300 * 1024 + 77)
     const chunks = 301
     const outboard = createOutboardSync(bytes, { groupLog: 0, key: KEY })
@@ -200,34 +225,43 @@ describe('audits', () => {
   const all = [0, 977]
 
   it('take any source', async () => {
-    for (const source of [bytes, new Blob([bytes]), { size: bytes.length, read: (start, end) => bytes.slice(start, end) }, { size: bytes.length, read: async (start, end) => bytes.slice(start, end) }]) {
+    for (const source of [
+      bytes, new Blob([bytes]), { size: bytes.length, read: (start, end) => bytes.slice(start, end) },
+      { size: bytes.length, read: async (start, end) => bytes.slice(start, end) }
+    ]) {
       expect((await validRanges(source, outboard)).boundaries).to.deep.equal(all)
     }
     expect((await validRanges(new Blob([bytes.subarray(0, 500_000)]), outboard)).boundaries).to.deep.equal([0, 480])
     expect((await validRanges(new Uint8Array(0), outboard)).boundaries).to.deep.equal([])
   })
 
-  it('hold groups that are larger than a window piece by piece', async () => {
+  it('read groups that are larger than a window piece by piece', async () => {
     const large = createOutboardSync(bytes, { groupLog: 16 })
     let most = 0
-    const source = { size: bytes.length, read (start, end) { most = Math.max(most, end - start); return bytes.slice(start, end) } }
+    const source = {
+      size: bytes.length, read (start, end) { most = Math.max(most, end - start); return bytes.slice(start, end) }
+    }
     expect((await validRanges(source, large)).boundaries).to.deep.equal(all)
     expect((await validRanges(source, createOutboardSync(bytes, { groupLog: 9 }))).boundaries).to.deep.equal(all)
     expect(most).to.be.at.most(1 << 20)
     expect((await validRanges(bytes.subarray(0, 999_999), large)).boundaries).to.deep.equal([])
-    expect((await validRanges(flipped(bytes, 700_000), createOutboardSync(bytes, { groupLog: 9 }))).boundaries).to.deep.equal([0, 512])
+    expect(
+      (await validRanges(flipped(bytes, 700_000), createOutboardSync(bytes, { groupLog: 9 }))).boundaries
+    ).to.deep.equal([0, 512])
   })
 
-  it('read no more than is wanted', async () => {
+  it('read only the wanted ranges', async () => {
     const reads = []
-    const source = { size: bytes.length, read (start, end) { reads.push([start, end]); return bytes.slice(start, end) } }
+    const source = {
+      size: bytes.length, read (start, end) { reads.push([start, end]); return bytes.slice(start, end) }
+    }
     const pairs = lazily(outboard)
     expect((await validRanges(source, pairs, { start: 40_000, end: 40_001 })).boundaries).to.deep.equal([32, 48])
     expect(reads).to.deep.equal([[32768, 49152]])
     expect(pairs.asked.length).to.equal(6)
   })
 
-  it('do not walk through what is lost, however long it is claimed to be', async () => {
+  it('do not walk through what is lost, however long the claimed size', async () => {
     const endless = { root: outboard.root, size: Number.MAX_SAFE_INTEGER, groupLog: 0, copyPair: () => false }
     const source = { size: Number.MAX_SAFE_INTEGER, read: (start, end) => new Uint8Array(end - start) }
     expect((await validRanges(source, endless)).boundaries).to.deep.equal([])
@@ -238,15 +272,22 @@ describe('audits', () => {
     const size = 512 << 20
     const tree = createOutboardSync(new Uint8Array(size))
     const left = 2 ** 17 - 1
-    const missing = { ...lazily(tree, [left]), copyPair: (step, out, at) => step.node !== left && tree.copyPair(step, out, at) }
+    const missing = {
+      ...lazily(tree, [left]), copyPair: (step, out, at) => step.node !== left && tree.copyPair(step, out, at)
+    }
     const chunks = size / 1024
     expect((await validOutboardRanges(missing)).boundaries).to.deep.equal([chunks / 2, chunks])
     const source = { size, read: (start, end) => new Uint8Array(end - start) }
-    expect((await validRanges(source, missing, { start: 0, end: size / 2 + 100_000 })).boundaries).to.deep.equal([chunks / 2, chunks / 2 + 112])
+    expect(
+      (await validRanges(source, missing, { start: 0, end: size / 2 + 100_000 })).boundaries
+    ).to.deep.equal([chunks / 2, chunks / 2 + 112])
   }).timeout(60000)
 
-  it('tell their progress', async () => {
-    for (const [type, audit] of [['baobox:valid', options => validRanges(bytes, outboard, undefined, options)], ['baobox:valid-outboard', options => validOutboardRanges(outboard, undefined, options)]]) {
+  it('report progress', async () => {
+    for (const [type, audit] of [
+      ['baobox:valid', options => validRanges(bytes, outboard, undefined, options)],
+      ['baobox:valid-outboard', options => validOutboardRanges(outboard, undefined, options)]
+    ]) {
       const events = []
       await audit({ onProgress: event => events.push(event) })
       expect(events.every(event => event.type === type && event.detail.total === bytes.length)).to.equal(true)
@@ -255,7 +296,7 @@ describe('audits', () => {
     }
   })
 
-  it('pass on what reading throws', async () => {
+  it('pass on errors of the source', async () => {
     const broken = new Error('unplugged')
     expect(await errorOf(validRanges({ size: bytes.length, read: () => { throw broken } }, outboard))).to.equal(broken)
     const pairs = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair () { throw broken } }
@@ -265,7 +306,12 @@ describe('audits', () => {
   })
 
   it('let an outboard hash while it gives pairs', async () => {
-    const hashing = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair (step, out, at) { createOutboardSync(bytes.subarray(0, 5000)); return outboard.copyPair(step, out, at) } }
+    const hashing = {
+      root: outboard.root,
+      size: outboard.size,
+      groupLog: 4,
+      copyPair (step, out, at) { createOutboardSync(bytes.subarray(0, 5000)); return outboard.copyPair(step, out, at) }
+    }
     expect((await validRanges(bytes, hashing)).boundaries).to.deep.equal(all)
   })
 
@@ -278,26 +324,36 @@ describe('audits', () => {
       return controller.signal
     }
     expect(await errorOf(validRanges(stuck, outboard, undefined, { signal: soon() }))).to.equal(reason)
-    expect(await errorOf(validOutboardRanges({ ...lazily(outboard), prepare: () => new Promise(() => {}) }, undefined, { signal: soon() }))).to.equal(reason)
-    expect(await errorOf(validRanges(bytes, outboard, undefined, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
+    expect(await errorOf(
+      validOutboardRanges({ ...lazily(outboard), prepare: () => new Promise(() => {}) }, undefined, { signal: soon() })
+    )).to.equal(reason)
+    expect(
+      await errorOf(validRanges(bytes, outboard, undefined, { signal: AbortSignal.abort(reason) }))
+    ).to.equal(reason)
     const long = { size: 2 ** 40, read: (start, end) => new Uint8Array(end - start) }
     const tree = { root: outboard.root, size: 2 ** 26, groupLog: 16, copyPair: () => true }
     expect(await errorOf(validRanges(long, tree, undefined, { signal: soon() }))).to.equal(reason)
   })
 
-  it('refuse slips', async () => {
+  it('refuse wrong arguments', async () => {
     for (const value of [undefined, null, 5, 'abc', {}]) {
       await expectSlip('outboard', () => validRanges(bytes, value), [TypeError])
       await expectSlip('outboard', () => validOutboardRanges(value), [TypeError])
     }
-    for (const value of [undefined, null, 5, {}, [1]]) await expectSlip('source', () => validRanges(value, outboard), [TypeError])
+    for (const value of [undefined, null, 5, {}, [1]]) {
+      await expectSlip(
+        'source', () => validRanges(value, outboard), [TypeError]
+      )
+    }
     for (const ranges of [null, 5, 'all', true, [0, 1]]) {
       await expectSlip('ranges', () => validRanges(bytes, outboard, ranges), [TypeError])
       await expectSlip('ranges', () => validOutboardRanges(outboard, ranges), [TypeError])
     }
     await refusesAllButKeys(key => validRanges(bytes, outboard, undefined, { key }))
     await refusesAllButKeys(key => validOutboardRanges(outboard, undefined, { key }))
-    for (const [name, value] of [['size', -1], ['size', '5'], ['groupLog', 17], ['groupLog', 0.5], ['root', 'abc'], ['root', new Uint8Array(31)]]) {
+    for (const [name, value] of [
+      ['size', -1], ['size', '5'], ['groupLog', 17], ['groupLog', 0.5], ['root', 'abc'], ['root', new Uint8Array(31)]
+    ]) {
       const wrong = { root: outboard.root, size: outboard.size, groupLog: 4, copyPair: () => true, [name]: value }
       await expectSlip(`outboard.${name}`, () => validRanges(bytes, wrong))
       await expectSlip(`outboard.${name}`, () => validOutboardRanges(wrong))

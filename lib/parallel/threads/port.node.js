@@ -1,9 +1,9 @@
-// What a worker hears and says, in Node.js and what takes its place.
+// Receives and sends the messages of a worker, in Node.js, Bun and Deno.
 
 import { parentPort } from 'node:worker_threads'
 
-/** @param {(message: any) => void} hear */
-export const listen = hear => { parentPort?.on('message', hear) }
+/** @param {(message: any) => void} onMessage */
+export const listen = onMessage => { parentPort?.on('message', onMessage) }
 
 /** @param {unknown} message @param {ArrayBuffer[]} [transfer] */
 export const send = (message, transfer = []) => { parentPort?.postMessage(message, transfer) }

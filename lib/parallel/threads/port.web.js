@@ -1,10 +1,10 @@
-// What a worker hears and says, in browsers.
+// Receives and sends the messages of a worker, in browsers.
 
 /** @type {any} */
 const worker = globalThis
 
-/** @param {(message: any) => void} hear */
-export const listen = hear => { worker.onmessage = (/** @type {MessageEvent} */ { data }) => hear(data) }
+/** @param {(message: any) => void} onMessage */
+export const listen = onMessage => { worker.onmessage = (/** @type {MessageEvent} */ { data }) => onMessage(data) }
 
 /** @param {unknown} message @param {ArrayBuffer[]} [transfer] */
 export const send = (message, transfer = []) => worker.postMessage(message, transfer)

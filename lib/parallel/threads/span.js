@@ -1,4 +1,4 @@
-// One span, hashed by whichever thread has it in hand.
+// Hashes one span, in a worker or on the main thread.
 
 import { CHUNK_LEN } from '../../core/constants.js'
 import { PairTable } from '../../outboard/pairs.js'

@@ -1,8 +1,9 @@
-// Errors on their way from one thread to another: copying alone would lose their class and code.
+// Turns errors into messages between threads, and back: copying alone would lose their class and code.
 
 import { BaoError } from '../../core/errors.js'
 
-/** @typedef {{ kind: 'BaoError' | 'DOMException' | 'Error', name: string, message: string, properties: Record<string, any> }} Failure */
+/** @typedef {'BaoError' | 'DOMException' | 'Error'} Kind */
+/** @typedef {{ kind: Kind, name: string, message: string, properties: Record<string, any> }} Failure */
 
 /** @param {unknown} error @returns {Failure} */
 export function errorToMessage (error) {

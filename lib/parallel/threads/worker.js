@@ -1,4 +1,4 @@
-// Runs in a thread of its own: hashes the spans that it is given, one after the other, and says what came out.
+// Runs in a worker thread: hashes the spans that it gets, one after the other, and sends the results.
 
 import { isOpenHere, readIntoSync } from '#files'
 import { kernelName, useKernel } from '../../engine/kernel/index.js'
@@ -12,14 +12,14 @@ import { truncated } from '../../core/errors.js'
 
 const { buffers: [buffer] } = leaseBuffers()
 
-/** Ends when everything asked for so far has been answered. */
+/** Resolves when all jobs so far have been answered. */
 let last = Promise.resolve()
 
 listen((/** @type {SpanJob & { id: number }} */ { id, ...job }) => {
   if ('file' in job.source && !isOpenHere(job.source.file)) return send({ id, isNotShared: true })
-  // A Blob is read while what came before is hashed.
+  // A Blob is read while earlier jobs are hashed.
   const reading = 'blob' in job.source ? job.source.blob.arrayBuffer() : undefined
-  reading?.catch(() => {}) // who awaits it is told
+  reading?.catch(() => {}) // it may fail before it is awaited
   last = last.then(() => answer(id, job, reading))
 })
 

@@ -1,4 +1,5 @@
-// validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what recursion finds right.
+// validRanges and validOutboardRanges over blobs and outboards that lie: the answer is exactly what
+// recursion finds right.
 import { ChunkRanges } from '../../../lib/index.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { auditInSpans } from '../../../lib/parallel/audit.js'
@@ -63,24 +64,45 @@ async function run (random) {
   const spans = size === 0 ? [] : toGroups(selectedSpans(size, boundaries), size, groupLog)
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
   // What was hashed before still stands in memory: whoever takes it for what is missing now finds it right.
-  if (random.chance(0.5)) await validRanges(blob.bytes, createOutboardSync(blob.bytes, { groupLog, key: blob.key }), undefined, { key: blob.key })
+  if (random.chance(0.5)) {
+    await validRanges(
+      blob.bytes, createOutboardSync(blob.bytes, { groupLog, key: blob.key }), undefined, { key: blob.key }
+    )
+  }
   let asked = 0
-  const counting = { root: outboard.root, size, groupLog, copyPair: (...args) => ++asked > 0 && outboard.copyPair(...args) }
+  const counting = {
+    root: outboard.root, size, groupLog, copyPair: (...args) => ++asked > 0 && outboard.copyPair(...args)
+  }
 
-  const pairs = await withinBudget(held.len, () => validOutboardRanges(random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET)
+  const pairs = await withinBudget(
+    held.len, () => validOutboardRanges(random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET
+  )
   const due = rightOf(held, spans, false)
-  expectThat(`${pairs.boundaries}` === `${due}`, () => `${what}: pairs of [${pairs.boundaries}] are right, must be [${due}]`)
+  expectThat(
+    `${pairs.boundaries}` === `${due}`, () => `${what}: pairs of [${pairs.boundaries}] are right, must be [${due}]`
+  )
 
   const { manner, source } = unruly(random, bytes)
   const got = []
   const error = await errorOf(async () => {
-    got.push(await withinBudget(held.len, () => validRanges(source, random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET))
+    got.push(await withinBudget(
+      held.len, () => validRanges(source, random.chance(0.5) ? paged : counting, ranges, { key: blob.key }), BUDGET
+    ))
   })
   if (error) return expectThat(isOfSource(error), () => `${what}, ${manner}: ${error.stack}`)
   const valid = rightOf(held, spans, true)
-  if (manner === 'bytes' || manner === 'rules') expectThat(`${got[0].boundaries}` === `${valid}`, () => `${what}, ${manner}: [${got[0].boundaries}] is right, must be [${valid}]`)
-  // A source that changes may show less than it has, or, after a bad moment, what it has.
-  else expectThat(got[0].difference(new ChunkRanges(valid)).isEmpty || manner === 'changes', () => `${what}, ${manner}: [${got[0].boundaries}] is right, at most [${valid}] can be`)
+  if (manner === 'bytes' || manner === 'rules') {
+    expectThat(
+      `${got[0].boundaries}` === `${valid}`,
+      () => `${what}, ${manner}: [${got[0].boundaries}] is right, must be [${valid}]`
+    )
+  } else {
+    // A source that changes may show less than it has, or, after a bad moment, what it has.
+    expectThat(
+      got[0].difference(new ChunkRanges(valid)).isEmpty || manner === 'changes',
+      () => `${what}, ${manner}: [${got[0].boundaries}] is right, at most [${valid}] can be`
+    )
+  }
   expectThat(asked < 100_000, () => `${what}: ${asked} pairs were asked for`)
 }
 
@@ -90,7 +112,9 @@ async function onThreads (random) {
   const { blob, groupLog, bytes, paged, size } = held
   const spanLen = 1024 * 2 ** Math.max(groupLog + 1, random.between(4, 6))
   if (size === 0 || bytes.length < 2 * spanLen) return
-  const spans = toGroups(selectedSpans(size, random.chance(0.5) ? [0] : someBoundaries(random, blob.bytes.length)), size, groupLog)
+  const spans = toGroups(
+    selectedSpans(size, random.chance(0.5) ? [0] : someBoundaries(random, blob.bytes.length)), size, groupLog
+  )
   const ranges = new ChunkRanges(spans.flat())
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
   shared.set(bytes)
@@ -99,13 +123,25 @@ async function onThreads (random) {
   const got = await auditInSpans(opened, what, pairsOf(paged), { threads: 2, spanLen })
   await opened.close()
   const due = new ChunkRanges(rightOf(held, spans, true))
-  expectThat(got.difference(due).isEmpty, () => `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, spans of ${spanLen}: [${got.boundaries}] is right, must be [${due.boundaries}]`)
+  expectThat(
+    got.difference(due).isEmpty,
+    () => `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, spans of ${spanLen}: ` +
+      `[${got.boundaries}] is right, must be [${due.boundaries}]`
+  )
   // Where all is right, all whole spans are found; unless there is one only, which is not worth a thread.
   if (size !== blob.bytes.length || !due.equals(ranges)) return
-  const whole = Array.from({ length: Math.floor(size / spanLen) }, (_, i) => [i * spanLen / 1024, (i + 1) * spanLen / 1024]).filter(([start, end]) => ranges.contains(start, end))
+  const whole = Array.from(
+    { length: Math.floor(size / spanLen) }, (_, i) => [i * spanLen / 1024, (i + 1) * spanLen / 1024]
+  ).filter(([start, end]) => ranges.contains(start, end))
   for (const [start, end] of whole.length > 1 ? whole : []) {
-    expectThat(got.contains(start, end), () => `spans of ${spanLen}: ${start} to ${end} is right, [${got.boundaries}] was found`)
+    expectThat(
+      got.contains(start, end),
+      () => `spans of ${spanLen}: ${start} to ${end} is right, [${got.boundaries}] was found`
+    )
   }
 }
 
-export default [{ name: 'threads', about: 'the part of validRanges that is done on several threads, over the same', run: onThreads }, { name: 'audits', about: 'validRanges and validOutboardRanges over blobs, outboards and sources that lie', run }]
+export default [
+  { name: 'threads', about: 'the part of validRanges that is done on several threads, over the same', run: onThreads },
+  { name: 'audits', about: 'validRanges and validOutboardRanges over blobs, outboards and sources that lie', run }
+]

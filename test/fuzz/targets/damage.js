@@ -67,7 +67,12 @@ async function newDirectory () {
   }
 }
 
-/** What a disk does to one entry. @type {Record<string, (random: Random, level: any, entry: { key: Uint8Array, value: Uint8Array }, other: { key: Uint8Array, value: Uint8Array }) => Promise<void>>} */
+/**
+ * What a disk does to one entry.
+ *
+ * @type {Record<string, (random: Random, level: any, entry: { key: Uint8Array, value: Uint8Array },
+ *   other: { key: Uint8Array, value: Uint8Array }) => Promise<void>>}
+ */
 const DAMAGE = {
   value: (random, level, { key, value }) => level.put(key, oneFlipped(random, value), VIEWS),
   async key (random, level, { key, value }) {
@@ -77,15 +82,23 @@ const DAMAGE = {
   twice: (random, level, { key, value }) => level.put(oneFlipped(random, key), value, VIEWS),
   lost: (random, level, { key }) => level.del(key, VIEWS),
   short: (random, level, { key, value }) => level.put(key, value.slice(0, random.below(value.length + 1)), VIEWS),
-  long: (random, level, { key, value }) => level.put(key, concat([value, random.bytes(random.pick([1, 8, 64, 70_000]))]), VIEWS),
+  long: (random, level, { key, value }) => level.put(
+    key, concat([value, random.bytes(random.pick([1, 8, 64, 70_000]))]), VIEWS
+  ),
   shortKey: (random, level, { key, value }) => level.put(key.slice(0, random.between(1, key.length)), value, VIEWS),
-  longKey: (random, level, { key, value }) => level.put(concat([key, random.bytes(random.between(1, 3))]), value, VIEWS),
+  longKey: (random, level, { key, value }) => level.put(
+    concat([key, random.bytes(random.between(1, 3))]), value, VIEWS
+  ),
   noise: (random, level) => level.put(random.bytes(random.between(1, 20)), random.bytes(random.below(60)), VIEWS),
   far: (random, level, { key, value }) => level.put(concat([key.subarray(0, 8), random.bytes(9)]), value, VIEWS),
   /** All that is kept of one blob, in the place of another. */
   async foreign (_random, level, one, other) {
     for (const [key, value] of await level.iterator(VIEWS).all()) {
-      if (same(key.subarray(0, 8), other.key.subarray(0, 8))) await level.put(concat([one.key.subarray(0, 8), key.subarray(8)]), value, VIEWS)
+      if (same(key.subarray(0, 8), other.key.subarray(0, 8))) {
+        await level.put(
+          concat([one.key.subarray(0, 8), key.subarray(8)]), value, VIEWS
+        )
+      }
     }
   },
   swapped: async (random, level, one, other) => {
@@ -94,15 +107,29 @@ const DAMAGE = {
   }
 }
 
-/** Records by somebody who knows how they are made: any size, and everything is here. @param {Random} random @param {any} index @param {import('../cases.js').Blob} blob */
+/**
+ * Records by somebody who knows how they are made: any size, and everything is here.
+ *
+ * @param {Random} random @param {any} index @param {import('../cases.js').Blob} blob
+ */
 async function forgeRecord (random, index, { root, bytes }) {
   const size = Number(random.claim(bytes.length))
-  const record = { id: random.below(4), size, sizeProven: true, complete: true, home: random.pick(['extents', 'extents', 'file', 'reference']), created: Date.now() }
+  const record = {
+    id: random.below(4),
+    size,
+    sizeProven: true,
+    complete: true,
+    home: random.pick(['extents', 'extents', 'file', 'reference']),
+    created: Date.now()
+  }
   await writeRecord(index, root, record)
   return size
 }
 
-const CODES = ['STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSION', 'STORE_OPEN_FAILED', 'STORE_CHANGED', 'STORE_TAGGED', 'STORE_TAG_NOT_FOUND']
+const CODES = [
+  'STORE_CORRUPT', 'STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_VERSION', 'STORE_OPEN_FAILED', 'STORE_CHANGED',
+  'STORE_TAGGED', 'STORE_TAG_NOT_FOUND'
+]
 
 /** @param {Random} random */
 async function damage (random) {
@@ -116,7 +143,10 @@ async function damage (random) {
   }
 }
 
-/** @param {Random} random @param {Awaited<ReturnType<newDirectory>>} place @param {import('../cases.js').Blob[]} blobs */
+/**
+ * @param {Random} random @param {Awaited<ReturnType<newDirectory>>} place
+ * @param {import('../cases.js').Blob[]} blobs
+ */
 async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   let store = await BlobStore.open(where)
   for (const { bytes, root, tree } of blobs) {
@@ -134,7 +164,9 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   const forged = new Map()
   for (let times = random.between(1, 3); times > 0; times--) {
     const name = random.chance(0.5) ? 'index' : 'data'
-    const entries = (await databases[name].iterator(VIEWS).all()).map(([key, value]) => ({ key: new Uint8Array(key), value: new Uint8Array(value) }))
+    const entries = (await databases[name].iterator(VIEWS).all()).map(
+      ([key, value]) => ({ key: new Uint8Array(key), value: new Uint8Array(value) })
+    )
     if (entries.length === 0) continue
     const how = random.pick(Object.keys(DAMAGE))
     await DAMAGE[how](random, databases[name], random.pick(entries), random.pick(entries))
@@ -175,7 +207,9 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
   await tolerated('delete', () => store.delete(root, { force: true }))
   await store.put(bytes)
   const expectWhole = async () => {
-    const error = await errorOf(async () => expectThat(same(await store.bytes(root), bytes), () => `${what}: other bytes of a blob that was put again`))
+    const error = await errorOf(async () => expectThat(
+      same(await store.bytes(root), bytes), () => `${what}: other bytes of a blob that was put again`
+    ))
     // A forged record may have led to the data of this one; they are lost then, and not wrong.
     if (error && forged.size > 0) expectCode(error, CODES, what)
     else if (error) finding(`${what}: a blob that was put again: ${error.stack}`)
@@ -191,7 +225,10 @@ async function damaged (random, { where, count, levels, spoilFile }, blobs) {
 async function mended (random, store, blobs, what) {
   const repaired = await store.fsck({ repair: true })
   const again = await store.fsck({ repair: random.chance(0.5) })
-  expectThat(again.damaged.length === 0, () => `${what}: after a repair, ${again.damaged.length} are damaged; ${repaired.damaged.length} were before`)
+  expectThat(
+    again.damaged.length === 0,
+    () => `${what}: after a repair, ${again.damaged.length} are damaged; ${repaired.damaged.length} were before`
+  )
   for (const { root, bytes } of blobs) {
     const got = []
     const error = await errorOf(async () => { got.push(await store.bytes(root)) })
@@ -200,7 +237,10 @@ async function mended (random, store, blobs, what) {
   }
 }
 
-/** @type {Record<string, (random: Random, store: BlobStore, blob: any, what: string, forgedSize?: number) => Promise<unknown>>} */
+/**
+ * @type {Record<string, (random: Random, store: BlobStore, blob: any, what: string, forgedSize?:
+ *   number) => Promise<unknown>>}
+ */
 const ACTS = {
   has: (_random, store, { root }) => store.has(root),
   async stat (_random, store, { root }, what) {
@@ -219,7 +259,8 @@ const ACTS = {
       const out = concat(got)
       expectThat(same(out, bytes.subarray(start, end).subarray(0, out.length)), () => `${what}: wrong bytes came out`)
     }
-    // Who writes records can say where a blob ends, and there is nothing behind that; but what is before it he cannot take away.
+    // Who writes records can say where a blob ends, and there is nothing behind that; but what is
+    // before it he cannot take away.
     if (start >= forgedSize) return
     expectThat(concat(got).length === bytes.subarray(start, end).length, () => `${what}: too few bytes, and no error`)
   },
@@ -237,14 +278,20 @@ const ACTS = {
   receive: (_random, store, { root, tree }) => store.receive(root, Bao.slice(tree, GROUP_LOG, [0])),
   put: (_random, store, { bytes }) => store.put(bytes),
   delete: (random, store, { root }) => store.delete(root, { force: random.chance(0.5) }),
-  async putMany (random, store, { bytes }) { for await (const one of store.putMany([bytes, random.bytes(random.below(3000))])) if (one.size < 0) finding('a size below zero') },
+  async putMany (random, store, { bytes }) {
+    for await (
+      const one of store.putMany([bytes, random.bytes(random.below(3000))])
+    ) if (one.size < 0) finding('a size below zero')
+  },
   async getMany (random, store, { root, bytes }, what) {
     for await (const { bytes: got, error } of store.getMany([root, random.bytes(32), root])) {
       if (error) expectCode(error, CODES, `${what}: getMany`)
       else expectThat(same(got, bytes), () => `${what}: getMany gave other bytes`)
     }
   },
-  tag: (random, store, { root }) => store.tags.set(random.pick(TAGS), root, { format: random.pick(['raw', 'raw', 'hashseq']) }),
+  tag: (random, store, { root }) => store.tags.set(
+    random.pick(TAGS), root, { format: random.pick(['raw', 'raw', 'hashseq']) }
+  ),
   async tags (random, store) {
     await store.tags.get(random.pick(TAGS))
     for await (const { name } of store.tags.list()) if (name === '') finding('a tag without a name')
@@ -269,4 +316,8 @@ async function collectAll (given) {
   return parts
 }
 
-export default [{ name: 'damage', about: 'a store whose databases were changed under it: every call, a blob put again, the next opening', run: damage }]
+export default [{
+  name: 'damage',
+  about: 'a store whose databases were changed under it: every call, a blob put again, the next opening',
+  run: damage
+}]

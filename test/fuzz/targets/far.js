@@ -18,7 +18,10 @@ import { inPieces } from '../random.js'
 function someSize (random) {
   const bits = random.between(20, 53)
   const below = Math.floor(random.next() / 2 ** 32 * 2 ** bits)
-  return Math.min(Number.MAX_SAFE_INTEGER, random.pick([2 ** bits, 2 ** bits - 1, 2 ** bits + 1, 2 ** bits - 1024, 2 ** (bits - 1) + below]))
+  return Math.min(
+    Number.MAX_SAFE_INTEGER,
+    random.pick([2 ** bits, 2 ** bits - 1, 2 ** bits + 1, 2 ** bits - 1024, 2 ** (bits - 1) + below])
+  )
 }
 
 /** @param {Random} random */
@@ -47,8 +50,15 @@ async function run (random) {
   const what = `chunks ${first} to ${first + count} of ${size} bytes, ${claimed} claimed, groups of 2^${groupLog}`
 
   const boundaries = [first, first + count]
-  const due = decodeBy({ root, size: claimed, groupLog, spans: selectedSpans(claimed, boundaries), mode, take: oneByOne(lie) })
-  if (isTruth) expectThat(due.fault === undefined && due.isSizeProven === (first + count === chunks), () => `${what}: the oracle does not believe the truth`)
+  const due = decodeBy(
+    { root, size: claimed, groupLog, spans: selectedSpans(claimed, boundaries), mode, take: oneByOne(lie) }
+  )
+  if (isTruth) {
+    expectThat(
+      due.fault === undefined && due.isSizeProven === (first + count === chunks),
+      () => `${what}: the oracle does not believe the truth`
+    )
+  }
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const bytes = concat([header(claimed), lie])
   const verifier = new SliceVerifier({ root, ranges, groupLog, key, release: random.pick(['soon', 'window', 'leaf']) })
@@ -70,9 +80,18 @@ async function run (random) {
 
   // From its start a slice is as its whole encoding: that claims more than ever comes.
   if (first > 0) return
-  const whole = decodeBy({ root, size: claimed, groupLog, spans: selectedSpans(claimed, [0]), mode, take: oneByOne(lie) })
+  const whole = decodeBy(
+    { root, size: claimed, groupLog, spans: selectedSpans(claimed, [0]), mode, take: oneByOne(lie) }
+  )
   const fault = await errorOf(() => withinBudget(bytes.length, () => decode(bytes, root, { groupLog, key })))
   expectFault(fault, whole.fault, `${what}, decoded`)
 }
 
-export default [{ name: 'far', about: 'slices of blobs of up to 2^53 - 1 bytes, and decode: chunk numbers that no test data reaches, sizes of which little comes', run }]
+export default [
+  {
+    name: 'far',
+    about: 'slices of blobs of up to 2^53 - 1 bytes, and decode: chunk numbers that no test data ' +
+      'reaches, sizes of which little comes',
+    run
+  }
+]

@@ -12,4 +12,7 @@ import slices from './slices.js'
 import store from './store.js'
 
 /** @type {import('../engine.js').Target[]} */
-export const targets = [...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage, ...servers]
+export const targets = [
+  ...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage,
+  ...servers
+]

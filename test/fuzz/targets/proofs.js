@@ -15,7 +15,10 @@ import { selectedSpans, wantedOf } from '../oracle.js'
 
 /** @import { Random } from '../random.js' */
 
-/** What must come of a proof: a code, or the size and the spans that it speaks of. By recursion, from the bytes alone. */
+/**
+ * What must come of a proof: a code, or the size and the spans that it speaks of. By recursion, from
+ * the bytes alone.
+ */
 function judge (bytes, content, { root, spans: asked, mode }) {
   if (bytes.length < 12) return { code: 'BAO_BAD_PROOF' }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -30,7 +33,9 @@ function judge (bytes, content, { root, spans: asked, mode }) {
   }
   const spans = Array.from({ length: count }, (_, i) => [Number(numbers[2 * i]), Number(numbers[2 * i + 1])])
   if (count === 0 || spans.at(-1)[1] > chunkCount(Number(size))) return { code: 'BAO_BAD_PROOF' }
-  return judgeParts({ size: Number(size), spans, siblings: bytes.subarray(12 + 16 * count) }, content, { root, asked, mode })
+  return judgeParts(
+    { size: Number(size), spans, siblings: bytes.subarray(12 + 16 * count) }, content, { root, asked, mode }
+  )
 }
 
 function judgeParts ({ size, spans, siblings }, content, { root, asked, mode }) {
@@ -84,7 +89,9 @@ const LIES = {
   key: (random, lie) => { lie.key = otherKey(random, lie.key) },
   boundary (random, lie) {
     const at = 8 + 8 * random.below(Math.max(1, Math.floor((lie.bytes.length - 8) / 8)))
-    lie.bytes = concat([lie.bytes.subarray(0, at), header(random.claim(random.below(20))), lie.bytes.subarray(at + 8)]).slice(0, lie.bytes.length)
+    lie.bytes = concat(
+      [lie.bytes.subarray(0, at), header(random.claim(random.below(20))), lie.bytes.subarray(at + 8)]
+    ).slice(0, lie.bytes.length)
   },
   count (random, lie) {
     if (lie.bytes.length < 12) return
@@ -93,7 +100,9 @@ const LIES = {
   },
   foreign (random, lie, { blob, ranges }) {
     const other = siblingOf(blob)
-    const bytes = createProofSync(other.bytes, createOutboardSync(other.bytes, { key: blob.key }), ranges, { key: blob.key }).toBytes()
+    const bytes = createProofSync(
+      other.bytes, createOutboardSync(other.bytes, { key: blob.key }), ranges, { key: blob.key }
+    ).toBytes()
     const at = random.below(bytes.length + 1)
     lie.bytes = concat([lie.bytes.subarray(0, at), bytes.subarray(at)])
   },
@@ -106,7 +115,10 @@ const LIES = {
     const count = random.between(1, 2000)
     const step = random.pick([2, 3, 2 ** 20, 2 ** 30])
     const list = Array.from({ length: 2 * count }, (_, i) => header(step * i))
-    lie.bytes = concat([header(random.pick([lie.size, 2 ** 53 - 1, 2 * count * step * 1024])), new Uint8Array(Uint32Array.of(count).buffer), ...list, lie.bytes.subarray(12)])
+    lie.bytes = concat([
+      header(random.pick([lie.size, 2 ** 53 - 1, 2 * count * step * 1024])),
+      new Uint8Array(Uint32Array.of(count).buffer), ...list, lie.bytes.subarray(12)
+    ])
   }
 }
 
@@ -116,7 +128,12 @@ async function run (random) {
   const boundaries = someBoundaries(random, blob.bytes.length)
   if (boundaries.length === 0) return
   const ranges = ChunkRanges.fromBoundaries(boundaries)
-  const proof = createProofSync(blob.bytes, createOutboardSync(blob.bytes, { key: blob.key, groupLog: random.below(6) }), ranges, { key: blob.key })
+  const proof = createProofSync(
+    blob.bytes,
+    createOutboardSync(blob.bytes, { key: blob.key, groupLog: random.below(6) }),
+    ranges,
+    { key: blob.key }
+  )
   const lie = {
     size: blob.bytes.length,
     bytes: proof.toBytes(),
@@ -133,9 +150,13 @@ async function run (random) {
   const what = `${blob.bytes.length} bytes, chunks [${boundaries}], ${told}`
   const asked = lie.asked && (size => selectedSpans(size, lie.asked))
   const due = judge(lie.bytes, lie.content, { root: lie.root, spans: asked, mode: modeOf({ key: lie.key }) })
-  const options = { root: lie.root, key: lie.key, ...lie.asked ? { ranges: ChunkRanges.fromBoundaries(lie.asked) } : {} }
+  const options = {
+    root: lie.root, key: lie.key, ...lie.asked ? { ranges: ChunkRanges.fromBoundaries(lie.asked) } : {}
+  }
   const got = []
-  const error = await errorOf(() => withinBudget(lie.bytes.length + lie.content.length, () => got.push(verifyProof(lie.bytes, lie.content, options))))
+  const error = await errorOf(() => withinBudget(
+    lie.bytes.length + lie.content.length, () => got.push(verifyProof(lie.bytes, lie.content, options))
+  ))
   if (due.code !== undefined) {
     expectThat(error?.code === due.code, () => `${what}: got ${error?.stack}, expected ${due.code}`)
     return
@@ -145,8 +166,15 @@ async function run (random) {
   expectThat(same(parsed.toBytes(), lie.bytes), () => `${what}: other bytes when written again`)
   expectThat(same(concat(got[0].map(({ bytes }) => bytes)), due.content), () => `${what}: other bytes came out`)
   if (!same(lie.root, blob.root) || lie.key !== blob.key) return
-  for (const { offset, bytes } of got[0]) expectThat(same(bytes, blob.bytes.subarray(offset, offset + bytes.length)), () => `${what}: wrong bytes at ${offset} were believed`)
-  expectThat(!parsed.provesSize || parsed.size === blob.bytes.length, () => `${what}: a size of ${parsed.size} was believed`)
+  for (const { offset, bytes } of got[0]) {
+    expectThat(
+      same(bytes, blob.bytes.subarray(offset, offset + bytes.length)),
+      () => `${what}: wrong bytes at ${offset} were believed`
+    )
+  }
+  expectThat(
+    !parsed.provesSize || parsed.size === blob.bytes.length, () => `${what}: a size of ${parsed.size} was believed`
+  )
 }
 
 export default [{ name: 'proofs', about: 'Proof.fromBytes and verifyProof, fed with proofs and bytes that lie', run }]

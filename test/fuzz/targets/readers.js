@@ -1,5 +1,5 @@
-// VerifiedReader over sources that lie: combined encodings, and blobs with outboards. Both are random access, so they may also give too little,
-// too much, or something else each time.
+// VerifiedReader over sources that lie: combined encodings, and blobs with outboards. Both are random
+// access, so they may also give too little, too much, or something else each time.
 import { Outboard, openEncoding, openOutboard } from '../../../encoder/index.js'
 import { VerifiedReader } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
@@ -13,7 +13,12 @@ import { decodeBy, placesOf, selectedSpans, toGroups } from '../oracle.js'
 
 /** @import { Random } from '../random.js' */
 
-/** Some bytes, spoilt or not. @param {Random} random @param {Uint8Array} bytes @param {Uint8Array} foreign  of the same length */
+/**
+ * Some bytes, spoilt or not.
+ *
+ * @param {Random} random @param {Uint8Array} bytes
+ * @param {Uint8Array} foreign  of the same length
+ */
 export function spoilt (random, bytes, foreign) {
   return {
     none: () => bytes,
@@ -54,7 +59,9 @@ function dueOf ({ blob, size, groupLog, spans, take }) {
 const CODES = ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH', 'BAO_TRUNCATED', 'BAO_SIZE_TOO_LARGE', 'BAO_BAD_HEADER']
 
 /** What is told when a source does not keep to the rules. */
-export const isOfSource = ({ message, name, code }) => message === 'the disk is gone' || (name === 'RangeError' && /source.read/.test(message)) || CODES.includes(code)
+export const isOfSource = ({ message, name, code }) => message === 'the disk is gone' || (
+  name === 'RangeError' && /source.read/.test(message)
+) || CODES.includes(code)
 
 /** @param {Random} random */
 function combinedOrigin (random) {
@@ -115,7 +122,11 @@ async function outboardOrigin (random) {
         },
         ...random.chance(0.5) ? { prepare: async () => {} } : {}
       }
-  const reads = random.chance(0.4) && missing < 0 ? await openOutboard(pairs, { root: blob.root, size, groupLog, order }) : outboard
+  const reads = random.chance(0.4) && missing < 0
+    ? await openOutboard(
+      pairs, { root: blob.root, size, groupLog, order }
+    )
+    : outboard
   const hasPair = outboard instanceof Outboard ? () => true : item => placeOf(item) !== missing && placeOf(item) * 64 + 64 <= pairs.length
   return {
     blob,
@@ -139,14 +150,24 @@ async function run (random) {
   const opened = []
   const refusal = await errorOf(async () => { opened.push(await origin.open()) })
   if (refusal) {
-    if (isFixed) expectThat(claim === undefined ? refusal.code === 'BAO_BAD_HEADER' : claim >= 2n ** 53n && refusal.code === 'BAO_SIZE_TOO_LARGE', () => `${claim} claimed: ${refusal.stack}`)
-    else expectThat(isOfSource(refusal), () => refusal.stack)
+    if (isFixed) {
+      expectThat(
+        claim === undefined ? refusal.code === 'BAO_BAD_HEADER' : claim >= 2n ** 53n && refusal.code === 'BAO_SIZE_TOO_LARGE',
+        () => `${claim} claimed: ${refusal.stack}`
+      )
+    } else expectThat(isOfSource(refusal), () => refusal.stack)
     return
   }
   const [reader] = opened
   for (let reads = random.between(1, 3); reads > 0; reads--) {
     const start = random.chance(0.3) ? 0 : random.below(length + 3000)
-    const end = random.chance(0.3) ? Infinity : random.chance(0.05) ? Number.MAX_SAFE_INTEGER : start + random.below(1 << random.between(1, 17))
+    const end = random.chance(0.3)
+      ? Infinity
+      : random.chance(0.05)
+        ? Number.MAX_SAFE_INTEGER
+        : start + random.below(
+          1 << random.between(1, 17)
+        )
     const got = []
     const error = await errorOf(() => withinBudget(origin.len, async () => {
       if (random.chance(0.3)) got.push(await reader.read(start, end))
@@ -155,15 +176,26 @@ async function run (random) {
     const out = concat(got)
     const what = `${start} to ${end} of ${length} bytes, groups of 2^${groupLog}, ${claim} claimed, ${manner}`
     // Whatever the source did, only what is true comes out, from the start on.
-    expectThat(same(out, blob.bytes.subarray(start, end).subarray(0, out.length)), () => `${what}: wrong bytes came out`)
-    if (error === undefined) expectThat(out.length === blob.bytes.subarray(start, end).length, () => `${what}: ${out.length} bytes came out, and no error`)
-    else expectThat(isOfSource(error), () => `${what}: ${error.stack}`)
+    expectThat(
+      same(out, blob.bytes.subarray(start, end).subarray(0, out.length)), () => `${what}: wrong bytes came out`
+    )
+    if (error === undefined) {
+      expectThat(
+        out.length === blob.bytes.subarray(start, end).length,
+        () => `${what}: ${out.length} bytes came out, and no error`
+      )
+    } else expectThat(isOfSource(error), () => `${what}: ${error.stack}`)
     if (end <= start || !isFixed) continue
     const due = expected(origin, start, end)
     expectFault(error, sizeFault(origin) ?? due.fault, what)
     if (error !== undefined && got.length > 0) {
-      const before = concat(due.leaves.map(({ offset, bytes }) => bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))))
-      expectThat(out.length === before.length, () => `${what}: ${out.length} bytes came out before ${error.code}, not ${before.length}`)
+      const before = concat(
+        due.leaves.map(({ offset, bytes }) => bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset)))
+      )
+      expectThat(
+        out.length === before.length,
+        () => `${what}: ${out.length} bytes came out before ${error.code}, not ${before.length}`
+      )
     }
   }
   const told = []
@@ -189,6 +221,7 @@ function expected (origin, start, end) {
 
 export default [{
   name: 'readers',
-  about: 'VerifiedReader, fed with combined encodings, blobs and outboards that lie, and sources that give too little, too much, or something else each time',
+  about: 'VerifiedReader, fed with combined encodings, blobs and outboards that lie, and sources that ' +
+    'give too little, too much, or something else each time',
   run
 }]

@@ -1,6 +1,17 @@
-// encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify, and the fault is named.
+// encodeSlice and createProof over blobs and outboards that lie: nothing leaves that does not verify,
+// and the fault is named.
 import { ChunkRanges } from '../../../lib/index.js'
-import { Outboard, appendOutboard, createProof, createProofSync, encodeSlice, encodeSliceSync, openEncoding, openOutboard, sliceLen } from '../../../encoder/index.js'
+import {
+  Outboard,
+  appendOutboard,
+  createProof,
+  createProofSync,
+  encodeSlice,
+  encodeSliceSync,
+  openEncoding,
+  openOutboard,
+  sliceLen
+} from '../../../encoder/index.js'
 import { verifyProof } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -46,9 +57,21 @@ export async function holdings (random) {
   const file = withHeader ? concat([header(size), pairs]) : pairs
   const told = withHeader && random.chance(0.5) ? {} : { size }
   const paged = missing < 0 && random.chance(0.4)
-    ? await openOutboard(random.chance(0.5) ? file : { size: file.length, read: async (start, end) => file.slice(start, end) }, { root: blob.root, groupLog, order, header: withHeader, ...told })
+    ? await openOutboard(
+      random.chance(0.5) ? file : { size: file.length, read: async (start, end) => file.slice(start, end) },
+      { root: blob.root, groupLog, order, header: withHeader, ...told }
+    )
     : outboard
-  return { blob, groupLog, size, bytes, outboard, paged, pairOf: item => hasPair(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0), len: bytes.length + pairs.length }
+  return {
+    blob,
+    groupLog,
+    size,
+    bytes,
+    outboard,
+    paged,
+    pairOf: item => hasPair(item) ? pairs.subarray(placeOf(item) * 64, placeOf(item) * 64 + 64) : new Uint8Array(0),
+    len: bytes.length + pairs.length
+  }
 }
 
 /** What must be sent, and why it ends. Pairs inside a group follow from its bytes: if they are wrong, the group is. */
@@ -78,7 +101,15 @@ function dueOf ({ blob, groupLog, size, bytes, pairOf }, boundaries) {
     if (!grown.has(start)) grown.set(start, pairsIn(group, start, blob.mode))
     return grown.get(start).get(`${item.start}-${item.end}`)
   }
-  const due = decodeBy({ root: blob.root, size, groupLog, spans: selectedSpans(size, boundaries), mode: blob.mode, take, known: placesOf(blob) })
+  const due = decodeBy({
+    root: blob.root,
+    size,
+    groupLog,
+    spans: selectedSpans(size, boundaries),
+    mode: blob.mode,
+    take,
+    known: placesOf(blob)
+  })
   let { fault } = due
   if (shortGroup && fault?.code === 'BAO_TRUNCATED') fault = shortGroup
   if (fault?.code === 'BAO_PARENT_MISMATCH' && levelOf(fault.node) < groupLog) {
@@ -114,9 +145,17 @@ async function slices (random) {
 
   const atOnce = []
   const into = !fault && random.chance(0.3) ? random.bytes(good.length + random.below(3)) : undefined
-  const error = await errorOf(() => withinBudget(held.len, () => atOnce.push(encodeSliceSync(bytes, outboard, ranges, { key: blob.key, ...into ? { into } : {} })), { times: 3 }))
+  const error = await errorOf(() => withinBudget(
+    held.len,
+    () => atOnce.push(encodeSliceSync(bytes, outboard, ranges, { key: blob.key, ...into ? { into } : {} })),
+    { times: 3 }
+  ))
   expectFault(error, fault, `${what}, at once`)
-  if (!error) expectThat(same(atOnce[0], good) && (!into || atOnce[0].buffer === into.buffer), () => `${what}, at once: other bytes`)
+  if (!error) {
+    expectThat(
+      same(atOnce[0], good) && (!into || atOnce[0].buffer === into.buffer), () => `${what}, at once: other bytes`
+    )
+  }
   const len = withinBudget(held.len, () => sliceLen({ size, groupLog }, ranges))
   if (!fault) expectThat(len === good.length, () => `${what}: a length of ${len}, it is ${good.length}`)
 
@@ -128,11 +167,16 @@ async function slices (random) {
   const out = concat(sent)
   if (manner === 'bytes' || manner === 'rules') {
     expectFault(fault2, fault, `${what}, ${manner}`)
-    expectThat(same(out, good), () => `${what}, ${manner}: ${out.length} of ${good.length} good bytes were sent, or others`)
+    expectThat(
+      same(out, good), () => `${what}, ${manner}: ${out.length} of ${good.length} good bytes were sent, or others`
+    )
   } else {
     if (fault2) expectThat(isOfSource(fault2), () => `${what}, ${manner}: ${fault2.stack}`)
     // Whatever the source gave: a receiver believes all of it.
-    expectThat(believed(out.subarray(8), held, boundaries) === out.length - 8, () => `${what}, ${manner}: something was sent that does not verify`)
+    expectThat(
+      believed(out.subarray(8), held, boundaries) === out.length - 8,
+      () => `${what}, ${manner}: something was sent that does not verify`
+    )
   }
 }
 
@@ -143,7 +187,15 @@ function believed (response, { blob, groupLog, size }, boundaries) {
     at += len
     return response.subarray(at - len, at)
   }
-  return decodeBy({ root: blob.root, size, groupLog, spans: selectedSpans(size, boundaries), mode: blob.mode, take, known: placesOf(blob) }).len
+  return decodeBy({
+    root: blob.root,
+    size,
+    groupLog,
+    spans: selectedSpans(size, boundaries),
+    mode: blob.mode,
+    take,
+    known: placesOf(blob)
+  }).len
 }
 
 /** @param {Random} random */
@@ -156,7 +208,10 @@ async function proofs (random) {
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
   const { fault } = dueOf(held, boundaries)
   const made = []
-  for (const make of [() => createProofSync(bytes, outboard, ranges, { key: blob.key }), () => createProof(bytes, paged, ranges, { key: blob.key })]) {
+  for (const make of [
+    () => createProofSync(bytes, outboard, ranges, { key: blob.key }),
+    () => createProof(bytes, paged, ranges, { key: blob.key })
+  ]) {
     const error = await errorOf(async () => { made.push(await make()) })
     expectFault(error, fault, what)
   }
@@ -166,7 +221,11 @@ async function proofs (random) {
     expectThat(error === undefined, () => `${what}: a proof does not prove: ${error.stack}`)
     if (content.length === 0) continue
     content[random.below(content.length)] ^= 1 << random.below(8)
-    expectCode(await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key })), ['BAO_PROOF_MISMATCH'], what)
+    expectCode(
+      await errorOf(() => verifyProof(proof, content, { root: blob.root, ranges, key: blob.key })),
+      ['BAO_PROOF_MISMATCH'],
+      what
+    )
   }
 }
 
@@ -190,14 +249,22 @@ async function encodings (random) {
   const boundaries = someBoundaries(random, blob.bytes.length)
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}], ${encoded.length} bytes of encoding`
   const { fault, good } = dueOf(held, boundaries)
-  const { source, outboard, close } = await openEncoding(random.chance(0.5) ? encoded : { size: encoded.length, read: async (start, end) => encoded.slice(start, end) }, { root: blob.root, groupLog })
+  const { source, outboard, close } = await openEncoding(
+    random.chance(0.5) ? encoded : { size: encoded.length, read: async (start, end) => encoded.slice(start, end) },
+    { root: blob.root, groupLog }
+  )
   const sent = []
   const error = await errorOf(() => withinBudget(encoded.length, async () => {
-    for await (const piece of encodeSlice(source, outboard, ChunkRanges.fromBoundaries(boundaries), { key: blob.key })) sent.push(piece)
+    for await (
+      const piece of encodeSlice(source, outboard, ChunkRanges.fromBoundaries(boundaries), { key: blob.key })
+    ) sent.push(piece)
   }, { times: 3 }))
   await close()
   expectFault(error, fault, what)
-  expectThat(same(concat(sent), good), () => `${what}: ${concat(sent).length} of ${good.length} good bytes were sent, or others`)
+  expectThat(
+    same(concat(sent), good),
+    () => `${what}: ${concat(sent).length} of ${good.length} good bytes were sent, or others`
+  )
 }
 
 /** Outboards of blobs that have grown, from outboards that may lie. @param {Random} random */
@@ -216,10 +283,17 @@ async function appends (random) {
   const what = `${length} bytes, ${size} claimed, groups of 2^${groupLog}, now ${source.length}`
   const outboard = Outboard.from({ root: blob.root, size, groupLog, order: 'post', bytes: pairs })
   const got = []
-  const error = await errorOf(() => withinBudget(source.length + pairs.length, async () => { got.push(await appendOutboard(source, outboard, { key: blob.key })) }, { times: 3 }))
+  const error = await errorOf(() => withinBudget(
+    source.length + pairs.length,
+    async () => { got.push(await appendOutboard(source, outboard, { key: blob.key })) },
+    { times: 3 }
+  ))
   if (error) {
     expectCode(error, ['BAO_PARENT_MISMATCH', 'BAO_LEAF_MISMATCH', 'BAO_TRUNCATED'], what)
-    expectThat(size !== length || !same(pairs, good) || !same(source.subarray(0, length), blob.bytes), () => `${what}: ${error.stack}`)
+    expectThat(
+      size !== length || !same(pairs, good) || !same(source.subarray(0, length), blob.bytes),
+      () => `${what}: ${error.stack}`
+    )
     return
   }
   // Whatever is not looked at: what is said of the blob follows from its old root, and from what has come.
@@ -231,7 +305,16 @@ async function appends (random) {
 
 export default [
   { name: 'appends', about: 'appendOutboard from outboards and to blobs that lie', run: appends },
-  { name: 'encodings', about: 'encodeSlice over combined encodings that lie, opened as blob and outboard', run: encodings },
-  { name: 'senders', about: 'encodeSlice and encodeSliceSync over blobs, outboards and sources that lie: what is sent verifies, and the fault is named', run: slices },
+  {
+    name: 'encodings',
+    about: 'encodeSlice over combined encodings that lie, opened as blob and outboard',
+    run: encodings
+  },
+  {
+    name: 'senders',
+    about: 'encodeSlice and encodeSliceSync over blobs, outboards and sources that lie: what is sent ' +
+      'verifies, and the fault is named',
+    run: slices
+  },
   { name: 'provers', about: 'createProof and createProofSync over the same', run: proofs }
 ]

@@ -1,4 +1,5 @@
-// Servers that lie, to VerifiedReader over httpSource and to fetchVerified: wrong bytes, wrong answers, answers that break off or never end.
+// Servers that lie, to VerifiedReader over httpSource and to fetchVerified: wrong bytes, wrong answers,
+// answers that break off or never end.
 import { Outboard, createOutboardSync } from '../../../encoder/index.js'
 import { VerifiedReader, fetchVerified, httpSource } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
@@ -19,7 +20,13 @@ const CODES = [
 /** What an answer says in its headers that is not so. @type {Record<string, (random: Random, answer: any) => void>} */
 const SAYS = {
   status: (random, answer) => { answer.status = random.pick([200, 201, 206, 404, 416, 500]) },
-  range: (random, answer) => { answer.headers['content-range'] = random.pick(['bytes 0-0/1', 'bytes */5', 'bytes 5-4/9', 'bytes 0-99999999999999999999/5', 'x', `bytes ${answer.start + 1}-${answer.end}/${answer.size}`, `bytes ${answer.start}-${answer.end - 1}/${random.claim(answer.size)}`]) },
+  range: (random, answer) => {
+    answer.headers['content-range'] = random.pick([
+      'bytes 0-0/1', 'bytes */5', 'bytes 5-4/9', 'bytes 0-99999999999999999999/5', 'x',
+    `bytes ${answer.start + 1}-${answer.end}/${answer.size}`,
+    `bytes ${answer.start}-${answer.end - 1}/${random.claim(answer.size)}`
+    ])
+  },
   noRange: (_random, answer) => { delete answer.headers['content-range'] },
   length: (random, answer) => { answer.headers['content-length'] = String(random.claim(answer.end - answer.start)) },
   etag: (random, answer) => { answer.headers.etag = `"${random.below(3)}"` },
@@ -49,11 +56,22 @@ function server (random, bytes) {
       start,
       end,
       size: bytes.length,
-      headers: { etag: '"1"', ...from === undefined ? {} : { 'content-range': start < bytes.length ? `bytes ${start}-${end - 1}/${bytes.length}` : `bytes */${bytes.length}` } }
+      headers: {
+        etag: '"1"',
+        ...from === undefined
+          ? {}
+          : {
+              'content-range': start < bytes.length ? `bytes ${start}-${end - 1}/${bytes.length}` : `bytes */${bytes.length}`
+            }
+      }
     }
     if (isNow) for (let count = lies; count > 0; count--) SAYS[random.pick(Object.keys(SAYS))](random, answer)
     answer.headers['content-length'] ??= String(answer.end - answer.start)
-    const manner = isNow ? random.weighted({ good: 10, flip: 2, short: 2, long: 1, endless: 1, breaks: 2, refuses: 1 }) : 'good'
+    const manner = isNow
+      ? random.weighted(
+        { good: 10, flip: 2, short: 2, long: 1, endless: 1, breaks: 2, refuses: 1 }
+      )
+      : 'good'
     if (manner === 'refuses') throw new TypeError('fetch failed')
     let body = bytes.subarray(answer.start, answer.end)
     if (manner === 'flip') body = oneFlipped(random, body)
@@ -96,18 +114,28 @@ async function run (random) {
     async reader () {
       const good = Bao.response(tree, groupLog, [0])
       const claimed = random.chance(0.1) ? random.claim(content.length) : BigInt(content.length)
-      served = server(random, concat([header(claimed), spoilt(random, good, Bao.response(siblingOf(blob).tree, groupLog, [0]))]))
+      served = server(
+        random, concat([header(claimed), spoilt(random, good, Bao.response(siblingOf(blob).tree, groupLog, [0]))])
+      )
       const encoded = await httpSource(url, { fetch: served.fetch })
       await take(new VerifiedReader({ root, encoded, groupLog, key }).stream(start, end))
     },
     async plain () {
       served = server(random, spoilt(random, content, siblingOf(blob).bytes))
       const outboard = createOutboardSync(content, { groupLog, key })
-      const pairs = random.chance(0.8) ? outboard : Outboard.from({ ...outboard, bytes: oneFlipped(random, outboard.bytes) })
+      const pairs = random.chance(0.8)
+        ? outboard
+        : Outboard.from(
+          { ...outboard, bytes: oneFlipped(random, outboard.bytes) }
+        )
       await take((await fetchVerified(url, { cid: root, start, end, outboard: pairs, key, fetch: served.fetch })).body)
     },
     async endpoint () {
-      const boundaries = end === Infinity ? [Math.floor(start / 1024)] : [Math.floor(start / 1024), Math.max(Math.floor(start / 1024) + 1, Math.ceil(end / 1024))]
+      const boundaries = end === Infinity
+        ? [Math.floor(start / 1024)]
+        : [
+            Math.floor(start / 1024), Math.max(Math.floor(start / 1024) + 1, Math.ceil(end / 1024))
+          ]
       const slice = Bao.slice(tree, groupLog, boundaries)
       served = server(random, spoilt(random, slice, slice.slice().reverse()))
       const fetch = async (...args) => {
@@ -124,7 +152,11 @@ async function run (random) {
   const due = content.subarray(start, end)
   expectThat(same(out, due.subarray(0, out.length)), () => `${what}, ${way}: wrong bytes came out`)
   if (error) expectCode(error, CODES, `${what}, ${way}`)
-  else expectThat(out.length === due.length, () => `${what}, ${way}: ${out.length} of ${due.length} bytes came out, and no error`)
+  else {
+    expectThat(
+      out.length === due.length, () => `${what}, ${way}: ${out.length} of ${due.length} bytes came out, and no error`
+    )
+  }
   const most = 4 * content.length + (2 << 20) + 100_000 * served.given.requests
   expectThat(served.given.bytes <= most, () => `${what}, ${way}: ${served.given.bytes} bytes were taken`)
 }

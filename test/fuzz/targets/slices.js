@@ -1,7 +1,9 @@
 // Encodings and slices that lie, to everything that verifies them.
 import { ChunkRanges } from '../../../lib/index.js'
 import { u8 } from '../../../lib/engine/arena.js'
-import { SliceSource, SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
+import {
+  SliceSource, SliceVerifier, decode, verifySlice, verifyStream, verifyTransform
+} from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { chosenRuns, collect, errorOf, joined, stream } from '../../support/feeding.js'
 import { modeOf } from '../../support/twin/index.js'
@@ -21,20 +23,47 @@ const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
 /**
  * What must come of a lie.
  *
- * @param {Case} truth @param {Lie} lie @param {Uint8Array} bytes  what is sent @param {boolean} hasHeader  does it begin with the size?
+ * @param {Case} truth @param {Lie} lie
+ * @param {Uint8Array} bytes  what is sent
+ * @param {boolean} hasHeader  does it begin with the size?
  */
 export function dueFor ({ blob }, { root, size, groupLog, boundaries, key }, bytes, hasHeader) {
-  if (hasHeader && bytes.length < 8) return { leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_TRUNCATED', wanted: 8, got: bytes.length } }
-  if (size > LARGEST) return { leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_SIZE_TOO_LARGE' } }
+  if (hasHeader && bytes.length < 8) {
+    return {
+      leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_TRUNCATED', wanted: 8, got: bytes.length }
+    }
+  }
+  if (size > LARGEST) {
+    return {
+      leaves: [], pairs: [], isSizeProven: false, len: 0, fault: { code: 'BAO_SIZE_TOO_LARGE' }
+    }
+  }
   const response = hasHeader ? bytes.subarray(8) : bytes
   const known = key === blob.key ? placesOf(blob) : undefined
   const spans = selectedSpans(Number(size), boundaries)
-  const due = decodeBy({ root, size: Number(size), groupLog, spans, mode: key === blob.key ? blob.mode : modeOf({ key }), take: oneByOne(response), known })
-  // The argument, beside the recomputation: under the true root only what is true comes out, and only the true size is proven.
+  const due = decodeBy({
+    root,
+    size: Number(size),
+    groupLog,
+    spans,
+    mode: key === blob.key ? blob.mode : modeOf({ key }),
+    take: oneByOne(response),
+    known
+  })
+  // The argument, beside the recomputation: under the true root only what is true comes out, and only
+  // the true size is proven.
   if (same(root, blob.root) && key === blob.key) {
-    if (due.isSizeProven && Number(size) !== blob.bytes.length) finding(`the oracle itself believes in a size of ${size}`)
+    if (due.isSizeProven && Number(size) !== blob.bytes.length) {
+      finding(
+      `the oracle itself believes in a size of ${size}`
+      )
+    }
     for (const { offset, bytes } of due.leaves) {
-      if (!same(bytes, blob.bytes.subarray(offset, offset + bytes.length))) finding(`the oracle itself believes in bytes at ${offset}`)
+      if (!same(bytes, blob.bytes.subarray(offset, offset + bytes.length))) {
+        finding(
+        `the oracle itself believes in bytes at ${offset}`
+        )
+      }
     }
   }
   return { ...due, leaves: joined(due.leaves) }
@@ -61,7 +90,9 @@ function sent (random, lie) {
 function feedAndForget (random, verifier, bytes, { pieces = inPieces(random, bytes), reuse = false } = {}) {
   const isLent = random.chance(0.5)
   const leaves = []
-  const give = more => { leaves.push(...reuse ? more.map(({ offset, bytes }) => ({ offset, bytes: bytes.slice() })) : more) }
+  const give = more => {
+    leaves.push(...reuse ? more.map(({ offset, bytes }) => ({ offset, bytes: bytes.slice() })) : more)
+  }
   let error
   try {
     for (const piece of pieces) {
@@ -103,7 +134,10 @@ function expectEnded (verifier, error) {
   }
 }
 
-/** @type {Record<string, (random: Random, bytes: Uint8Array, options: any, due: any, hasHeader: boolean, truth: Case) => unknown>} */
+/**
+ * @type {Record<string, (random: Random, bytes: Uint8Array, options: any, due: any, hasHeader: boolean,
+ *   truth: Case) => unknown>}
+ */
 const RECEIVERS = {
   verifier (random, bytes, options, due, hasHeader) {
     const keep = keeper(random, due)
@@ -133,7 +167,9 @@ const RECEIVERS = {
   async atOnce (random, bytes, options, due) {
     const leaves = []
     const keep = keeper(random, due)
-    const error = await errorOf(() => withinBudget(bytes.length, () => leaves.push(...verifySlice(bytes, { ...options, ...keep.options }))))
+    const error = await errorOf(
+      () => withinBudget(bytes.length, () => leaves.push(...verifySlice(bytes, { ...options, ...keep.options })))
+    )
     expectFault(error, due.fault)
     if (!error || keep.got) expectLeaves(joined(keep.got ?? leaves), due.leaves)
   },
@@ -142,11 +178,15 @@ const RECEIVERS = {
     const good = concat([header(blob.bytes.length), ...items.map(item => item.bytes)])
     const slices = new SliceSource(stream(inPieces(random, concat([good, Uint8Array.of(7, 8), bytes]))))
     const before = []
-    for await (const leaf of verifyStream(slices, { root: blob.root, groupLog, ranges: ChunkRanges.fromBoundaries(boundaries), key: blob.key })) before.push(leaf)
+    for await (const leaf of verifyStream(
+      slices, { root: blob.root, groupLog, ranges: ChunkRanges.fromBoundaries(boundaries), key: blob.key }
+    )) before.push(leaf)
     expectLeaves(joined(before), chosenRuns(blob.bytes, boundaries), 'leaves of the slice before')
     expectThat(same(await slices.read(2), Uint8Array.of(7, 8)), () => 'bytes between slices are others')
     const leaves = []
-    const error = await errorOf(async () => { for await (const leaf of verifyStream(slices, options)) leaves.push(leaf) })
+    const error = await errorOf(
+      async () => { for await (const leaf of verifyStream(slices, options)) leaves.push(leaf) }
+    )
     expectFault(error, due.fault)
     expectLeaves(joined(leaves), due.leaves)
     const rest = error ? new Uint8Array(0) : bytes.subarray(due.len + (hasHeader ? 8 : 0))
@@ -155,7 +195,9 @@ const RECEIVERS = {
   async stream (random, bytes, options, due) {
     const leaves = []
     const source = stream(inPieces(random, bytes))
-    const error = await errorOf(async () => { for await (const leaf of verifyStream(source, options)) leaves.push(leaf) })
+    const error = await errorOf(
+      async () => { for await (const leaf of verifyStream(source, options)) leaves.push(leaf) }
+    )
     expectFault(error, due.fault)
     expectLeaves(joined(leaves), due.leaves)
   },
@@ -163,7 +205,9 @@ const RECEIVERS = {
     let given = 0
     const leaves = []
     const error = await errorOf(async () => {
-      for await (const leaf of verifyStream(endlessly(random, bytes, len => { given += len }), options)) leaves.push(leaf)
+      for await (
+        const leaf of verifyStream(endlessly(random, bytes, len => { given += len }), options)
+      ) leaves.push(leaf)
     })
     // What was too short goes on now; what was good ends where it ends.
     if (due.fault?.code !== 'BAO_TRUNCATED') {
@@ -199,14 +243,17 @@ async function * endlessly (random, bytes, onTaken) {
 
 const slices = {
   name: 'slices',
-  about: 'SliceVerifier in every kind of pieces, verifySlice, verifyStream (endless, too), SliceSource, verifyTransform: fed with slices that lie',
+  about: 'SliceVerifier in every kind of pieces, verifySlice, verifyStream (endless, too), ' +
+    'SliceSource, verifyTransform: fed with slices that lie',
   /** @param {Random} random */
   async run (random) {
     const truth = someCase(random)
     const lie = lieAbout(random, truth)
     const { bytes, hasHeader, options } = sent(random, lie)
     const due = dueFor(truth, lie, bytes, hasHeader)
-    const receiver = random.weighted({ verifier: 60, sink: 10, atOnce: 10, stream: 6, oneOfSeveral: 6, endless: 6, transform: 4 })
+    const receiver = random.weighted(
+      { verifier: 60, sink: 10, atOnce: 10, stream: 6, oneOfSeveral: 6, endless: 6, transform: 4 }
+    )
     try {
       await RECEIVERS[receiver](random, bytes, options, due, hasHeader, truth)
     } catch (error) {
@@ -225,11 +272,22 @@ const combined = {
     const bytes = concat([header(lie.size), responseOf(lie)])
     const due = dueFor(truth, lie, bytes, true)
     const got = []
-    const into = random.chance(0.3) ? random.bytes(due.leaves.reduce((len, { bytes }) => len + bytes.length, 0) + random.below(3)) : undefined
-    const error = await errorOf(() => withinBudget(bytes.length, () => got.push(decode(bytes, lie.root, { groupLog: lie.groupLog, key: lie.key, ...into ? { into } : {} }))))
+    const into = random.chance(0.3)
+      ? random.bytes(
+        due.leaves.reduce((len, { bytes }) => len + bytes.length, 0) + random.below(3)
+      )
+      : undefined
+    const error = await errorOf(() => withinBudget(
+      bytes.length,
+      () => got.push(decode(bytes, lie.root, { groupLog: lie.groupLog, key: lie.key, ...into ? { into } : {} }))
+    ))
     try {
       expectFault(error, due.fault)
-      if (error === undefined) expectThat(same(got[0], concat(due.leaves.map(leaf => leaf.bytes))), () => 'other bytes came out')
+      if (error === undefined) {
+        expectThat(
+          same(got[0], concat(due.leaves.map(leaf => leaf.bytes))), () => 'other bytes came out'
+        )
+      }
     } catch (error) {
       throw told(error, 'decode', truth, lie)
     }
@@ -246,9 +304,18 @@ const sweeps = {
   /** @param {Random} random */
   run (random) {
     let truth = someCase(random, { which: 'small' })
-    while (truth.items.reduce((sum, { bytes }) => sum + bytes.length, 0) > 3000) truth = someCase(random, { which: 'small' })
+    while (truth.items.reduce((sum, { bytes }) => sum + bytes.length, 0) > 3000) {
+      truth = someCase(
+        random, { which: 'small' }
+      )
+    }
     const good = concat([header(truth.blob.bytes.length), responseOf(truthOf(truth))])
-    const options = { root: truth.blob.root, ranges: ChunkRanges.fromBoundaries(truth.boundaries), groupLog: truth.groupLog, key: truth.blob.key }
+    const options = {
+      root: truth.blob.root,
+      ranges: ChunkRanges.fromBoundaries(truth.boundaries),
+      groupLog: truth.groupLog,
+      key: truth.blob.key
+    }
     const isCut = random.chance(0.5)
     const xor = random.chance(0.5) ? 1 << random.below(8) : random.between(1, 255)
     // Small enough to be changed everywhere; of others a stretch, wherever it lies.

@@ -52,7 +52,9 @@ async function crowd (random) {
     const start = random.below(blob.bytes.length)
     const reading = async () => {
       const got = []
-      const error = await errorOf(async () => { for await (const piece of store.get(blob.root, { start })) got.push(piece) })
+      const error = await errorOf(
+        async () => { for await (const piece of store.get(blob.root, { start })) got.push(piece) }
+      )
       const out = concat(got)
       expectThat(same(out, blob.bytes.subarray(start, start + out.length)), () => 'wrong bytes came out meanwhile')
       if (error) expectCode(error, ['STORE_NOT_FOUND', 'STORE_MISSING'], 'meanwhile')
@@ -78,13 +80,17 @@ function lyingSlice (random, blob) {
   const hasHeader = lie.size > BigInt(Number.MAX_SAFE_INTEGER) || random.chance(0.7)
   const bytes = hasHeader ? concat([header(lie.size), responseOf(lie)]) : responseOf(lie)
   const due = dueFor(truth, lie, bytes, hasHeader)
-  return { truth, lie, hasHeader, pieces: inPieces(random, bytes), due, groups: wholeGroups(due.leaves, Number(lie.size)) }
+  return {
+    truth, lie, hasHeader, pieces: inPieces(random, bytes), due, groups: wholeGroups(due.leaves, Number(lie.size))
+  }
 }
 
 /** @param {BlobStore} store @param {ReturnType<typeof lyingSlice>} sent */
 async function received (store, { truth, lie, hasHeader, pieces, due }) {
   const options = hasHeader ? {} : { size: Number(lie.size) }
-  const error = await errorOf(store.receive(lie.root, stream(pieces), ChunkRanges.fromBoundaries(lie.boundaries), options))
+  const error = await errorOf(
+    store.receive(lie.root, stream(pieces), ChunkRanges.fromBoundaries(lie.boundaries), options)
+  )
   try {
     expectFault(error, due.fault)
   } catch (error) {
@@ -92,7 +98,10 @@ async function received (store, { truth, lie, hasHeader, pieces, due }) {
   }
 }
 
-/** The groups that came in one piece. (A group of which all is wanted is one leaf; one that is wanted in part never comes whole.) */
+/**
+ * The groups that came in one piece. (A group of which all is wanted is one leaf; one that is wanted in
+ * part never comes whole.)
+ */
 function wholeGroups (runs, size) {
   return runs.flatMap(({ offset, bytes }) => {
     const end = offset + bytes.length
@@ -111,7 +120,10 @@ async function expectHere (store, blob, here, isSizeProven) {
   if (error) finding(`stat: ${error.stack}`)
   const [{ present, sizeProven, complete, size }] = stat
   for (let group = 0; group < groups + 2; group++) {
-    expectThat(present.has(group * 16) === here.has(group), () => `group ${group} is ${here.has(group) ? 'not ' : ''}here: [${present.boundaries}]`)
+    expectThat(
+      present.has(group * 16) === here.has(group),
+      () => `group ${group} is ${here.has(group) ? 'not ' : ''}here: [${present.boundaries}]`
+    )
   }
   expectThat(sizeProven === isSizeProven, () => `sizeProven is ${sizeProven}`)
   expectThat(!sizeProven || size === length, () => `a size of ${size} is told, it is ${length}`)
@@ -125,7 +137,9 @@ async function expectReadable (random, store, blob, here) {
   for (let count = 3; count > 0; count--) {
     const start = random.below(bytes.length)
     const end = Math.min(bytes.length, start + 1 + random.below(1 << random.between(1, 17)))
-    const isHere = Array.from({ length: Math.ceil(end / GROUP) }, (_, group) => group).slice(Math.floor(start / GROUP)).every(group => here.has(group))
+    const isHere = Array.from(
+      { length: Math.ceil(end / GROUP) }, (_, group) => group
+    ).slice(Math.floor(start / GROUP)).every(group => here.has(group))
     const got = []
     const error = await errorOf(async () => { got.push(await store.bytes(root, { start, end })) })
     if (!isHere) expectCode(error, ['STORE_MISSING'], `${start} to ${end}`)
@@ -135,18 +149,26 @@ async function expectReadable (random, store, blob, here) {
     const parts = []
     for await (const part of store.slice(root, { start, end })) parts.push(part)
     const leaves = joined(verifySlice(concat(parts), { root, ranges: { start, end } }))
-    for (const { offset, bytes: part } of leaves) expectThat(same(part, bytes.subarray(offset, offset + part.length)), () => `slice of ${start} to ${end}: other bytes`)
+    for (const { offset, bytes: part } of leaves) {
+      expectThat(
+        same(part, bytes.subarray(offset, offset + part.length)), () => `slice of ${start} to ${end}: other bytes`
+      )
+    }
   }
 }
 
 /**
  * Bytes mean what they were made of, and nothing when any of them is another.
  *
- * @param {Random} random @param {string} name @param {Uint8Array} good @param {(bytes: Uint8Array) => any} decode @param {any} value
+ * @param {Random} random @param {string} name @param {Uint8Array} good
+ * @param {(bytes: Uint8Array) => any} decode @param {any} value
  */
 function expectOnly (random, name, good, decode, value) {
   const got = decode(good)
-  expectThat(typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value, () => `a ${name} that means something else: ${JSON.stringify(got)}`)
+  expectThat(
+    typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value,
+    () => `a ${name} that means something else: ${JSON.stringify(got)}`
+  )
   const xor = random.between(1, 255)
   for (let at = 0; at < good.length; at++) {
     const bytes = good.slice()
@@ -154,7 +176,9 @@ function expectOnly (random, name, good, decode, value) {
     expectThat(decode(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
     expectThat(decode(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
   }
-  expectThat(decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`)
+  expectThat(
+    decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`
+  )
   expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
 }
 
@@ -177,9 +201,15 @@ function records (random) {
   expectOnly(random, 'state', encodeState(state), decodeState, state)
   const ids = [id, ...Array.from({ length: random.below(4) }, () => random.below(2 ** 40))]
   expectOnly(random, 'doomed', encodeDoomed(ids), bytes => decodeDoomed(doomedKey(id), bytes), ids)
-  expectThat(decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined, () => 'the record of another blob was believed')
+  expectThat(
+    decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined,
+    () => 'the record of another blob was believed'
+  )
   for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
-    expectThat(decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined, () => `a record that was never written was believed: ${Object.entries(never)}`)
+    expectThat(
+      decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined,
+      () => `a record that was never written was believed: ${Object.entries(never)}`
+    )
   }
   for (const bits of [0x18, 0x20, 0x40, 0x80]) {
     const bytes = encodeRecord(root, record).slice(0, -8)
@@ -188,16 +218,32 @@ function records (random) {
     expectThat(decoded === undefined, () => `a record with the flags ${bytes[16]} was believed`)
   }
   // No checksum: whatever they say must be possible.
-  const time = decodeTime(random.chance(0.5) ? oneFlipped(random, encodeTime(Date.now())) : random.bytes(random.below(12)))
+  const time = decodeTime(
+    random.chance(0.5) ? oneFlipped(random, encodeTime(Date.now())) : random.bytes(random.below(12))
+  )
   expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
   const key = random.bytes(random.chance(0.7) ? 17 : random.below(40))
   const place = placeOfKey(key)
-  if (place) for (const part of Object.values(place)) expectThat(Number.isSafeInteger(part), () => `a key that means ${JSON.stringify(place)}`)
+  if (place) {
+    for (const part of Object.values(place)) {
+      expectThat(
+        Number.isSafeInteger(part), () => `a key that means ${JSON.stringify(place)}`
+      )
+    }
+  }
   hashOfKey(key)
 }
 
 export default [
   { name: 'crowds', about: 'several slices that lie, received at the same time, and readers meanwhile', run: crowd },
-  { name: 'receive', about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here', run: receive },
-  { name: 'records', about: 'records, states, notes, times and keys with every byte changed and cut at every byte', run: records }
+  {
+    name: 'receive',
+    about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here',
+    run: receive
+  },
+  {
+    name: 'records',
+    about: 'records, states, notes, times and keys with every byte changed and cut at every byte',
+    run: records
+  }
 ]

@@ -10,7 +10,9 @@ import { noise } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 
 const content = noise(700 * KIB + 300, 41)
-const inPieces = (bytes, len) => Array.from({ length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len))
+const inPieces = (bytes, len) => Array.from(
+  { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)
+)
 
 forEachKernel(() => describe('verified bytes come out', () => {
   /** Bytes that were written and not yet given, at most, over all pieces. */
@@ -29,7 +31,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
 
   for (const groupLog of [0, 2, 4]) {
     const pairs = 64 * Math.ceil(content.length / KIB / 2 ** groupLog) + 64
-    it(`soon, unless told: 32 KiB and what stands around them wait at most, in groups of ${2 ** groupLog}`, () => {
+    it(`come soon by default: at most 32 KiB and their pairs wait, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [100, 1400, 16 * KIB, 64 * KIB, 300 * KIB, encoded.length]) {
         // Of the last 32 chunks, one may be missing; subtrees below them bring at most as many again.
@@ -37,7 +39,7 @@ forEachKernel(() => describe('verified bytes come out', () => {
       }
     })
 
-    it(`first after 16 KiB, in groups of ${2 ** groupLog}`, () => {
+    it(`come first after 16 KiB, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       const verifier = new SliceVerifier({ root, groupLog })
       let written = 0
@@ -48,14 +50,16 @@ forEachKernel(() => describe('verified bytes come out', () => {
       expect(written).to.be.below(16 * KIB + 64 * 32 + 108)
     })
 
-    it(`each leaf with its last byte, when asked to, in pieces of any length, in groups of ${2 ** groupLog}`, () => {
+    it(`come with their last byte if that is asked for, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       for (const len of [1400, 64 * KIB, 300 * KIB]) {
-        expect(mostHeld(encoded, { root, groupLog, release: 'leaf' }, len), `pieces of ${len}`).to.be.below(KIB * 2 ** groupLog + pairs)
+        expect(
+          mostHeld(encoded, { root, groupLog, release: 'leaf' }, len), `pieces of ${len}`
+        ).to.be.below(KIB * 2 ** groupLog + pairs)
       }
     })
 
-    it(`in windows, when asked to, in groups of ${2 ** groupLog}`, () => {
+    it(`come in windows if that is asked for, in groups of ${2 ** groupLog}`, () => {
       const { root, bytes: encoded } = encode(content, { groupLog })
       const verifier = new SliceVerifier({ root, groupLog, release: 'window' })
       const leaves = inPieces(encoded, 1400).flatMap(piece => verifier.write(piece))
@@ -65,33 +69,43 @@ forEachKernel(() => describe('verified bytes come out', () => {
     })
   }
 
-  it('as wide as what is in hand: one leaf for a window', () => {
+  it('are as wide as the bytes that have come: one leaf for a window', () => {
     const { root, bytes: encoded } = encode(content, { groupLog: 0 })
     for (const release of ['soon', 'leaf', 'window']) {
       const leaves = new SliceVerifier({ root, groupLog: 0, release }).write(encoded)
       // Of 700 KiB, the first five windows are full. What is narrower than 16 chunks may come chunk by chunk.
-      expect(leaves.slice(0, 5).map(({ bytes }) => bytes.length / KIB), release).to.deep.equal([128, 128, 128, 128, 128])
+      expect(
+        leaves.slice(0, 5).map(({ bytes }) => bytes.length / KIB), release
+      ).to.deep.equal([128, 128, 128, 128, 128])
     }
   })
 
-  it('of scattered ranges, too', () => {
+  it('come from scattered ranges in the same way', () => {
     for (const groupLog of [0, 4]) {
       const outboard = createOutboardSync(content, { groupLog })
       const ranges = ChunkRanges.fromBoundaries([1, 2, 5, 40, 41, 43, 64, 200, 333, 334, 699, 700])
       const slice = encodeSliceSync(content, outboard, ranges)
-      const expected = ranges.toBytes(content.length).map(([start, end]) => ({ offset: start, bytes: content.slice(start, end) }))
+      const expected = ranges.toBytes(content.length).map(
+        ([start, end]) => ({ offset: start, bytes: content.slice(start, end) })
+      )
       for (const release of ['soon', 'leaf', 'window']) {
         for (const pieces of [[slice], inPieces(slice, 997), inPieces(slice, 50_000), ragged(slice, 5)]) {
           const { leaves, error } = feed(new SliceVerifier({ root: outboard.root, ranges, groupLog, release }), pieces)
           expect(error).to.equal(undefined)
-          expect(leaves.map(({ offset, bytes }) => [offset, hash(bytes)])).to.deep.equal(expected.map(({ offset, bytes }) => [offset, hash(bytes)]))
+          expect(leaves.map(({ offset, bytes }) => [offset, hash(bytes)])).to.deep.equal(
+            expected.map(({ offset, bytes }) => [offset, hash(bytes)])
+          )
         }
       }
     }
   })
 
-  it('and a release of another name is refused', () => {
-    for (const release of ['', 'late', 'toString', 5, null]) expect(() => new SliceVerifier({ root: hash(content), release })).to.throw(TypeError, '"release"')
+  it('are refused in a release of another name', () => {
+    for (const release of ['', 'late', 'toString', 5, null]) {
+      expect(
+        () => new SliceVerifier({ root: hash(content), release })
+      ).to.throw(TypeError, '"release"')
+    }
   })
 }))
 
@@ -101,7 +115,9 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   const slice = encodeSliceSync(content, outboard, ranges)
   const options = { root: outboard.root, ranges, groupLog: 0 }
   const wanted = concat(ranges.toBytes(content.length).map(([start, end]) => content.subarray(start, end)))
-  const isPlaced = leaves => leaves.every(({ offset, bytes }) => same(bytes, content.subarray(offset, offset + bytes.length)))
+  const isPlaced = leaves => leaves.every(
+    ({ offset, bytes }) => same(bytes, content.subarray(offset, offset + bytes.length))
+  )
 
   it('of the caller are filled from the start', async () => {
     const memory = new Uint8Array(wanted.length + 20).fill(0xee)
@@ -139,7 +155,9 @@ forEachKernel(() => describe('verified bytes in memory', () => {
   it('of the caller hold nothing that is not verified', () => {
     const into = new Uint8Array(wanted.length)
     const at = slice.length - 70_000
-    expect(() => verifySlice(flipped(slice, at), { ...options, into })).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
+    expect(
+      () => verifySlice(flipped(slice, at), { ...options, into })
+    ).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
     const good = into.findLastIndex(byte => byte !== 0) + 1
     expect(good).to.be.greaterThan(0)
     expect(same(into.subarray(0, good), wanted.subarray(0, good))).to.equal(true)
@@ -152,7 +170,11 @@ forEachKernel(() => describe('verified bytes in memory', () => {
       const blob = decode(combined, root, { into })
       expect(blob.buffer).to.equal(into.buffer)
       expect(same(blob, content.subarray(0, len))).to.equal(true)
-      if (len > 0) expect(() => decode(combined, root, { into: new Uint8Array(len - 1) })).to.throw(RangeError, '"into"')
+      if (len > 0) {
+        expect(
+          () => decode(combined, root, { into: new Uint8Array(len - 1) })
+        ).to.throw(RangeError, '"into"')
+      }
     }
   })
 
@@ -161,7 +183,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(same(decode(combined, root, { into: combined }), content)).to.equal(true)
   })
 
-  it('are lent until the next call, and used again', () => {
+  it('are borrowed until the next call, and their memory is reused', () => {
     const verifier = new SliceVerifier({ ...options, reuse: true })
     const buffers = new Set()
     const given = []
@@ -174,13 +196,17 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     verifier.end()
     expect(same(concat(given.map(({ bytes }) => bytes)), wanted)).to.equal(true)
     expect(buffers.size).to.be.below(5)
-    expect(isPlaced(new SliceVerifier({ ...options, reuse: true }).write(slice)), 'many leaves of one call').to.equal(true)
+    expect(
+      isPlaced(new SliceVerifier({ ...options, reuse: true }).write(slice)), 'many leaves of one call'
+    ).to.equal(true)
   })
 
-  it('are lent to a callback that copies nothing', () => {
+  it('are borrowed by a callback, and not copied', () => {
     for (const pieces of [[slice], ragged(slice, 4)]) {
       const given = []
-      const verifier = new SliceVerifier({ ...options, onLeaf: (offset, bytes) => given.push({ offset, bytes: bytes.slice() }) })
+      const verifier = new SliceVerifier(
+        { ...options, onLeaf: (offset, bytes) => given.push({ offset, bytes: bytes.slice() }) }
+      )
       for (const piece of pieces) expect(verifier.write(piece)).to.deep.equal([])
       expect(verifier.end()).to.deep.equal([])
       expect(isPlaced(given)).to.equal(true)
@@ -192,7 +218,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(lens.reduce((sum, len) => sum + len, 0)).to.equal(wanted.length)
   })
 
-  it('are not lent to a callback that hashes, or that is not done when it returns', () => {
+  it('are not given to a callback that hashes, or that returns a promise', () => {
     expect(() => verifySlice(slice, { ...options, onLeaf: (_offset, bytes) => hash(bytes) })).to.throw('borrowed')
     expect(() => verifySlice(slice, { ...options, onLeaf: async () => {} })).to.throw(TypeError, 'promise')
     expect(hash(content), 'the next call is as ever').to.deep.equal(outboard.root)
@@ -210,7 +236,9 @@ forEachKernel(() => describe('verified bytes in memory', () => {
       ranges: chunks,
       groupLog: 0,
       onLeaf (offset, bytes) {
-        for (const tries of [() => hasher.update(other), () => createOutboardSync(other), () => encode(other)]) expect(tries).to.throw('borrowed')
+        for (const tries of [
+          () => hasher.update(other), () => createOutboardSync(other), () => encode(other)
+        ]) expect(tries).to.throw('borrowed')
         expect(same(bytes, content.subarray(offset, offset + bytes.length))).to.equal(true)
         starts.push(offset / KIB)
       }
@@ -219,7 +247,7 @@ forEachKernel(() => describe('verified bytes in memory', () => {
     expect(hasher.digest()).to.deep.equal(hash(content.subarray(0, 10)))
   })
 
-  it('are of one kind', async () => {
+  it('are kept in one way only', async () => {
     const into = new Uint8Array(10)
     const onLeaf = () => {}
     for (const kinds of [{ into, reuse: true }, { into, reuse: 'yes' }, { into, onLeaf }, { reuse: true, onLeaf }]) {
@@ -230,7 +258,9 @@ forEachKernel(() => describe('verified bytes in memory', () => {
       expect(() => verifySlice(slice, { ...options, onLeaf: value })).to.throw(TypeError, '"onLeaf"')
     }
     for (const kind of [{ into }, { reuse: true }, { onLeaf }]) {
-      expect(await errorOf(() => verifyTransform({ ...options, ...kind })), 'what waits in a stream cannot be lent').to.be.instanceOf(TypeError)
+      expect(
+        await errorOf(() => verifyTransform({ ...options, ...kind })), 'what waits in a stream cannot be lent'
+      ).to.be.instanceOf(TypeError)
     }
   })
 }))

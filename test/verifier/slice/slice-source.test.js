@@ -33,7 +33,9 @@ function watched (pieces) {
   return seen
 }
 
-const isRight = (leaves, { blob }) => leaves.every(({ offset, bytes }) => same(bytes, blob.subarray(offset, offset + bytes.length)))
+const isRight = (leaves, { blob }) => leaves.every(
+  ({ offset, bytes }) => same(bytes, blob.subarray(offset, offset + bytes.length))
+)
 
 const optionsOf = ({ root, ranges }) => ({ root, ranges })
 
@@ -94,14 +96,18 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await errorOf(leavesOf(source, asked[3]))).to.include({ code: 'BAO_TRUNCATED' })
   })
 
-  it('of which one asks for nothing: no byte is waited for', async () => {
+  it('wait for no byte of a slice without ranges', async () => {
     const source = new SliceSource(watched([]).source)
-    expect(await leavesOf(source, { root: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }).catch(error => error.code)).to.equal('BAO_TRUNCATED')
+    expect(await leavesOf(
+      source, { root: new Uint8Array(32), size: 10_000, ranges: asked[0].ranges ?? { start: 0, end: 1 } }
+    ).catch(error => error.code)).to.equal('BAO_TRUNCATED')
     const stuck = new SliceSource({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) })
-    expect(await leavesOf(stuck, { root: new Uint8Array(32), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
+    expect(
+      await leavesOf(stuck, { root: new Uint8Array(32), size: 10_000, ranges: ChunkRanges.none })
+    ).to.deep.equal([])
   })
 
-  it('end with one that lies, is cut, or is left early', async () => {
+  it('end with a slice that is wrong, is cut off, or is left early', async () => {
     const [, , , long] = asked
     const ways = {
       BAO_LEAF_MISMATCH: () => leavesOf(lied, long),
@@ -123,7 +129,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(await source.isAtEnd()).to.equal(true)
   })
 
-  it('may be left at the last leaf: the next one begins where it should', async () => {
+  it('may be left at the last leaf: the next slice begins at its place', async () => {
     const source = new SliceSource(stream([all]))
     await leavesOf(source, asked[0])
     for await (const leaf of verifyStream(source, optionsOf(asked[1]))) if (leaf.bytes.length > 0) break
@@ -139,7 +145,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(two.reason).to.be.instanceOf(TypeError)
   })
 
-  it('lose nothing when somebody stops waiting for them', async () => {
+  it('lose no byte when a call that waits is aborted', async () => {
     let go = () => {}
     const gone = () => new Promise(resolve => { go = resolve })
     const source = new SliceSource((async function * () {
@@ -160,7 +166,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     expect(same(rest, all.subarray(8))).to.equal(true)
   })
 
-  it('come in order, whoever waits for them', async () => {
+  it('come in order when several calls wait', async () => {
     for (const pieces of [[all], ragged(all, 5), oneByOne(all.subarray(0, 500))]) {
       const source = new SliceSource(stream(pieces))
       const asked = [source.isAtEnd(), source.read(3), source.isAtEnd(), source.isAtEnd(), source.read(4)]
@@ -174,13 +180,17 @@ forEachKernel(() => describe('slices behind one another', () => {
     }
   })
 
-  it('from a stuck source are let go of: by an abort, and when they are closed', async () => {
-    for (const way of [source => errorOf(leavesOf(source, { root: hash(tail), signal: AbortSignal.timeout(5) })), source => {
+  it('from a stuck source end with an abort, and when they are closed', async () => {
+    for (const way of [source => errorOf(
+      leavesOf(source, { root: hash(tail), signal: AbortSignal.timeout(5) })
+    ), source => {
       const waiting = errorOf(source.isAtEnd())
       return Promise.all([source.close(), waiting])
     }]) {
       let isCancelled = false
-      const source = new SliceSource(new ReadableStream({ pull: () => new Promise(() => {}), cancel () { isCancelled = true } }))
+      const source = new SliceSource(
+        new ReadableStream({ pull: () => new Promise(() => {}), cancel () { isCancelled = true } })
+      )
       await way(source)
       await new Promise(resolve => setTimeout(resolve, 5))
       expect(isCancelled).to.equal(true)
@@ -188,7 +198,7 @@ forEachKernel(() => describe('slices behind one another', () => {
     }
   })
 
-  it('of which none is wanted: the stream is closed', async () => {
+  it('close the stream if none is wanted', async () => {
     let isCancelled = false
     const stream = new ReadableStream({ cancel () { isCancelled = true } })
     expect(await leavesOf(stream, { root: hash(tail), size: 10_000, ranges: ChunkRanges.none })).to.deep.equal([])
@@ -197,7 +207,9 @@ forEachKernel(() => describe('slices behind one another', () => {
 
   it('from a stuck source end with an abort', async () => {
     const reason = new Error('enough')
-    const stuck = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: () => new Promise(() => {}) }) })
+    const stuck = () => (
+      { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return: () => new Promise(() => {}) }) }
+    )
     const soon = () => {
       const controller = new AbortController()
       setTimeout(() => controller.abort(reason), 5)

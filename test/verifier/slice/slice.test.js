@@ -4,7 +4,9 @@ import { createOutboardSync, encode, encodeSliceSync } from '../../../encoder/in
 import { SliceVerifier, decode, verifySlice, verifyStream, verifyTransform } from '../../../verifier/index.js'
 import { OFFSETS, concat, flipped, hex, placed, same, unhex } from '../../support/bytes.js'
 import { counter } from '../../support/count.js'
-import { chosenRuns, collect, errorOf, feed, joined, oneByOne, provesSize, ragged, readable, stream, whole, within } from '../../support/feeding.js'
+import {
+  chosenRuns, collect, errorOf, feed, joined, oneByOne, provesSize, ragged, readable, stream, whole, within
+} from '../../support/feeding.js'
 import { KEY, input } from '../../support/inputs.js'
 import { forEachKernel } from '../../support/kernels.js'
 import { Bao } from '../../support/twin/index.js'
@@ -12,12 +14,16 @@ import { span } from '../../support/spans.js'
 import { integers, vectors } from '../../support/vectors.js'
 
 const expectSame = (got, expected, message) => {
-  expect(got.map(({ offset, bytes }) => [offset, bytes.length]), message).to.deep.equal(expected.map(({ offset, bytes }) => [offset, bytes.length]))
+  expect(
+    got.map(({ offset, bytes }) => [offset, bytes.length]), message
+  ).to.deep.equal(expected.map(({ offset, bytes }) => [offset, bytes.length]))
   expect(got.every(({ bytes }, i) => same(bytes, expected[i].bytes)), message).to.equal(true)
 }
 
 /** Splits of a slice. One byte at a time only where it is short: it tests the same places in a long one, slowly. */
-const splits = slice => [whole(slice), ragged(slice, 1), ragged(slice, slice.length), ...slice.length < 6000 ? [oneByOne(slice)] : []]
+const splits = slice => [
+  whole(slice), ragged(slice, 1), ragged(slice, slice.length), ...slice.length < 6000 ? [oneByOne(slice)] : []
+]
 
 /** However it is cut and wherever it lies, a slice gives what was asked for, and the size only with the last chunk. */
 function expectVerified (slice, options, expected, { size, isProven }) {
@@ -88,9 +94,16 @@ forEachKernel(kernel => describe('verified slices', () => {
     for (const { chunk_log: groupLog, q, b3 } of responses) {
       const ranges = ChunkRanges.fromBoundaries(integers(q))
       const options = { root: unhex(root), ranges, groupLog, size: bytes.length, key: KEY }
-      const response = encodeSliceSync(bytes, createOutboardSync(bytes, { groupLog, key: KEY }), ranges, { header: false, key: KEY })
+      const response = encodeSliceSync(
+        bytes, createOutboardSync(bytes, { groupLog, key: KEY }), ranges, { header: false, key: KEY }
+      )
       expect(hex(hash(response))).to.equal(b3)
-      expectVerified(response, options, chosenRuns(bytes, integers(q)), { size: bytes.length, isProven: provesSize(bytes.length, integers(q)) })
+      expectVerified(
+        response,
+        options,
+        chosenRuns(bytes, integers(q)),
+        { size: bytes.length, isProven: provesSize(bytes.length, integers(q)) }
+      )
       countKeyed()
     }
   })
@@ -99,7 +112,7 @@ forEachKernel(kernel => describe('verified slices', () => {
 forEachKernel(() => describe('the verifier', () => {
   const bytes = input({ gen: 'xs', seed: 9, len: 70_001 })
 
-  it('asks for the header, then for what the slice has', () => {
+  it('asks for the header, then for the bytes of the slice', () => {
     const ranges = ChunkRanges.fromBoundaries([1, 2])
     const outboard = createOutboardSync(bytes, { groupLog: 0 })
     const slice = encodeSliceSync(bytes, outboard, ranges)
@@ -147,7 +160,7 @@ forEachKernel(() => describe('the verifier', () => {
     }
   })
 
-  it('does not look at what follows the slice', () => {
+  it('ignores bytes behind the slice', () => {
     const { root, bytes: combined } = encode(bytes)
     const longer = concat([combined, new Uint8Array(100).fill(7)])
     for (const pieces of splits(longer)) {
@@ -175,7 +188,9 @@ forEachKernel(() => describe('the verifier', () => {
       expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start: 0, len: 0 })
       expect(wrong.sizeProven).to.equal(false)
     }
-    expect(() => decode(combined, hash(Uint8Array.of(1)), { groupLog: 0 })).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
+    expect(
+      () => decode(combined, hash(Uint8Array.of(1)), { groupLog: 0 })
+    ).to.throw().with.property('code', 'BAO_LEAF_MISMATCH')
   })
 
   it('never returns as if all was well when the slice was cut', () => {
@@ -184,8 +199,12 @@ forEachKernel(() => describe('the verifier', () => {
       const options = { root, ranges: ChunkRanges.all, groupLog }
       for (const to of [0, 7, 8, 71, 72, 40_000, combined.length - 1]) {
         const cut = combined.subarray(0, to)
-        expect(() => verifySlice(cut, options), `verifySlice at ${to}`).to.throw().with.property('code', 'BAO_TRUNCATED')
-        expect(() => decode(cut, root, { groupLog }), `decode at ${to}`).to.throw().with.property('code', 'BAO_TRUNCATED')
+        expect(
+          () => verifySlice(cut, options), `verifySlice at ${to}`
+        ).to.throw().with.property('code', 'BAO_TRUNCATED')
+        expect(
+          () => decode(cut, root, { groupLog }), `decode at ${to}`
+        ).to.throw().with.property('code', 'BAO_TRUNCATED')
       }
     }
   })
@@ -231,7 +250,9 @@ forEachKernel(() => describe('the verifier', () => {
     for (const groupLog of [0, 4]) {
       const { root, bytes: combined } = encode(bytes, { groupLog })
       const leaves = []
-      for await (const leaf of verifyStream(stream(ragged(combined, 3)), { root, ranges: ChunkRanges.all, groupLog })) leaves.push(leaf)
+      for await (
+        const leaf of verifyStream(stream(ragged(combined, 3)), { root, ranges: ChunkRanges.all, groupLog })
+      ) leaves.push(leaf)
       expectSame(joined(leaves), [{ offset: 0, bytes }])
     }
   })
@@ -245,7 +266,9 @@ forEachKernel(() => describe('the verifier', () => {
       for (const { name, bytes: item } of Bao.items(Bao.grow(part), groupLog, [0])) {
         for (const byte of oneByOne(item.subarray(0, -1))) expect(verifier.write(byte)).to.deep.equal([])
         const leaves = verifier.write(item.subarray(-1))
-        expect(leaves.map(({ offset, bytes }) => `L${offset}+${bytes.length}`)).to.deep.equal(name[0] === 'L' ? [name] : [])
+        expect(
+          leaves.map(({ offset, bytes }) => `L${offset}+${bytes.length}`)
+        ).to.deep.equal(name[0] === 'L' ? [name] : [])
       }
       expect(verifier.done).to.equal(true)
       expect(verifier.bytesRead).to.equal(combined.length)
@@ -258,7 +281,7 @@ forEachKernel(() => describe('the verifier', () => {
     }
   })
 
-  it('holds groups that are larger than what is hashed at once', () => {
+  it('verifies groups that are larger than the arena', () => {
     const long = input({ gen: 'xs', seed: 10, len: 600_001 })
     for (const len of [150_000, 262_144, 262_145, 600_001]) {
       const part = long.subarray(0, len)
@@ -272,7 +295,9 @@ forEachKernel(() => describe('the verifier', () => {
           expect(verifier.sizeProven).to.equal(true)
         }
         for (const at of [combined.length - 1, combined.length - 140_000]) {
-          const { leaves, error } = feed(new SliceVerifier({ root, groupLog: 8, key }), ragged(flipped(combined, at), 9))
+          const { leaves, error } = feed(
+            new SliceVerifier({ root, groupLog: 8, key }), ragged(flipped(combined, at), 9)
+          )
           const start = Math.floor((at - combined.length + len) / 262_144) * 262_144
           expect(error).to.include({ code: 'BAO_LEAF_MISMATCH', start, len: Math.min(262_144, len - start) })
           expectSame(leaves, start === 0 ? [] : [{ offset: 0, bytes: part.subarray(0, start) }])
@@ -289,9 +314,11 @@ forEachKernel(() => describe('the verifier', () => {
     expect(await errorOf(through(ragged(combined.subarray(0, 50_000), 6)))).to.include({ code: 'BAO_TRUNCATED' })
   })
 
-  it('throws from a stream that lies or ends early, after what was right', async () => {
+  it('throws from a stream that is wrong or ends early, after everything before the fault', async () => {
     const { root, bytes: combined } = encode(bytes)
-    for (const [spoilt, code] of [[flipped(combined, 60_000), 'BAO_LEAF_MISMATCH'], [combined.subarray(0, 60_000), 'BAO_TRUNCATED']]) {
+    for (const [spoilt, code] of [
+      [flipped(combined, 60_000), 'BAO_LEAF_MISMATCH'], [combined.subarray(0, 60_000), 'BAO_TRUNCATED']
+    ]) {
       const leaves = []
       const error = await errorOf(async () => {
         for await (const leaf of verifyStream(stream(ragged(spoilt, 4)), { root, groupLog: 0 })) leaves.push(leaf)

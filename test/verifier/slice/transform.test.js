@@ -10,7 +10,9 @@ import { forEachKernel } from '../../support/kernels.js'
 const content = noise(1_000_000, 51)
 const { root, bytes: encoded } = encode(content)
 const options = { root, groupLog: 0 }
-const inPieces = (bytes, len) => Array.from({ length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len))
+const inPieces = (bytes, len) => Array.from(
+  { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)
+)
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 /** A stream that counts what was taken from it, and hears when nobody wants more. */
@@ -33,7 +35,7 @@ function counted (pieces) {
 }
 
 forEachKernel(() => describe('a transform', () => {
-  it('takes no more than it has been relieved of', async () => {
+  it('takes a piece only when the one before has been read', async () => {
     const len = 20_000
     const seen = counted(inPieces(encoded, len))
     const reader = seen.stream.pipeThrough(verifyTransform(options)).getReader()
@@ -55,7 +57,7 @@ forEachKernel(() => describe('a transform', () => {
     }
   })
 
-  it('ends where the slice ends, and lets go of the source when more comes', async () => {
+  it('ends where the slice ends, and cancels the source when more comes', async () => {
     const seen = counted((function * () {
       yield encoded
       while (true) yield new Uint8Array(1000)
@@ -81,7 +83,9 @@ forEachKernel(() => describe('a transform', () => {
   })
 
   it('gives everything before a fault, however slowly it is read, then nothing', async () => {
-    for (const [spoilt, code] of [[flipped(encoded, 700_000), 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 700_000), 'BAO_TRUNCATED']]) {
+    for (const [spoilt, code] of [
+      [flipped(encoded, 700_000), 'BAO_LEAF_MISMATCH'], [encoded.subarray(0, 700_000), 'BAO_TRUNCATED']
+    ]) {
       for (const pieces of [[spoilt], inPieces(spoilt, 30_000)]) {
         const seen = counted(pieces)
         const reader = seen.stream.pipeThrough(verifyTransform(options)).getReader()
@@ -113,7 +117,7 @@ forEachKernel(() => describe('a transform', () => {
     expect(await errorOf(writer.close())).to.be.instanceOf(Error)
   })
 
-  it('can be given up at any moment, from either side', async () => {
+  it('can be cancelled at any moment, from either side', async () => {
     const reason = new Error('enough')
     for (let at = 0; at <= 24; at += 3) {
       const seen = counted(inPieces(encoded, 50_000))
@@ -174,7 +178,7 @@ forEachKernel(() => describe('very many pieces', () => {
     }
   })
 
-  it('of no byte at all are no progress, and no harm', async () => {
+  it('of no bytes change nothing', async () => {
     const pieces = Array.from({ length: 100_000 }, () => new Uint8Array(0))
     const source = (function * () { yield * pieces; yield encoded })()
     let given = 0
@@ -182,7 +186,7 @@ forEachKernel(() => describe('very many pieces', () => {
     expect(given).to.equal(content.length)
   })
 
-  it('of an endless stream are not read to the end of the days', async () => {
+  it('of an endless stream are read only to the end of the slice', async () => {
     let taken = 0
     const endless = (function * () {
       for (const piece of inPieces(encoded, 10_000)) yield piece
@@ -196,7 +200,11 @@ forEachKernel(() => describe('very many pieces', () => {
     expect(given).to.equal(content.length)
     expect(taken).to.equal(0)
     const lies = (function * () { while (true) { taken++; yield new Uint8Array(10_000) } })()
-    expect(await errorOf(async () => { for await (const leaf of verifyStream(lies, { root, groupLog: 0, size: Number.MAX_SAFE_INTEGER })) given += leaf.bytes.length }))
+    expect(await errorOf(async () => {
+      for await (
+        const leaf of verifyStream(lies, { root, groupLog: 0, size: Number.MAX_SAFE_INTEGER })
+      ) given += leaf.bytes.length
+    }))
       .to.include({ code: 'BAO_PARENT_MISMATCH' })
     expect(taken).to.be.below(20)
   })

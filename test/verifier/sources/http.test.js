@@ -44,7 +44,11 @@ async function serving (bytes, answer = (_request, _response, good) => good()) {
       const end = Math.min(last ? Number(last) + 1 : size, size)
       if (Number(first) >= size) return send(416, { 'content-range': `bytes */${size}`, ...tags }, [])
       const part = seen.bytes.subarray(Number(first), end)
-      send(status ?? 206, { 'content-range': `bytes ${first}-${end - 1}/${size}`, 'content-length': part.length, ...tags }, cut(part))
+      send(
+        status ?? 206,
+        { 'content-range': `bytes ${first}-${end - 1}/${size}`, 'content-length': part.length, ...tags },
+        cut(part)
+      )
     }
     answer(request, response, good, send)
   })
@@ -65,7 +69,9 @@ const drained = response => new Promise(resolve => {
   response.on('drain', done).on('close', done)
 })
 
-const cut = (bytes, len = 65_536) => Array.from({ length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len))
+const cut = (bytes, len = 65_536) => Array.from(
+  { length: Math.ceil(bytes.length / len) }, (_, i) => bytes.subarray(i * len, (i + 1) * len)
+)
 
 /** Answers that nobody reads on end, sooner or later. */
 async function allClosed (server, what = 'answers that are under way') {
@@ -87,8 +93,12 @@ describe('a source behind a URL', () => {
   it('is read at any place, in requests for no more than that', () => withServer(encoded.bytes, undefined, async server => {
     const source = await httpSource(server.url)
     expect(source.size).to.equal(encoded.bytes.length)
-    for (const [start, end] of [[0, 8], [100, 5000], [20_000, 20_001], [1_000_000, 1_200_000], [source.size - 1, source.size]]) {
-      expect(same(await source.read(start, end), encoded.bytes.subarray(start, end)), `${start} to ${end}`).to.equal(true)
+    for (const [start, end] of [
+      [0, 8], [100, 5000], [20_000, 20_001], [1_000_000, 1_200_000], [source.size - 1, source.size]
+    ]) {
+      expect(
+        same(await source.read(start, end), encoded.bytes.subarray(start, end)), `${start} to ${end}`
+      ).to.equal(true)
     }
     expect(await source.read(source.size, source.size + 10)).to.have.length(0)
     expect(server.requests.map(({ range }) => range)).to.deep.equal([
@@ -111,7 +121,9 @@ describe('a source behind a URL', () => {
     for (const len of [0, 1, 100, 16_384, 16_385]) {
       const small = encode(content.subarray(0, len))
       for (const bytes of [new Uint8Array(0), small.bytes]) {
-        await withServer(bytes, undefined, async server => expect((await httpSource(server.url)).size).to.equal(bytes.length))
+        await withServer(
+          bytes, undefined, async server => expect((await httpSource(server.url)).size).to.equal(bytes.length)
+        )
       }
       await withServer(small.bytes, undefined, async server => {
         const reader = new VerifiedReader({ root: small.root, encoded: await httpSource(server.url) })
@@ -120,18 +132,24 @@ describe('a source behind a URL', () => {
     }
   })
 
-  it('from a server without ranges is read as far as needed', () => withServer(encoded.bytes, (_request, _response, good) => good({ ranges: false }), async server => {
+  it('from a server without ranges is read as far as needed', () => withServer(encoded.bytes, (
+    _request, _response, good
+  ) => good({ ranges: false }), async server => {
     const source = await httpSource(server.url)
     expect(same(await source.read(500_000, 500_100), encoded.bytes.subarray(500_000, 500_100))).to.equal(true)
     expect(await errorOf(source.read(2_000_000, 2_000_001))).to.include({ code: 'FETCH_REFUSED' })
   }))
 
-  it('is taken up again where a connection breaks', async () => {
+  it('continues where a connection breaks', async () => {
     let breaks = 0
     const broken = (request, response, good) => {
       if (breaks++ % 2 === 1) {
         const first = Number(request.headers.range.match(/\d+/)[0])
-        response.writeHead(206, { 'content-range': `bytes ${first}-999999/${encoded.bytes.length}`, etag: '"1"', 'content-length': 1_000_000 - first })
+        response.writeHead(206, {
+          'content-range': `bytes ${first}-999999/${encoded.bytes.length}`,
+          etag: '"1"',
+          'content-length': 1_000_000 - first
+        })
         response.write(encoded.bytes.subarray(first, first + 70_000), () => setTimeout(() => response.destroy(), 5))
       } else {
         good()
@@ -140,22 +158,46 @@ describe('a source behind a URL', () => {
     await withServer(encoded.bytes, broken, async server => {
       const source = await httpSource(server.url)
       expect(same(await source.read(100_000, 1_000_000), encoded.bytes.subarray(100_000, 1_000_000))).to.equal(true)
-      expect(server.requests.map(({ range }) => range).slice(1)).to.deep.equal(['bytes=100000-999999', 'bytes=170000-999999'])
+      expect(
+        server.requests.map(({ range }) => range).slice(1)
+      ).to.deep.equal(['bytes=100000-999999', 'bytes=170000-999999'])
     })
   })
 
-  it('that fails says how', async () => {
+  it('reports how it failed', async () => {
     const failing = {
-      404: [(_request, response) => { response.writeHead(404); response.end('no') }, { code: 'FETCH_STATUS', status: 404 }],
+      404: [
+        (_request, response) => { response.writeHead(404); response.end('no') }, { code: 'FETCH_STATUS', status: 404 }
+      ],
       500: [(_request, response) => { response.writeHead(500); response.end() }, { code: 'FETCH_STATUS', status: 500 }],
       'no answer': [(_request, response) => response.destroy(), { code: 'FETCH_FAILED' }],
-      'another range': [(_request, _response, good) => good({ headers: { 'content-range': `bytes 5-16388/${encoded.bytes.length}` } }), { code: 'FETCH_REFUSED' }],
-      'a longer range': [(_request, _response, good) => good({ headers: { 'content-range': `bytes 0-99999/${encoded.bytes.length}` } }), { code: 'FETCH_REFUSED' }],
-      'a range beyond its end': [(_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/100' } }), { code: 'FETCH_REFUSED' }],
-      'no range': [(_request, _response, good) => good({ headers: { 'content-range': 'nonsense' } }), { code: 'FETCH_REFUSED' }],
-      'a size that is no number': [(_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/99999999999999999999' } }), { code: 'FETCH_REFUSED' }],
-      'no size': [(_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/*' } }), { code: 'FETCH_REFUSED' }],
-      'nothing where there is something': [(_request, response) => { response.writeHead(416, { 'content-range': 'bytes */100' }); response.end() }, { code: 'FETCH_REFUSED' }]
+      'another range': [
+        (_request, _response, good) => good({ headers: { 'content-range': `bytes 5-16388/${encoded.bytes.length}` } }),
+        { code: 'FETCH_REFUSED' }
+      ],
+      'a longer range': [
+        (_request, _response, good) => good({ headers: { 'content-range': `bytes 0-99999/${encoded.bytes.length}` } }),
+        { code: 'FETCH_REFUSED' }
+      ],
+      'a range beyond its end': [
+        (_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/100' } }),
+        { code: 'FETCH_REFUSED' }
+      ],
+      'no range': [
+        (_request, _response, good) => good({ headers: { 'content-range': 'nonsense' } }), { code: 'FETCH_REFUSED' }
+      ],
+      'a size that is no number': [
+        (_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/99999999999999999999' } }),
+        { code: 'FETCH_REFUSED' }
+      ],
+      'no size': [
+        (_request, _response, good) => good({ headers: { 'content-range': 'bytes 0-16383/*' } }),
+        { code: 'FETCH_REFUSED' }
+      ],
+      'nothing where there is something': [
+        (_request, response) => { response.writeHead(416, { 'content-range': 'bytes */100' }); response.end() },
+        { code: 'FETCH_REFUSED' }
+      ]
     }
     for (const [title, [answer, expected]] of Object.entries(failing)) {
       await withServer(encoded.bytes, answer, async server => {
@@ -169,22 +211,29 @@ describe('a source behind a URL', () => {
     expect(await errorOf(httpSource(gone.url))).to.include({ code: 'FETCH_FAILED' })
   })
 
-  it('that answers without an end is not read to the end', async () => {
+  it('is not read to the end when the answer does not end', async () => {
     const endless = function * () { while (true) yield new Uint8Array(65_536) }
-    await withServer(encoded.bytes, (_request, _response, _good, send) => send(200, { 'content-length': 9e9 }, endless()), async server => {
+    await withServer(encoded.bytes, (_request, _response, _good, send) => send(
+      200, { 'content-length': 9e9 }, endless()
+    ), async server => {
       const source = await httpSource(server.url)
       expect(await source.read(500_000, 500_010)).to.deep.equal(new Uint8Array(10))
       await allClosed(server)
     })
-    for (const [status, headers] of [[206, { 'content-range': 'bytes 0-16383/9000000' }], [200, {}], [416, { 'content-range': 'bytes */0' }], [404, {}]]) {
-      await withServer(encoded.bytes, (_request, _response, _good, send) => send(status, headers, endless()), async server => {
+    for (const [status, headers] of [
+      [206, { 'content-range': 'bytes 0-16383/9000000' }], [200, {}], [416, { 'content-range': 'bytes */0' }],
+      [404, {}]
+    ]) {
+      await withServer(encoded.bytes, (
+        _request, _response, _good, send
+      ) => send(status, headers, endless()), async server => {
         await errorOf(httpSource(server.url))
         await allClosed(server, `answers with ${status} that are under way`)
       })
     }
   })
 
-  it('that changes between two reads says so', async () => {
+  it('reports a change between two reads', async () => {
     const changes = {
       etag: server => { server.etag = '"2"' },
       size: server => { server.bytes = encoded.bytes.subarray(0, encoded.bytes.length - 1) },
@@ -217,7 +266,10 @@ describe('a source behind a URL', () => {
 
   it('is asked with the caller\'s headers, by the caller\'s fetch, and followed where it has moved', async () => {
     await withServer(encoded.bytes, undefined, async target => {
-      await withServer(encoded.bytes, (_request, response) => { response.writeHead(302, { location: target.url }); response.end() }, async server => {
+      await withServer(encoded.bytes, (_request, response) => {
+        response.writeHead(302, { location: target.url })
+        response.end()
+      }, async server => {
         let asked = 0
         const source = await httpSource(new URL(server.url), {
           headers: { authorization: 'Bearer 1' },
@@ -226,14 +278,20 @@ describe('a source behind a URL', () => {
         expect(same(await source.read(50_000, 50_010), encoded.bytes.subarray(50_000, 50_010))).to.equal(true)
         expect(asked).to.equal(2)
         expect(server.requests.every(({ headers }) => headers.authorization === 'Bearer 1')).to.equal(true)
-        expect(await errorOf(httpSource(server.url, { fetch: (url, options) => fetch(url, { ...options, redirect: 'error' }) }))).to.include({ code: 'FETCH_FAILED' })
+        expect(await errorOf(
+          httpSource(server.url, { fetch: (url, options) => fetch(url, { ...options, redirect: 'error' }) })
+        )).to.include({ code: 'FETCH_FAILED' })
       })
     })
   })
 
   it('is refused when it is none', async () => {
     for (const url of [undefined, 5, null, {}]) expect(await errorOf(httpSource(url))).to.be.instanceOf(TypeError)
-    for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,abc']) expect(await errorOf(httpSource(url))).to.be.instanceOf(TypeError)
+    for (const url of ['', 'nonsense', 'file:///etc/passwd', 'data:,abc']) {
+      expect(
+        await errorOf(httpSource(url))
+      ).to.be.instanceOf(TypeError)
+    }
     expect(await errorOf(httpSource('http://localhost', { fetch: 5 }))).to.be.instanceOf(TypeError)
   })
 })
@@ -248,7 +306,10 @@ const endpoint = (change = slice => slice, headers = {}) => (request, _response,
 }
 
 forEachKernel(() => describe('a verified download', () => {
-  const RANGES = [[0, Infinity], [0, 1], [0, content.length], [1000, 1001], [16_000, 50_000], [2_000_000, Infinity], [2_499_999, 9_000_000], [5_000_000, 6_000_000], [7, 7]]
+  const RANGES = [
+    [0, Infinity], [0, 1], [0, content.length], [1000, 1001], [16_000, 50_000], [2_000_000, Infinity],
+    [2_499_999, 9_000_000], [5_000_000, 6_000_000], [7, 7]
+  ]
 
   for (const [title, answer, options] of [
     ['from a plain server and an outboard', undefined, { outboard }],
@@ -258,7 +319,9 @@ forEachKernel(() => describe('a verified download', () => {
     it(title, () => withServer(content, answer, async server => {
       for (const [start, end] of RANGES) {
         const events = []
-        const response = await fetchVerified(server.url, { cid, start, end, ...options, onProgress: event => events.push(event) })
+        const response = await fetchVerified(
+          server.url, { cid, start, end, ...options, onProgress: event => events.push(event) }
+        )
         expect(response.status).to.equal(start === 0 && end === Infinity ? 200 : 206)
         expect(response.headers.get('content-length')).to.equal(null)
         expect(response.headers.get('etag')).to.equal(null)
@@ -272,13 +335,15 @@ forEachKernel(() => describe('a verified download', () => {
 
   it('is one request for whole chunk groups', () => withServer(content, undefined, async server => {
     for (const bad of [outboard.bytes, server.url, Promise.resolve(outboard)]) {
-      expect(await errorOf(fetchVerified(server.url, { cid, outboard: bad }))).to.be.instanceOf(TypeError).with.property('message').that.includes('"outboard"')
+      expect(
+        await errorOf(fetchVerified(server.url, { cid, outboard: bad }))
+      ).to.be.instanceOf(TypeError).with.property('message').that.includes('"outboard"')
     }
     await (await fetchVerified(server.url, { cid, start: 20_000, end: 1_000_000, outboard })).arrayBuffer()
     expect(server.requests.map(({ range }) => range)).to.deep.equal(['bytes=16384-1015807'])
   }))
 
-  it('begins when its first bytes are here, and ends with its reader', async () => {
+  it('begins when its first bytes have come, and ends with its reader', async () => {
     const slice = encodeSliceSync(content, outboard)
     for (const [bytes, options, headers, enough] of [
       [content, { outboard }, { 'content-range': `bytes 0-${content.length - 1}/${content.length}` }, 16_384],
@@ -314,11 +379,15 @@ forEachKernel(() => describe('a verified download', () => {
     await withServer(content, undefined, async server => {
       const response = await fetchVerified(server.url, { cid: keyed.root, outboard: keyed, key: KEY, end: 70_000 })
       expect(same(new Uint8Array(await response.arrayBuffer()), content.subarray(0, 70_000))).to.equal(true)
-      expect(await errorOf(fetchVerified(server.url, { cid: keyed.root, outboard: keyed, end: 70_000 }))).to.include({ code: 'BAO_PARENT_MISMATCH' })
+      expect(
+        await errorOf(fetchVerified(server.url, { cid: keyed.root, outboard: keyed, end: 70_000 }))
+      ).to.include({ code: 'BAO_PARENT_MISMATCH' })
     })
     const empty = createOutboardSync(new Uint8Array(0))
     await withServer(new Uint8Array(0), undefined, async server => {
-      expect(await (await fetchVerified(server.url, { cid: empty.cid, outboard: empty })).arrayBuffer()).to.have.property('byteLength', 0)
+      expect(
+        await (await fetchVerified(server.url, { cid: empty.cid, outboard: empty })).arrayBuffer()
+      ).to.have.property('byteLength', 0)
       const lie = { ...empty, root, reader: () => ({ copyPair: () => false }) }
       expect(await errorOf(fetchVerified(server.url, { cid, outboard: lie }))).to.include({ code: 'BAO_LEAF_MISMATCH' })
     })
@@ -350,20 +419,37 @@ forEachKernel(() => describe('a verified download', () => {
     wrong[5] ^= 1
     for (const [bytes, answer, options, expected] of [
       [wrong, undefined, { outboard }, { code: 'BAO_LEAF_MISMATCH' }],
-      [content, (_request, response) => { response.writeHead(404); response.end() }, { outboard }, { code: 'FETCH_STATUS', status: 404 }],
-      [content, (_request, response) => { response.writeHead(404); response.end() }, {}, { code: 'FETCH_STATUS', status: 404 }],
+      [
+        content, (_request, response) => { response.writeHead(404); response.end() }, { outboard },
+        { code: 'FETCH_STATUS', status: 404 }
+      ],
+      [
+        content, (_request, response) => { response.writeHead(404); response.end() }, {},
+        { code: 'FETCH_STATUS', status: 404 }
+      ],
       [content, undefined, {}, { code: 'FETCH_REFUSED' }],
-      [content, endpoint(undefined, { 'content-type': 'application/vnd.bao-slice; group-log=0' }), {}, { code: 'FETCH_REFUSED' }],
+      [
+        content, endpoint(undefined, { 'content-type': 'application/vnd.bao-slice; group-log=0' }), {},
+        { code: 'FETCH_REFUSED' }
+      ],
       [content, endpoint(slice => slice.subarray(0, 5)), {}, { code: 'BAO_TRUNCATED' }],
       [content, (_request, response) => response.destroy(), {}, { code: 'FETCH_FAILED' }]
     ]) {
-      await withServer(bytes, answer, async server => expect(await errorOf(fetchVerified(server.url, { cid, ...options }))).to.include(expected))
+      await withServer(
+        bytes,
+        answer,
+        async server => expect(await errorOf(fetchVerified(server.url, { cid, ...options }))).to.include(expected)
+      )
     }
   })
 
-  it('takes up a download where the connection broke', () => withServer(content, (request, response, good) => {
+  it('continues a download where the connection broke', () => withServer(content, (request, response, good) => {
     if (request.headers.range.startsWith('bytes=0-')) {
-      response.writeHead(206, { 'content-range': `bytes 0-${content.length - 1}/${content.length}`, 'content-length': content.length, etag: '"1"' })
+      response.writeHead(206, {
+        'content-range': `bytes 0-${content.length - 1}/${content.length}`,
+        'content-length': content.length,
+        etag: '"1"'
+      })
       response.write(content.subarray(0, 300_000), () => setTimeout(() => response.destroy(), 10))
     } else {
       good()
@@ -379,7 +465,9 @@ forEachKernel(() => describe('a verified download', () => {
       yield encodeSliceSync(content, outboard)
       while (true) yield new Uint8Array(65_536)
     }
-    await withServer(content, (_request, _response, _good, send) => send(200, { 'content-type': 'application/vnd.bao-slice' }, more()), async server => {
+    await withServer(content, (_request, _response, _good, send) => send(
+      200, { 'content-type': 'application/vnd.bao-slice' }, more()
+    ), async server => {
       const response = await fetchVerified(server.url, { cid })
       expect(same(new Uint8Array(await response.arrayBuffer()), content)).to.equal(true)
       await allClosed(server)
@@ -390,7 +478,9 @@ forEachKernel(() => describe('a verified download', () => {
     const reason = new Error('enough')
     for (const [answer, options] of [[undefined, { outboard }], [endpoint(), {}]]) {
       await withServer(content, answer, async server => {
-        expect(await errorOf(fetchVerified(server.url, { cid, ...options, signal: AbortSignal.abort(reason) }))).to.equal(reason)
+        expect(
+          await errorOf(fetchVerified(server.url, { cid, ...options, signal: AbortSignal.abort(reason) }))
+        ).to.equal(reason)
         const controller = new AbortController()
         const { body } = await fetchVerified(server.url, { cid, ...options, signal: controller.signal })
         const reader = body.getReader()
@@ -406,7 +496,7 @@ forEachKernel(() => describe('a verified download', () => {
     })
   })
 
-  it('by a fetch that has forgotten the signal ends all the same', async () => {
+  it('ends with an abort, even by a fetch that ignores the signal', async () => {
     let isCancelled = false
     const answers = {
       /** A body that goes on as long as it is read. */
@@ -419,7 +509,9 @@ forEachKernel(() => describe('a verified download', () => {
           },
           cancel () { isCancelled = true }
         })
-        return new Response(body, { status: 206, headers: { 'content-range': `bytes ${first}-${last}/${content.length}` } })
+        return new Response(
+          body, { status: 206, headers: { 'content-range': `bytes ${first}-${last}/${content.length}` } }
+        )
       },
       stuck: () => new Promise(() => {}),
       silent: async () => new Response(new ReadableStream({ cancel () { isCancelled = true } })),
@@ -433,7 +525,10 @@ forEachKernel(() => describe('a verified download', () => {
         async fetch => errorOf((await get(fetch, { onProgress () { throw new Error('of the caller') } })).arrayBuffer())
       ],
       refused: [fetch => errorOf(get(fetch))],
-      silent: [fetch => errorOf(get(fetch, { signal: AbortSignal.timeout(5) })), fetch => errorOf(httpSource('http://localhost/', { fetch, signal: AbortSignal.timeout(5) }))],
+      silent: [
+        fetch => errorOf(get(fetch, { signal: AbortSignal.timeout(5) })),
+        fetch => errorOf(httpSource('http://localhost/', { fetch, signal: AbortSignal.timeout(5) }))
+      ],
       late: [fetch => errorOf(get(fetch, { signal: AbortSignal.timeout(5) }))]
     }
     expect(await errorOf(get(answers.stuck, { signal: AbortSignal.timeout(5) }))).to.include({ name: 'TimeoutError' })
@@ -447,7 +542,7 @@ forEachKernel(() => describe('a verified download', () => {
     }
   })
 
-  it('of what cannot be is refused', async () => {
+  it('is refused for impossible arguments', async () => {
     expect(await errorOf(fetchVerified('http://localhost', { cid: 5 }))).to.be.instanceOf(TypeError)
     expect(await errorOf(fetchVerified('nonsense', { cid }))).to.be.instanceOf(TypeError)
     expect(await errorOf(fetchVerified('http://localhost', { cid, start: -1 }))).to.be.instanceOf(RangeError)

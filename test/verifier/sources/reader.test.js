@@ -47,14 +47,17 @@ forEachKernel(() => describe('a reader', () => {
         new VerifiedReader({ root, source: content, outboard: createOutboardSync(content, { groupLog }) })
       ]
       for (const reader of readers) {
-        for (const [start, end] of [[0, 1], [0, 0], [1023, 1025], [16_383, 16_385], [500_000, 900_001], [2_999_999, 3_000_000], [2_999_000, 5_000_000], [4_000_000, 4_000_001], [0, Infinity]]) {
+        for (const [start, end] of [
+          [0, 1], [0, 0], [1023, 1025], [16_383, 16_385], [500_000, 900_001], [2_999_999, 3_000_000],
+          [2_999_000, 5_000_000], [4_000_000, 4_000_001], [0, Infinity]
+        ]) {
           expect(same(await reader.read(start, end), content.subarray(start, end)), `${start} to ${end}`).to.equal(true)
         }
         expect(await reader.size()).to.equal(content.length)
       }
     })
 
-    it(`touches what it needs, and of what it knows only the leaves, ${title}`, async () => {
+    it(`touches what it needs, and only the leaves below pairs that it keeps, ${title}`, async () => {
       const seen = counted(encoded)
       const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
       const levels = Math.ceil(Math.log2(content.length / groupLen))
@@ -79,10 +82,14 @@ forEachKernel(() => describe('a reader', () => {
       expect(len).to.be.at.most(16 * groupLen + 16 * 64 + levels * 64)
     })
 
-    it(`proves the size before it tells it, ${title}`, async () => {
-      for (const size of [content.length - 1, content.length + 1, 2 * content.length, 1024, 0, Number.MAX_SAFE_INTEGER]) {
+    it(`proves the size before it returns it, ${title}`, async () => {
+      for (const size of [
+        content.length - 1, content.length + 1, 2 * content.length, 1024, 0, Number.MAX_SAFE_INTEGER
+      ]) {
         const reader = new VerifiedReader({ root, encoded: withHeader(encoded, size), groupLog })
-        expect((await errorOf(reader.size()))?.code, `${size}`).to.match(/^BAO_(PARENT_MISMATCH|LEAF_MISMATCH|TRUNCATED)$/)
+        expect((await errorOf(reader.size()))?.code, `${size}`).to.match(
+          /^BAO_(PARENT_MISMATCH|LEAF_MISMATCH|TRUNCATED)$/
+        )
         expect((await errorOf(reader.read(size, Infinity)))?.code, `${size}`).to.match(/^BAO_/)
       }
       const seen = counted(encoded)
@@ -93,7 +100,7 @@ forEachKernel(() => describe('a reader', () => {
       expect(seen.since().count, 'proven once').to.equal(0)
     })
 
-    it(`tells what is wrong, and is right again when the source is, ${title}`, async () => {
+    it(`reports faults, and succeeds again when the source is right, ${title}`, async () => {
       const seen = counted(encoded)
       const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
       expect(await reader.read(0, 10)).to.deep.equal(content.slice(0, 10))
@@ -107,7 +114,7 @@ forEachKernel(() => describe('a reader', () => {
       }
     })
 
-    it(`does not mind reads at the same time, ${title}`, async () => {
+    it(`reads several ranges at the same time, ${title}`, async () => {
       for (const overlaps of [true, false]) {
         const seen = counted(encoded, { overlaps, delay: 1 })
         const reader = new VerifiedReader({ root, encoded: seen.source, groupLog })
@@ -135,7 +142,13 @@ forEachKernel(() => describe('a reader', () => {
     for (let chunk = 1100; chunk < 1600; chunk++) await reader.read(1024 * chunk, 1024 * chunk + 1)
     expect(await again(), 'still known').to.equal(1024)
     // A read of two chunks brings a pair that is new, and those above it, which are used again.
-    for (let chunk = 0; chunk < long.length / 1024; chunk += 2) if (Math.abs(chunk - 1000) > 40) await reader.read(1024 * chunk, 1024 * chunk + 1)
+    for (let chunk = 0; chunk < long.length / 1024; chunk += 2) {
+      if (Math.abs(chunk - 1000) > 40) {
+        await reader.read(
+          1024 * chunk, 1024 * chunk + 1
+        )
+      }
+    }
     await reader.read(0, 1)
     expect(await again(), 'forgotten').to.be.greaterThan(1024)
   })
@@ -149,7 +162,7 @@ forEachKernel(() => describe('a reader', () => {
     }
   })
 
-  it('takes a blob and an outboard that are both elsewhere', async () => {
+  it('takes a blob and an outboard that are both remote', async () => {
     const tree = createOutboardSync(content)
     const pairs = counted(tree.bytes)
     const blob = counted(content)
@@ -163,7 +176,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(pairs.since().count, 'pairs are known').to.equal(0)
   })
 
-  it('trusts no source further than it verifies', async () => {
+  it('reports every way in which a source can be wrong', async () => {
     const { root, bytes: encoded } = encodings[0]
     const ways = {
       'is short': [part => part.subarray(0, part.length - 1), { code: 'BAO_TRUNCATED' }],
@@ -186,7 +199,7 @@ forEachKernel(() => describe('a reader', () => {
     }
   })
 
-  it('ends with an abort, and hands it on', async () => {
+  it('ends with an abort, and passes it on to the source', async () => {
     const { root, bytes: encoded } = encodings[0]
     const reason = new Error('enough')
     const signals = []
@@ -213,14 +226,18 @@ forEachKernel(() => describe('a reader', () => {
     expect(await reader.read(5, 6)).to.deep.equal(content.slice(5, 6))
   })
 
-  it('opens again what could not be opened, also when nobody waited for it any more', async () => {
+  it('opens again what could not be opened, even after an abort', async () => {
     const { root, bytes: encoded } = encodings[0]
     let fail = () => {}
     let opened = 0
     const source = {
       size: encoded.length,
       read (start, end) {
-        if (start === 0 && end === 8 && opened++ === 0) return new Promise((_resolve, reject) => { fail = () => reject(new Error('broken')) })
+        if (start === 0 && end === 8 && opened++ === 0) {
+          return new Promise(
+            (_resolve, reject) => { fail = () => reject(new Error('broken')) }
+          )
+        }
         return encoded.slice(start, end)
       }
     }
@@ -238,7 +255,7 @@ forEachKernel(() => describe('a reader', () => {
     expect(await again.read(5, 6)).to.deep.equal(content.slice(5, 6))
   })
 
-  it('asks for no byte behind the end of its source', async () => {
+  it('reads no byte behind the end of its source', async () => {
     const source = {
       size: 3,
       read (start, end) {
@@ -246,6 +263,8 @@ forEachKernel(() => describe('a reader', () => {
         return new Uint8Array(end - start)
       }
     }
-    expect(await errorOf(new VerifiedReader({ root: encodings[0].root, encoded: source }).read())).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
+    expect(
+      await errorOf(new VerifiedReader({ root: encodings[0].root, encoded: source }).read())
+    ).to.include({ code: 'BAO_TRUNCATED', wanted: 8, got: 3 })
   })
 }))

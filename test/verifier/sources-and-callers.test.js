@@ -23,13 +23,20 @@ const stuck = size => ({ size, read: () => new Promise(() => {}) })
 
 describe('slices that leave', () => {
   it('have no byte that was not verified, when the source ends within a leaf', async () => {
-    const cut = { size: content.length, read: (start, end) => content.slice(start, Math.min(end, 200_000)).fill(0x66, Math.max(0, 190_000 - start)) }
+    const cut = {
+      size: content.length,
+      read: (start, end) => content.slice(start, Math.min(end, 200_000)).fill(0x66, Math.max(0, 190_000 - start))
+    }
     const pieces = []
-    const error = await errorOf(async () => { for await (const piece of encodeSlice(cut, outboard)) pieces.push(piece) })
+    const error = await errorOf(
+      async () => { for await (const piece of encodeSlice(cut, outboard)) pieces.push(piece) }
+    )
     expect(error).to.include({ code: 'BAO_LEAF_MISMATCH' })
     const short = { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 200_000)) }
     pieces.length = 0
-    expect(await errorOf(async () => { for await (const piece of encodeSlice(short, outboard)) pieces.push(piece) })).to.include({ code: 'BAO_TRUNCATED' })
+    expect(
+      await errorOf(async () => { for await (const piece of encodeSlice(short, outboard)) pieces.push(piece) })
+    ).to.include({ code: 'BAO_TRUNCATED' })
     const sent = concat(pieces)
     expect(same(sent, slice.subarray(0, sent.length))).to.equal(true)
     // 12 whole groups, and nothing of the thirteenth: what comes next in the slice is its first byte.
@@ -40,9 +47,13 @@ describe('slices that leave', () => {
   it('are cut in bounded memory, also when a little of many groups is asked for', async () => {
     for (const groupLog of [4, 8, 10]) {
       const size = 24 << 20
-      const wanted = ChunkRanges.fromBoundaries(Array.from({ length: 2 * (size >> (10 + groupLog)) }, (_, i) => ((i >> 1) << groupLog) + 1 + (i & 1)))
+      const wanted = ChunkRanges.fromBoundaries(
+        Array.from({ length: 2 * (size >> (10 + groupLog)) }, (_, i) => ((i >> 1) << groupLog) + 1 + (i & 1))
+      )
       let most = 0
-      const source = { size, read (start, end) { most = Math.max(most, end - start); return new Uint8Array(end - start) } }
+      const source = {
+        size, read (start, end) { most = Math.max(most, end - start); return new Uint8Array(end - start) }
+      }
       const tree = createOutboardSync(new Uint8Array(size), { groupLog })
       const pieces = await collect(encodeSlice(source, tree, wanted))
       expect(most, `group log ${groupLog}`).to.be.at.most(2 << 20)
@@ -52,8 +63,10 @@ describe('slices that leave', () => {
 })
 
 describe('a verifier whose sink', () => {
-  it('hashes says so, and is not tricked into wrong bytes', () => {
-    const verifier = new SliceVerifier({ root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() })
+  it('hashes gets an error, and no wrong bytes', () => {
+    const verifier = new SliceVerifier(
+      { root }, { leaf: (_start, memory, at, len) => new Hasher().update(memory.subarray(at, at + len)).digest() }
+    )
     expect(() => verifier.write(slice)).to.throw('borrowed')
     expect(hash(content), 'the arena is fit for the next call').to.deep.equal(root)
   })
@@ -72,11 +85,15 @@ describe('an abort', () => {
   it('does not wait for sources that are stuck', async () => {
     const reason = new Error('enough')
     expect(await errorOf(hashStream(stuck(10), { signal: soon(reason) }))).to.equal(reason)
-    expect(await errorOf(collect(encodeSlice(stuck(content.length), outboard, undefined, { signal: soon(reason) })))).to.equal(reason)
-    expect(await errorOf(new VerifiedReader({ root, source: stuck(content.length), outboard }).read(0, 10, { signal: soon(reason) }))).to.equal(reason)
+    expect(
+      await errorOf(collect(encodeSlice(stuck(content.length), outboard, undefined, { signal: soon(reason) })))
+    ).to.equal(reason)
+    expect(await errorOf(
+      new VerifiedReader({ root, source: stuck(content.length), outboard }).read(0, 10, { signal: soon(reason) })
+    )).to.equal(reason)
   })
 
-  it('is what is told, also when what had come was wrong', async () => {
+  it('is the error that is thrown, even when bytes before it were wrong', async () => {
     const reason = new Error('enough')
     const controller = new AbortController()
     const wrong = slice.slice(0, 30_000)
@@ -93,7 +110,9 @@ describe('an abort', () => {
 describe('a transform', () => {
   it('ends where the slice ends', async () => {
     let pulled = 0
-    const endless = new ReadableStream({ pull (controller) { controller.enqueue(pulled++ === 0 ? slice : new Uint8Array(1000)) } })
+    const endless = new ReadableStream(
+      { pull (controller) { controller.enqueue(pulled++ === 0 ? slice : new Uint8Array(1000)) } }
+    )
     const out = await collect(endless.pipeThrough(verifyTransform({ root })))
     expect(same(out, content)).to.equal(true)
     expect(pulled).to.be.lessThan(20)
@@ -101,15 +120,17 @@ describe('a transform', () => {
 })
 
 describe('a reader', () => {
-  it('gives memory that nobody else has', async () => {
+  it('gives memory that belongs to the caller', async () => {
     const reader = new VerifiedReader({ root, source: content, outboard })
-    for (const bytes of [await reader.read(0, 8), await reader.read(0, 100), encodeSliceSync(content, outboard, { start: 0, end: 1 })]) {
+    for (const bytes of [
+      await reader.read(0, 8), await reader.read(0, 100), encodeSliceSync(content, outboard, { start: 0, end: 1 })
+    ]) {
       expect(bytes.byteOffset).to.equal(0)
       expect(bytes.buffer.byteLength).to.equal(bytes.length)
     }
   })
 
-  it('does not mind what becomes of the key', async () => {
+  it('does not change when the key is overwritten', async () => {
     const key = noise(32)
     const keyed = createOutboardSync(content, { key })
     const reader = new VerifiedReader({ root: keyed.root, source: content, outboard: keyed, key })
@@ -123,18 +144,27 @@ describe('two faults', () => {
     const pairs = outboard.bytes.slice()
     pairs[64] ^= 1 // of the pair behind the root's
     const wrong = Outboard.from({ ...outboard, bytes: pairs })
-    for (const source of [content.subarray(0, 5000), { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 5000)) }]) {
+    for (const source of [
+      content.subarray(0, 5000),
+      { size: content.length, read: (start, end) => content.subarray(start, Math.min(end, 5000)) }
+    ]) {
       const error = await errorOf(new VerifiedReader({ root, source, outboard: wrong }).read(0, 20_000))
       expect(error).to.include({ code: 'BAO_PARENT_MISMATCH', node: 127 })
-      expect(await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 16384, got: 5000 })
+      expect(
+        await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))
+      ).to.include({ code: 'BAO_TRUNCATED', start: 0, wanted: 16384, got: 5000 })
     }
     const noPair = { ...outboard, copyPair: (step, out, at) => step.isRoot && outboard.copyPair(step, out, at) }
-    expect(await errorOf(new VerifiedReader({ root, source: content, outboard: noPair }).read(0, 20_000))).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
+    expect(
+      await errorOf(new VerifiedReader({ root, source: content, outboard: noPair }).read(0, 20_000))
+    ).to.include({ code: 'BAO_TRUNCATED', node: 127, wanted: 64, got: 0 })
   })
 
   it('but a source that fails by itself is', async () => {
     const source = { size: content.length, read: async () => { throw new Error('the disk is gone') } }
-    expect(await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))).to.include({ message: 'the disk is gone' })
+    expect(
+      await errorOf(new VerifiedReader({ root, source, outboard }).read(0, 20_000))
+    ).to.include({ message: 'the disk is gone' })
   })
 })
 
@@ -144,7 +174,11 @@ describe('what is asked for', () => {
     expect(() => verifyStream(slice, { root: 5 })).to.throw(TypeError, '"root"')
     expect(() => encodeSliceSync(content, outboard, { start: 0, length: 10 })).to.throw(TypeError, 'length')
     expect(() => encodeSliceSync(content, outboard, { start: 20, end: 10 })).to.throw(RangeError, '"end"')
-    for (const size of [NaN, -5, 1.5]) expect(await errorOf(hashStream({ size, read: () => content }))).to.be.instanceOf(RangeError)
+    for (const size of [NaN, -5, 1.5]) {
+      expect(
+        await errorOf(hashStream({ size, read: () => content }))
+      ).to.be.instanceOf(RangeError)
+    }
     expect(() => new Hasher(noise(32))).to.throw(TypeError, '"options"')
     expect(() => ChunkRanges.all.boundaries.push(1)).to.throw(TypeError)
   })

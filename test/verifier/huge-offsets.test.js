@@ -14,12 +14,19 @@ const BLOBS = [
   { title: 'across 32 bits of the chunk number', size: 2 ** 43, first: 2 ** 32 - 3, count: 8 },
   { title: 'just beyond 32 bits', size: 2 ** 43 + 1, first: 2 ** 32, count: 37 },
   { title: 'across twice 32 bits', size: 3 * 2 ** 43, first: 2 ** 33 - 21, count: 50 },
-  { title: 'across 32 bits, with whole subtrees on both sides', size: 2 ** 43 + 5000, first: 2 ** 32 - 200, count: 400 },
+  {
+    title: 'across 32 bits, with whole subtrees on both sides', size: 2 ** 43 + 5000, first: 2 ** 32 - 200, count: 400
+  },
   { title: 'at the end of the largest blob', size: MAX, first: 2 ** 43 - 5, count: 5 },
-  { title: 'at 2 TiB, where the byte offset passes 41 bits and the chunk number 31', size: 2 ** 42, first: 2 ** 31 - 2, count: 4 }
+  {
+    title: 'at 2 TiB, where the byte offset passes 41 bits and the chunk number 31',
+    size: 2 ** 42,
+    first: 2 ** 31 - 2,
+    count: 4
+  }
 ]
 
-forEachKernel(() => describe('far slices', () => {
+forEachKernel(() => describe('slices at huge offsets', () => {
   for (const { title, ...blob } of BLOBS) {
     for (const groupLog of [0, 4]) {
       for (const key of [undefined, KEY]) {
@@ -32,7 +39,9 @@ forEachKernel(() => describe('far slices', () => {
             const verifier = new SliceVerifier(options)
             const got = feed(verifier, pieces)
             expect(got.error).to.equal(undefined)
-            expect(got.leaves.map(leaf => [leaf.offset, hex(leaf.bytes)])).to.deep.equal(joined(leaves).map(leaf => [leaf.offset, hex(leaf.bytes)]))
+            expect(got.leaves.map(leaf => [leaf.offset, hex(leaf.bytes)])).to.deep.equal(
+              joined(leaves).map(leaf => [leaf.offset, hex(leaf.bytes)])
+            )
             expect(verifier.sizeProven).to.equal(blob.size === MAX)
           }
           const { offset, bytes } = leaves.at(-1)

@@ -54,11 +54,20 @@ forEachKernel(() => describe('audits on several threads', () => {
       const len = outboard.bytes.length
       await expectSame(BYTES, outboard, { key }, 'nothing wrong')
       for (const at of [0, 300_000, SIZE - 1]) await expectSame(flipped(BYTES, at), outboard, { key }, `byte ${at}`)
-      for (const at of [0, 130, Math.floor(len / 2), len - 1]) await expectSame(BYTES, Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, at) }), { key }, `pair byte ${at}`)
+      for (const at of [0, 130, Math.floor(len / 2), len - 1]) {
+        await expectSame(
+          BYTES, Outboard.from({ ...outboard, bytes: flipped(outboard.bytes, at) }), { key }, `pair byte ${at}`
+        )
+      }
       await expectSame(BYTES.subarray(0, 400_000), outboard, { key }, 'short source')
       await expectSame(BYTES, new Outboard({ ...outboard, root: flipped(outboard.root, 0) }), { key }, 'wrong root')
       await expectSame(BYTES, await openOutboard(outboard.bytes, { ...outboard }), { key }, 'in pages')
-      await expectSame(BYTES, await openOutboard(outboard.bytes.subarray(0, len / 2), { ...outboard }), { key }, 'in pages, of which half are missing')
+      await expectSame(
+        BYTES,
+        await openOutboard(outboard.bytes.subarray(0, len / 2), { ...outboard }),
+        { key },
+        'in pages, of which half are missing'
+      )
     })
   }
 }))
@@ -69,24 +78,34 @@ describe('audits on several threads', () => {
   const whole = [0, Math.ceil(SIZE / KIB)]
   after(closeWorkers)
 
-  it('leave to one thread what is in plain memory, short, or in groups longer than a span', async () => {
+  it('use one thread for plain memory, short sources, and groups longer than a span', async () => {
     const pool = poolOf(() => { throw new Error('nobody should be asked') })
     expect((await findValid(BYTES, outboard, undefined, { threads: 4, pool })).boundaries).to.deep.equal(whole)
     expect((await findValid(source, outboard, undefined, { threads: 4, pool })).boundaries).to.deep.equal(whole)
     const coarse = createOutboardSync(BYTES, { groupLog: 8 })
-    expect((await findValid(source, coarse, undefined, { threads: 4, pool, spanLen: 64 * KIB })).boundaries).to.deep.equal(whole)
-    for (const threads of [1, 2, 'auto', undefined]) expect((await validRanges(source, outboard, undefined, { threads })).boundaries).to.deep.equal(whole)
+    expect(
+      (await findValid(source, coarse, undefined, { threads: 4, pool, spanLen: 64 * KIB })).boundaries
+    ).to.deep.equal(whole)
+    for (const threads of [1, 2, 'auto', undefined]) {
+      expect(
+        (await validRanges(source, outboard, undefined, { threads })).boundaries
+      ).to.deep.equal(whole)
+    }
   })
 
-  it('take no time for a size that lies', async () => {
+  it('take no time for a wrong size', async () => {
     const lies = { root: outboard.root, groupLog: 0, size: Number.MAX_SAFE_INTEGER, copyPair: () => false }
     expect((await findValid(source, lies, undefined, { threads: 2, spanLen: 16 * KIB })).isEmpty).to.equal(true)
   })
 
-  it('tell how far they are', async () => {
-    for (const [bytes, ranges, total] of [[BYTES, undefined, SIZE], [flipped(BYTES, 300_000), { start: 65536, end: 589_824 }, 524_288]]) {
+  it('report progress', async () => {
+    for (const [bytes, ranges, total] of [
+      [BYTES, undefined, SIZE], [flipped(BYTES, 300_000), { start: 65536, end: 589_824 }, 524_288]
+    ]) {
       const told = []
-      await findValid(shared(bytes), outboard, ranges, { threads: 2, spanLen: 64 * KIB, onProgress: event => told.push(event) })
+      await findValid(
+        shared(bytes), outboard, ranges, { threads: 2, spanLen: 64 * KIB, onProgress: event => told.push(event) }
+      )
       expect(told.every(({ type, detail }) => type === 'baobox:valid' && detail.total === total)).to.equal(true)
       const dones = told.map(({ detail }) => detail.done)
       expect(dones).to.deep.equal([...dones].sort((a, b) => a - b))
@@ -94,37 +113,55 @@ describe('audits on several threads', () => {
     }
   })
 
-  it('end at once when they are called off', async () => {
+  it('end at once with an abort', async () => {
     for (const pool of [sharedPool, poolOf(() => {})]) {
       const abort = new AbortController()
-      const auditing = findValid(source, outboard, undefined, { threads: 2, spanLen: 16 * KIB, pool, signal: abort.signal })
+      const auditing = findValid(
+        source, outboard, undefined, { threads: 2, spanLen: 16 * KIB, pool, signal: abort.signal }
+      )
       abort.abort()
       expect(await errorOf(auditing)).to.include({ name: 'AbortError' })
     }
   })
 
-  it('look again at what became too short for a thread', async () => {
-    const pool = poolOf((job, say) => say({ id: job.id, failure: errorToMessage(truncated({ start: job.start, wanted: job.len, got: 0 })) }))
+  it('audit again what became too short for a thread', async () => {
+    const pool = poolOf((job, say) => say(
+      { id: job.id, failure: errorToMessage(truncated({ start: job.start, wanted: job.len, got: 0 })) }
+    ))
     await Promise.all(pool.take(2).map(worker => worker.starting))
-    expect((await findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool })).boundaries).to.deep.equal(whole)
+    expect(
+      (await findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool })).boundaries
+    ).to.deep.equal(whole)
   })
 
   it('fail when a thread fails', async () => {
     const broken = poolOf((job, say) => say({ id: job.id, failure: errorToMessage(new Error('disk')) }))
     await Promise.all(broken.take(2).map(worker => worker.starting))
-    expect(await errorOf(findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: broken }))).to.include({ message: 'disk' })
+    expect(
+      await errorOf(findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: broken }))
+    ).to.include({ message: 'disk' })
     const dying = poolOf(() => dying.close())
     await Promise.all(dying.take(2).map(worker => worker.starting))
-    expect(await errorOf(findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: dying }))).to.include({ code: 'BAO_WORKER_FAILED' })
+    expect(
+      await errorOf(findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: dying }))
+    ).to.include({ code: 'BAO_WORKER_FAILED' })
   })
 
-  it('believe no thread: what it says must be what the root says', async () => {
-    const liar = poolOf((job, say) => say({ id: job.id, result: { cv: new Uint8Array(32), pairs: new Uint8Array(64 * (job.len / 16384 - 1)) } }))
+  it('check the answers of threads against the root', async () => {
+    const liar = poolOf((job, say) => say(
+      { id: job.id, result: { cv: new Uint8Array(32), pairs: new Uint8Array(64 * (job.len / 16384 - 1)) } }
+    ))
     await Promise.all(liar.take(2).map(worker => worker.starting))
-    expect((await findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: liar })).boundaries).to.deep.equal(whole)
+    expect(
+      (await findValid(source, outboard, undefined, { threads: 2, spanLen: 64 * KIB, pool: liar })).boundaries
+    ).to.deep.equal(whole)
   })
 
-  it('name what is wrong with `threads`', async () => {
-    for (const threads of [0, -1, 1.5, 257, NaN, '2', null]) await expectSlip('threads', () => validRanges(source, outboard, undefined, { threads }))
+  it('refuse wrong `threads`, and name the option', async () => {
+    for (const threads of [0, -1, 1.5, 257, NaN, '2', null]) {
+      await expectSlip(
+        'threads', () => validRanges(source, outboard, undefined, { threads })
+      )
+    }
   })
 })
