@@ -61,7 +61,9 @@ describe('hashing', () => {
     await refusesAllButCounts('length', value => rootHash(CV, CV, { length: value }))
   })
 
-  it('refuses impossible positions in the output', () => refusesAllButCounts('position', value => new Hasher().reader().seek(value)))
+  it('refuses impossible positions in the output', async () => {
+    await refusesAllButCounts('position', value => new Hasher().reader().seek(value))
+  })
 
   it('refuses unknown options, and options that are no object', async () => {
     for (const call of [options => new Hasher(options), options => hashStream(BYTES, options)]) {
@@ -149,7 +151,8 @@ describe('ChunkRanges', () => {
   })
 
   it('refuses boundaries that are not increasing chunk indices', async () => {
-    for (const boundaries of [[1, 1], [2, 1], [0, 5, 5, 7], [-1], [1.5], [NaN], [Infinity], ['0'], [null], [-1n], [3n, 3]]) {
+    const wrong = [[1, 1], [2, 1], [0, 5, 5, 7], [-1], [1.5], [NaN], [Infinity], ['0'], [null], [-1n], [3n, 3]]
+    for (const boundaries of wrong) {
       await expectSlip('boundaries', () => ChunkRanges.fromBoundaries(boundaries))
     }
     for (const value of [undefined, null, 5, {}]) {

@@ -57,14 +57,14 @@ async function readOf (store, i) {
 export async function look (location) {
   const steps = []
   const failed = code => steps.push(code)
-  let isRepaired = false
+  let isRescued = false
   /** Opens the store. If that fails, rescues it first. */
   const opened = async () => {
     try {
       return await BlobStore.open(location)
     } catch (error) {
       failed(`open ${error.code}`)
-      isRepaired = true
+      isRescued = true
       await BlobStore.rescue(location)
       return BlobStore.open(location)
     }
@@ -73,7 +73,7 @@ export async function look (location) {
   const reads = []
   for (const i of BLOBS.keys()) reads.push(await readOf(store, i))
   /** @param {(store: BlobStore) => Promise<unknown>} work */
-  const orRepaired = async work => {
+  const orRescued = async work => {
     try {
       const report = await work(store)
       if (report.isReadable) return report
@@ -82,15 +82,15 @@ export async function look (location) {
       // An open store cannot drop files that cannot be read.
       failed(`fsck ${error.code ?? error.message}`)
       await store.close().catch(() => {})
-      isRepaired = true
+      isRescued = true
       const report = await BlobStore.rescue(location)
       store = await opened()
       return report
     }
   }
   const found = await store.fsck().catch(error => { failed(`look ${error.code}`); return { isSound: false } })
-  const mended = await orRepaired(store => store.fsck({ repair: true }))
-  const again = await orRepaired(store => store.fsck())
+  const mended = await orRescued(store => store.fsck({ repair: true }))
+  const again = await orRescued(store => store.fsck())
   const rereads = []
   for (const i of BLOBS.keys()) rereads.push(await readOf(store, i))
   const refetched = []
@@ -103,7 +103,7 @@ export async function look (location) {
   const { isSound } = await store.fsck()
   await store.close()
   const checks = { found: found.isSound, mended: mended.isSound, again: again.isSound }
-  return { steps, isRepaired, reads, ...checks, rereads, refetched, isSound }
+  return { steps, isRescued, reads, ...checks, rereads, refetched, isSound }
 }
 
 const [, file, location] = process.argv

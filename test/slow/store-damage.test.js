@@ -105,7 +105,7 @@ describe('store: damaged files of LevelDB', () => {
         expect(line.rereads.filter(code => code === 'STORE_CORRUPT'), what).to.deep.equal([])
         expect(line.refetched.every(Boolean), what).to.equal(true)
         expect(line.isSound, what).to.equal(true)
-        count(line.found ? 'nothing was found' : 'found', ...line.isRepaired ? ['LevelDB repaired'] : [], ...line.steps)
+        count(line.found ? 'nothing was found' : 'found', ...line.isRescued ? ['rescued'] : [], ...line.steps)
         for (const code of new Set(line.reads)) count(`read: ${code}`)
         if (line.reads.every(code => code === 'all')) count('no read was harmed')
       }

@@ -38,7 +38,9 @@ describe('store: close()', () => {
       gc: () => store.gc(),
       compact: () => store.compact()
     }
-    for (const [name, call] of Object.entries(calls)) expect(await errorOf(call), name).to.include({ code: 'STORE_CLOSED' })
+    for (const [name, call] of Object.entries(calls)) {
+      expect(await errorOf(call), name).to.include({ code: 'STORE_CLOSED' })
+    }
     await store.close() // may be said twice
   })
 
@@ -147,7 +149,9 @@ describe('store: close()', () => {
       const isThere = await again.has(root)
       if (isThere) expect(same(await again.bytes(root), bytes)).to.equal(true)
       await again.close()
-      await place.look(async ({ data }) => expect(await idsIn(data), `after ${steps} steps`).to.have.length(isThere ? 1 : 0))
+      await place.look(
+        async ({ data }) => expect(await idsIn(data), `after ${steps} steps`).to.have.length(isThere ? 1 : 0)
+      )
       if (error) expect(error, `after ${steps} steps`).to.include({ code: 'STORE_CLOSED' })
     }
   })

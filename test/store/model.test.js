@@ -22,16 +22,31 @@ const BLOBS = [...SIZES, ...Array(CROWD).fill(GROUP)].map((size, i) => {
   return { bytes, root: hash(bytes), chunks: Math.max(1, Math.ceil(size / 1024)) }
 })
 
-const blob = fc.oneof({ weight: 5, arbitrary: fc.nat(SIZES.length - 1) }, fc.integer({ min: SIZES.length, max: BLOBS.length - 1 }))
+const blob = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(SIZES.length - 1) }, fc.integer({ min: SIZES.length, max: BLOBS.length - 1 })
+)
 /** Some of them, and of the crowd rather many: one blob may be twice among them. */
-const some = fc.tuple(fc.array(blob, { maxLength: 4 }), fc.subarray(Array.from({ length: CROWD }, (_, i) => SIZES.length + i), { minLength: CROWD / 2 })).map(parts => parts.flat())
+const some = fc.tuple(
+  fc.array(blob, { maxLength: 4 }), fc.subarray(
+    Array.from({ length: CROWD }, (_, i) => SIZES.length + i), { minLength: CROWD / 2 }
+  )
+).map(parts => parts.flat())
 /** Two places in a blob, as shares of it, a little beyond its end. */
 const share = fc.double({ min: 0, max: 1.1, noNaN: true })
 const pair = fc.tuple(share, share)
 const name = fc.constantFrom('a', 'b', 'c')
 const call = fc.oneof(
   fc.record({ do: fc.constant('put'), blob }),
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('receive'), blob, pair, claim: fc.option(fc.nat(70 * GROUP), { nil: undefined, freq: 5 }), flip: fc.option(share, { nil: undefined, freq: 4 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('receive'),
+      blob,
+      pair,
+      claim: fc.option(fc.nat(70 * GROUP), { nil: undefined, freq: 5 }),
+      flip: fc.option(share, { nil: undefined, freq: 4 })
+    })
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), blob, pair, verify: fc.boolean() }) },
   fc.record({ do: fc.constant('slice'), blob, pair }),
   fc.record({ do: fc.constant('missing'), blob, pair }),
@@ -74,7 +89,8 @@ const span = ({ bytes }, [a, b]) => {
 }
 
 /** The groups that a range touches; what lies beyond the end means the last. */
-const groupsOf = ({ bytes, chunks }, ranges) => ranges.canonical(bytes.length).roundToGroups(4).intersect(new ChunkRanges([0, chunks]))
+const groupsOf = ({ bytes, chunks }, ranges) =>
+  ranges.canonical(bytes.length).roundToGroups(4).intersect(new ChunkRanges([0, chunks]))
 
 const CALLS = {
   async put ({ store, model }, { blob }) {
@@ -120,7 +136,9 @@ const CALLS = {
     const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(start, end)).difference(model.of(blob))
     if (!missing.isEmpty) {
       expect(error).to.include({ code: 'STORE_MISSING' })
-      if (start < bytes.length && await isProven(store, root)) expect(error.ranges.boundaries).to.deep.equal(missing.boundaries)
+      if (start < bytes.length && await isProven(store, root)) {
+        expect(error.ranges.boundaries).to.deep.equal(missing.boundaries)
+      }
     } else {
       expect(error, error?.stack).to.equal(undefined)
       expect(same(got[0], bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
@@ -147,8 +165,11 @@ const CALLS = {
     const ranges = ChunkRanges.fromBytes(start, end)
     const missing = await store.missing(root, ranges)
     if (!model.isThere(blob)) expect(missing.boundaries).to.deep.equal(ranges.roundToGroups(4).boundaries)
-    else if (await isProven(store, root)) expect(missing.boundaries).to.deep.equal(groupsOf(BLOBS[blob], ranges).difference(model.of(blob)).boundaries)
-    else expect(missing.intersect(model.of(blob)).boundaries, 'what is here is not missing').to.deep.equal([])
+    else if (await isProven(store, root)) {
+      expect(missing.boundaries).to.deep.equal(
+        groupsOf(BLOBS[blob], ranges).difference(model.of(blob)).boundaries
+      )
+    } else expect(missing.intersect(model.of(blob)).boundaries, 'what is here is not missing').to.deep.equal([])
   },
 
   async delete ({ store, model }, { blob }) {
@@ -222,13 +243,16 @@ const CALLS = {
 
 const isProven = async (store, root) => (await store.stat(root)).sizeProven
 
-const lenOf = (ranges, bytes) => ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+const lenOf = (ranges, bytes) =>
+  ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
 
 /** Everything, at the end. */
 async function expectAll ({ store, model }) {
   await CALLS.fsck({ store, model }, { repair: false })
   const tags = []
-  for await (const { name, cid } of store.tags.list()) tags.push([name, BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))])
+  for await (const { name, cid } of store.tags.list()) {
+    tags.push([name, BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))])
+  }
   expect(tags).to.deep.equal([...model.tags].sort())
   const listed = []
   for await (const { cid } of store.list()) listed.push(cid.toString())
@@ -240,7 +264,9 @@ async function expectAll ({ store, model }) {
     expect(complete).to.equal(model.isWhole(i))
     expect(present.boundaries).to.deep.equal(model.of(i).boundaries)
     for (const [start, end] of present.toBytes(bytes.length)) {
-      expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`).to.equal(true)
+      expect(
+        same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end} of blob ${i}`
+      ).to.equal(true)
     }
   }
   const { index, data } = databasesOf(store)
@@ -250,11 +276,15 @@ async function expectAll ({ store, model }) {
 }
 
 /** Where, and how many runs there are of each. Files there are on a disk alone. */
-const PLACES = { 'in memory': { newPlace: inMemory, share: 1 }, ...LEVEL === 'classic-level' && { 'on a disk': { newPlace: onDisk, share: 0.3 } } }
+const PLACES = {
+  'in memory': { newPlace: inMemory, share: 1 },
+  ...LEVEL === 'classic-level' && { 'on a disk': { newPlace: onDisk, share: 0.3 } }
+}
 
 for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
   describe(`store: model ${where}`, () => {
-    it('any calls in turn give what the model gives', () => holds(`store: model ${where}`, fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 25 }), async calls => {
+    const someCalls = fc.array(call, { minLength: 1, maxLength: 25 })
+    const inTurn = fc.asyncProperty(someCalls, async calls => {
       const place = await newPlace()
       const real = { place, store: await place.open(FAST), model: new Model() }
       try {
@@ -265,27 +295,45 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
       } finally {
         await place.remove()
       }
-    }), 100 * share))
+    })
+    it('any calls in turn give what the model gives', () => holds(`store: model ${where}`, inTurn, 100 * share))
 
-    it('any calls at once lose no blob and give no wrong byte', () => holds(`store: model ${where} at once`, fc.asyncProperty(
-      fc.array(fc.record({ what: fc.constantFrom('put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc', 'compact', 'fsck'), blob, some, pair }), { minLength: 2, maxLength: 12 }), async calls => {
+    const name = `store: model ${where} at once`
+    it('any calls at once lose no blob and give no wrong byte', () => holds(name, fc.asyncProperty(
+      fc.array(fc.record({
+        what: fc.constantFrom(
+          'put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc',
+          'compact', 'fsck'
+        ),
+        blob,
+        some,
+        pair
+      }), { minLength: 2, maxLength: 12 }), async calls => {
         const place = await newPlace()
         const store = await place.open(FAST)
         const rootsOf = some => some.map(i => BLOBS[i].root)
         const run = {
           put: ({ bytes }) => store.put(stream(ragged(bytes, 1))),
-          receive: ({ bytes, root }, { start, end }) => store.receive(root, stream(ragged(sliceOf(bytes, { start, end }), 2)), { start, end }),
+          receive: ({ bytes, root }, { start, end }) => store.receive(
+            root, stream(ragged(sliceOf(bytes, { start, end }), 2)), { start, end }
+          ),
           get: async ({ bytes, root }, { start, end }) => {
             const got = []
             const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
-            if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
-            else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
+            if (error) {
+              expect(error.code, error.stack).to.be.oneOf(
+                ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
+              )
+            } else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
           },
           putMany: (_blob, _span, some) => listed(store.putMany(some.map(i => BLOBS[i].bytes))),
           async getMany (_blob, _span, some) {
             for (const [at, { bytes, error }] of (await listed(store.getMany(rootsOf(some)))).entries()) {
-              if (error) expect(error.code, error.stack).to.be.oneOf(['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED'])
-              else expect(same(bytes, BLOBS[some[at]].bytes)).to.equal(true)
+              if (error) {
+                expect(error.code, error.stack).to.be.oneOf(
+                  ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
+                )
+              } else expect(same(bytes, BLOBS[some[at]].bytes)).to.equal(true)
             }
           },
           deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => store.delete(root))),
@@ -296,7 +344,9 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
           fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
         }
         try {
-          await Promise.all(calls.map(({ what, blob, some, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair), some)))
+          await Promise.all(
+            calls.map(({ what, blob, some, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair), some))
+          )
           for (const { bytes, root } of BLOBS) {
             if (await errorOf(store.stat(root))) continue
             const { present, complete } = await store.stat(root)

@@ -85,7 +85,9 @@ describe('store: options', () => {
       const { store } = await newStore()
       await store.put(BYTES)
       const ranges = new ChunkRanges([1, 3, 20, 60, 97, 300])
-      const parts = concat([[1024, 3072], [20_480, 61_440], [99_328, 100_000]].map(([start, end]) => BYTES.subarray(start, end)))
+      const parts = concat(
+        [[1024, 3072], [20_480, 61_440], [99_328, 100_000]].map(([start, end]) => BYTES.subarray(start, end))
+      )
       expect(same(await store.bytes(ROOT, ranges), parts)).to.equal(true)
       expect(same(await store.bytes(ROOT, ranges, { verify: false }), parts)).to.equal(true)
       expect(same(await collect(store.get(ROOT, ranges)), parts)).to.equal(true)
@@ -107,7 +109,9 @@ describe('store: options', () => {
     it('is nothing else', async () => {
       const { store } = await newStore()
       await store.put(BYTES)
-      for (const range of [5, [0, 5], 'all']) expect(await errorOf(store.bytes(ROOT, range))).to.be.instanceOf(TypeError)
+      for (const range of [5, [0, 5], 'all']) {
+        expect(await errorOf(store.bytes(ROOT, range))).to.be.instanceOf(TypeError)
+      }
     })
   })
 })

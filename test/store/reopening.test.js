@@ -82,7 +82,9 @@ describe('store: open()', () => {
 
     it('open() with create: false makes no store, and opens one that has lost its state', async () => {
       const place = await newPlace()
-      for (let attempt = 0; attempt < 2; attempt++) expect(await errorOf(place.open({ create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT' })
+      for (let attempt = 0; attempt < 2; attempt++) {
+        expect(await errorOf(place.open({ create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT' })
+      }
       await (await place.open()).close()
       await (await place.open({ create: false })).close()
       // A store that has lost its state is one, too.
@@ -113,10 +115,16 @@ describe('store: open()', () => {
       const afterwards = [
         () => store.delete(root),
         async () => { await store.delete(root); await store.put(bytes) },
-        async () => { await store.delete(root); await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB }) }
+        async () => {
+          await store.delete(root)
+          await store.receive(root, sliceOf(bytes, { start: 0, end: MIB }), { start: 0, end: MIB })
+        }
       ]
       for (const change of afterwards) {
-        for (const [read, expected] of [[() => store.get(root), bytes], [() => store.get(root, { verify: false }), bytes], [() => store.slice(root), slice]]) {
+        for (const [read, expected] of [
+          [() => store.get(root), bytes], [() => store.get(root, { verify: false }), bytes],
+          [() => store.slice(root), slice]
+        ]) {
           await store.put(bytes)
           const pieces = read()
           const { value } = await pieces.next()

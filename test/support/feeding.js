@@ -103,7 +103,10 @@ export async function * stream (pieces) {
   }
 }
 
-/** The same as a ReadableStream, piece by piece as they are asked for. (`ReadableStream.from` is not in all browsers.) */
+/**
+ * The same as a ReadableStream, piece by piece as they are asked for. (`ReadableStream.from` is not in all
+ * browsers.)
+ */
 export function readable (pieces) {
   const iterator = pieces[Symbol.iterator]()
   return new ReadableStream({

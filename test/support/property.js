@@ -1,4 +1,5 @@
-// Properties over random cases. A seed that once failed is kept in test/property/seeds.json and replayed before new ones are drawn.
+// Properties over random cases. A seed that once failed is kept in test/property/seeds.json and replayed before
+// new ones are drawn.
 import fc from 'fast-check'
 import { readJson } from '#runtime'
 import { atEffort } from './effort.js'
@@ -15,14 +16,17 @@ export async function holds (name, property, runs = 100) {
   const result = await fc.check(property, { numRuns: atEffort(runs) })
   if (result.failed) {
     const entry = JSON.stringify({ seed: result.seed, path: result.counterexamplePath })
-    throw new Error(`${fc.defaultReportMessage(result)}\n\nTo keep this case, add to "${name}" in seeds.json: ${entry}`, { cause: result.errorInstance })
+    const hint = `To keep this case, add to "${name}" in seeds.json: ${entry}`
+    throw new Error(`${fc.defaultReportMessage(result)}\n\n${hint}`, { cause: result.errorInstance })
   }
 }
 
 /** Sizes of blobs: any, but often at the edge of a chunk. @param {number} max */
 export const sizes = max => fc.oneof(
   fc.nat(max),
-  fc.tuple(fc.nat(Math.floor(max / 1024) - 1), fc.constantFrom(-1, 0, 1)).map(([chunks, by]) => Math.max(0, chunks * 1024 + by))
+  fc.tuple(
+    fc.nat(Math.floor(max / 1024) - 1), fc.constantFrom(-1, 0, 1)
+  ).map(([chunks, by]) => Math.max(0, chunks * 1024 + by))
 )
 
 /** Boundary lists of up to three ranges, that may lie beyond the end of a blob of `max` bytes. */

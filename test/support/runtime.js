@@ -1,4 +1,5 @@
-// What the suites need of Node.js, Bun and Deno. In a browser, test/browser/runtime.js stands in its place: test/package.json says so.
+// What the suites need of Node.js, Bun and Deno. In a browser, test/browser/runtime.js stands in its place:
+// test/package.json says so.
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +28,11 @@ export const removeLocation = location => rm(location, { recursive: true })
 /** The ids of the blobs that a store there keeps in files. @param {string} location @returns {Promise<number[]>} */
 export const filesIn = location => readdir(join(location, 'blobs')).then(names => names.map(Number), () => [])
 
-/** The reasons of rejections that nobody handled while `run` ran, and a moment longer. @param {() => Promise<void>} run */
+/**
+ * The reasons of rejections that nobody handled while `run` ran, and a moment longer.
+ *
+ * @param {() => Promise<void>} run
+ */
 export async function unheardOf (run) {
   const reasons = []
   const listener = reason => reasons.push(reason)

@@ -7,14 +7,16 @@ const OPTIONS = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022
 /**
  * @param {string} file  the declarations of an entry point
  * @param {string} root  the folder of all declarations of the package
- * @returns {string[]} types of the package that are mentioned, with what mentions them, and cannot be imported. Constructors are not looked at: they take
+ * @returns {string[]} types of the package that are mentioned, with what mentions them, and cannot be imported.
+ *   Constructors are not looked at: they take
  *   what only the package itself has
  */
 export function unnamedTypes (file, root) {
   const program = ts.createProgram([file], OPTIONS)
   const checker = program.getTypeChecker()
   const behind = symbol => symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
-  const isOurs = symbol => symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(root))
+  const isOurs = symbol =>
+    symbol?.declarations?.some(declaration => declaration.getSourceFile().fileName.startsWith(root))
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))
   const names = new Set(exported.map(({ name }) => name))
   const unnamed = []

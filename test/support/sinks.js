@@ -10,7 +10,10 @@ export class MemorySink {
   #isBusy = false
   #onWrite
 
-  /** @param {{ bytes?: Uint8Array, canRead?: boolean, onWrite?: (offset: number, bytes: Uint8Array) => unknown }} [options] */
+  /**
+   * @param {{ bytes?: Uint8Array, canRead?: boolean, onWrite?: (offset: number, bytes: Uint8Array) => unknown
+   * }} [options]
+   */
   constructor ({ bytes, canRead = true, onWrite = () => {} } = {}) {
     if (bytes) this.bytes = bytes.slice()
     if (!canRead) this.read = undefined

@@ -3,7 +3,10 @@ import { expect } from 'chai'
 import { errorOf } from './feeding.js'
 
 /** What is not bytes, though some of it looks like bytes. */
-export const NOT_BYTES = [transferred(), cutOff(), undefined, null, 'abcd', '', 5, 5n, true, [1, 2], {}, new ArrayBuffer(4), new Uint16Array(4), new DataView(new ArrayBuffer(4)), () => {}]
+export const NOT_BYTES = [
+  transferred(), cutOff(), undefined, null, 'abcd', '', 5, 5n, true, [1, 2], {}, new ArrayBuffer(4),
+  new Uint16Array(4), new DataView(new ArrayBuffer(4)), () => {}
+]
 
 /** What is not the length or index of anything. */
 export const NOT_NUMBERS = [null, '5', '', 5n, true, [5], {}]

@@ -4,7 +4,9 @@ import { hex, unhex } from './bytes.js'
 import { counter } from './count.js'
 import { CONTEXT, KEY, input } from './inputs.js'
 import { nameOf, spoil } from './spoil.js'
-import { Bao, HASH, Tree, chainingValue, cvBytes, derived, hash, keyed, leftLen, parent, rootBytes } from './twin/index.js'
+import {
+  Bao, HASH, Tree, chainingValue, cvBytes, derived, hash, keyed, leftLen, parent, rootBytes
+} from './twin/index.js'
 import { integer, integers, vectors } from './vectors.js'
 
 // The twin hashes some megabytes a second: what is bigger adds waiting and no case that the small ones lack.
@@ -17,7 +19,9 @@ describe('the twin', () => {
 
   it('hashes in all three modes', () => {
     for (const row of vectors.hash.cases.filter(isQuick)) {
-      for (const [name, mode] of Object.entries(MODES)) expect(hex(hash(input(row.input), 131, mode))).to.equal(row[name])
+      for (const [name, mode] of Object.entries(MODES)) {
+        expect(hex(hash(input(row.input), 131, mode))).to.equal(row[name])
+      }
       count()
     }
   })
@@ -36,7 +40,8 @@ describe('the twin', () => {
     const bytes = input(vectors.subtree.input)
     for (const { offset, len, ...expected } of cvs.filter(cv => cv.len <= 20000)) {
       for (const name in expected) {
-        expect(hex(chainingValue(bytes.subarray(offset, offset + len), offset / 1024, MODES[name]))).to.equal(expected[name])
+        expect(hex(chainingValue(bytes.subarray(offset, offset + len), offset / 1024, MODES[name])))
+          .to.equal(expected[name])
       }
       count()
     }
@@ -71,7 +76,8 @@ describe('the twin', () => {
 
   it('selects the chunks that the crate selects', () => {
     for (const [size, query, canonical] of vectors.ranges.truncate.rows.filter(([size]) => size < 1e8)) {
-      expect([...Tree.selected(size, integers(query))].sort()).to.deep.equal([...Tree.selected(size, integers(canonical))].sort())
+      expect([...Tree.selected(size, integers(query))].sort())
+        .to.deep.equal([...Tree.selected(size, integers(canonical))].sort())
       count()
     }
   })
@@ -114,7 +120,12 @@ describe('the twin', () => {
       const boundaries = integers(row.q)
       const good = Bao.response(tree, row.chunk_log, boundaries)
       for (const spoilt of row.cases.filter(spoilt => !(spoilt.size > 1e8))) {
-        const { response, ...options } = spoil(good, { root: tree.cv, size: row.input.len, groupLog: row.chunk_log, boundaries }, spoilt)
+        const { response, ...options } = spoil(good, {
+          root: tree.cv,
+          size: row.input.len,
+          groupLog: row.chunk_log,
+          boundaries
+        }, spoilt)
         const decoded = Bao.decode(response, options)
         const { ok_items: okItems, error } = spoilt
         expect(typeof okItems === 'number' ? decoded.items.length : decoded.items.join(' ')).to.equal(okItems)

@@ -1,5 +1,5 @@
-// Several threads give what one gives, and whatever becomes of them, nobody waits for ever and no hash is wrong. Blobs and shared memory: files
-// are in files.test.js.
+// Several threads give what one gives, and whatever becomes of them, nobody waits for ever and no hash is wrong.
+// Blobs and shared memory: files are in files.test.js.
 
 import { expect } from 'chai'
 import { unheardOf } from '#runtime'
@@ -26,12 +26,16 @@ function shared (bytes) {
   return copy
 }
 
-/** What other threads can read. A page may have no memory that is shared. @type {Record<string, (bytes: Uint8Array) => any>} */
+/**
+ * What other threads can read. A page may have no memory that is shared.
+ *
+ * @type {Record<string, (bytes: Uint8Array) => any>}
+ */
 const SOURCES = { 'a Blob': bytes => new Blob([bytes]), ...(typeof SharedArrayBuffer === 'function' && { 'shared memory': shared }) }
 
 /**
- * On two threads, however short the source; and Blobs too, which some runtimes keep to one. Workers are there before it begins, unless
- * `isCold`: else this thread might have done it all before they are.
+ * On two threads, however short the source; and Blobs too, which some runtimes keep to one. Workers are there before
+ * it begins, unless `isCold`: else this thread might have done it all before they are.
  */
 async function grow (source, { isCold = false, ...options } = {}) {
   const { pool = sharedPool, threads = 2 } = options
@@ -41,7 +45,11 @@ async function grow (source, { isCold = false, ...options } = {}) {
   return hashOpenSource({ ...opened, shared }, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: 'test', ...options })
 }
 
-/** A pool that counts the workers it started, and the spans that it gave them. @param {(events: any, number: number) => any} [start] */
+/**
+ * A pool that counts the workers it started, and the spans that it gave them.
+ *
+ * @param {(events: any, number: number) => any} [start]
+ */
 function countingPool (start = startThread) {
   const pool = Object.assign(new Pool(events => {
     const thread = start(events, ++pool.started)

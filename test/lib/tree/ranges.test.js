@@ -9,8 +9,8 @@ const ranges = boundaries => ChunkRanges.fromBoundaries(integers(boundaries))
 const sorted = chunks => [...chunks].sort((a, b) => a - b)
 
 /**
- * The chunks that a boundary list selects in a blob of so many, as a list without open ends. The crate's canonical lists and
- * ours differ in how they write "to the end"; what they select may not differ.
+ * The chunks that a boundary list selects in a blob of so many, as a list without open ends. The crate's canonical
+ * lists and ours differ in how they write "to the end"; what they select may not differ.
  */
 function selection (boundaries, chunks) {
   const out = []

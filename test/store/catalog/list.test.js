@@ -18,11 +18,17 @@ describe('store: list()', () => {
       }
       names.sort()
       const some = [names[0], names[150], names[299]]
-      const prefixes = ['', ...'0123456789abcdef', ...some.flatMap(name => [2, 3, 7, 63, 64].map(len => name.slice(0, len))), 'ff', 'fff', '00', '0'.repeat(64), 'f'.repeat(64)]
+      const prefixes = [
+        '', ...'0123456789abcdef',
+        ...some.flatMap(name => [2, 3, 7, 63, 64].map(len => name.slice(0, len))), 'ff', 'fff', '00',
+        '0'.repeat(64), 'f'.repeat(64)
+      ]
       for (const prefix of prefixes) {
         const expected = names.filter(name => name.startsWith(prefix))
         for (const written of [prefix, prefix.toUpperCase()]) {
-          expect((await listed(store.list({ prefix: written }))).map(({ cid }) => hex(cid.multihash.digest)), prefix).to.deep.equal(expected)
+          expect(
+            (await listed(store.list({ prefix: written }))).map(({ cid }) => hex(cid.multihash.digest)), prefix
+          ).to.deep.equal(expected)
         }
       }
     })
@@ -71,7 +77,9 @@ describe('store: list()', () => {
 
     it('list() refuses other prefixes', async () => {
       const store = await newPlace().then(place => place.open())
-      for (const prefix of ['x', '0x', 'bafkr4i', ' ', '0'.repeat(65), 5, null, Uint8Array.of(1)]) await expectSlip('prefix', () => listed(store.list({ prefix })))
+      for (const prefix of ['x', '0x', 'bafkr4i', ' ', '0'.repeat(65), 5, null, Uint8Array.of(1)]) {
+        await expectSlip('prefix', () => listed(store.list({ prefix })))
+      }
     })
   })
 })

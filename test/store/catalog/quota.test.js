@@ -1,4 +1,5 @@
-// A quota: what has not been used for the longest time makes room, what is protected never does, and what does not fit costs nothing.
+// A quota: what has not been used for the longest time makes room, what is protected never does, and what does
+// not fit costs nothing.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
@@ -53,7 +54,9 @@ describe('store: quota', () => {
     })
 
     it('completing a partial blob counts as a use of it', async () => {
-      const [first, second, third] = [[40_000, 1], [40_000, 2], [30_000, 3]].map(([size, seed]) => blobOf(size, 320 + seed))
+      const [first, second, third] = [[40_000, 1], [40_000, 2], [30_000, 3]].map(
+        ([size, seed]) => blobOf(size, 320 + seed)
+      )
       await store.receive(first.root, sliceOf(first.bytes, { start: 0, end: GROUP }), { start: 0, end: GROUP })
       await later()
       await putAll(store, [second, first])
@@ -77,7 +80,9 @@ describe('store: quota', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([more, ...TEN.filter((_, i) => i !== 1)]))
       await later()
       await store.put(noise(25_000, 1))
-      expect(await namesIn(store)).to.deep.equal(namesOf([blobOf(25_000, 1), more, ...[0, 2, 3, 7, 8, 9].map(i => TEN[i])]))
+      expect(await namesIn(store)).to.deep.equal(namesOf([
+        blobOf(25_000, 1), more, ...[0, 2, 3, 7, 8, 9].map(i => TEN[i])
+      ]))
       // The order outlasts the store, and so does what is there.
       await store.close()
       await open(100_000)
@@ -128,8 +133,10 @@ describe('store: quota', () => {
     it('put() that fails for another reason evicts nothing', async () => {
       await putAll(store, TEN)
       const reason = new Error('no more')
-      expect(await errorOf(store.put((async function * () { yield noise(90_000, 6); throw reason })()))).to.equal(reason)
-      expect(await errorOf(store.put(stream([noise(90_000, 6)]), { signal: AbortSignal.abort(reason) }))).to.equal(reason)
+      expect(await errorOf(store.put((async function * () { yield noise(90_000, 6); throw reason })())))
+        .to.equal(reason)
+      expect(await errorOf(store.put(stream([noise(90_000, 6)]), { signal: AbortSignal.abort(reason) })))
+        .to.equal(reason)
       expect(await namesIn(store)).to.deep.equal(namesOf(TEN))
     })
 
@@ -208,7 +215,9 @@ describe('store: quota', () => {
       await Promise.all(blobs.map(({ bytes, root }, i) => i % 4 === 0
         ? store.receive(root, stream([sliceOf(bytes)]))
         : store.put(stream([bytes]), { tag: i % 10 === 1 ? `tag ${i}` : undefined }))
-        .map(action => errorOf(action).then(error => error && expect(error, error.stack).to.include({ code: 'STORE_FULL' }))))
+        .map(action => errorOf(action).then(
+          error => error && expect(error, error.stack).to.include({ code: 'STORE_FULL' })
+        )))
       expect(await lenOf(store)).to.be.at.most(100_000)
       expect(await store.has(TEN[0].root)).to.equal(true)
       for await (const { name, cid } of store.tags.list()) expect(await store.has(cid), name).to.equal(true)
@@ -242,7 +251,9 @@ describe('store: quota', () => {
         if (options.gte?.length === 1 && options.gte[0] === 1) surveys++
         return iterator.call(this, options, ...rest)
       }
-      for (let i = 0; i < 1000; i++) await store.put(Uint8Array.of(i, i >> 8), { tag: i % 100 === 0 ? 'last' : undefined })
+      for (let i = 0; i < 1000; i++) {
+        await store.put(Uint8Array.of(i, i >> 8), { tag: i % 100 === 0 ? 'last' : undefined })
+      }
       expect(await lenOf(store)).to.equal(1000)
       expect(surveys).to.be.within(1, 5)
       expect(await store.has(hash(Uint8Array.of(900 & 255, 900 >> 8))), 'what is tagged').to.equal(true)

@@ -13,7 +13,9 @@ const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))
 
 /** In the order of their UTF-8, which is not that of UTF-16: the last but one is written with a surrogate pair. */
-const NAMES = [' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}']
+const NAMES = [
+  ' ', 'A', 'a', 'a/b', 'a/b/c', 'a0', 'aé', '\0', '\n', '\uFEFFmark', '名前', '\uFFFF', '😀', '\u{10FFFF}'
+]
   .sort((a, b) => compare(...[a, b].map(name => new TextEncoder().encode(name))))
 
 const namesIn = async (store, options) => (await listed(store.tags.list(options))).map(({ name }) => name)
@@ -50,7 +52,8 @@ describe('store: tags', () => {
 
     it('set() takes any name of a blob, and takes the format from its codec by default', async () => {
       for (const [name, format] of [
-        [first, 'raw'], [hex(first), 'raw'], [toCid(first), 'raw'], [toCid(first, HASHSEQ), 'hashseq'], [toCid(first, HASHSEQ).toString(), 'hashseq'],
+        [first, 'raw'], [hex(first), 'raw'], [toCid(first), 'raw'],
+        [toCid(first, HASHSEQ), 'hashseq'], [toCid(first, HASHSEQ).toString(), 'hashseq'],
         [toCid(first, HASHSEQ).bytes, 'hashseq'], [toCid(first, 0x71), 'raw']
       ]) {
         await store.tags.set('a', name)
@@ -80,7 +83,8 @@ describe('store: tags', () => {
       await store.tags.set('a', first, { format: 'hashseq' })
       await store.tags.set('b', second)
       await store.tags.rename('a', 'b')
-      expect(await listed(store.tags.list())).to.deep.equal([{ name: 'b', cid: toCid(first, HASHSEQ), format: 'hashseq' }])
+      expect(await listed(store.tags.list()))
+        .to.deep.equal([{ name: 'b', cid: toCid(first, HASHSEQ), format: 'hashseq' }])
       await store.tags.rename('b', 'b')
       expect(await namesIn(store)).to.deep.equal(['b'])
       expect(await errorOf(store.tags.rename('a', 'c'))).to.include({ code: 'STORE_TAG_NOT_FOUND', tag: 'a' })
@@ -116,7 +120,8 @@ describe('store: tags', () => {
         const { cid } = await store.put(stream([bytes]), { tag: name })
         expect(await store.tags.get(name)).to.deep.equal({ name, cid, format: 'raw' })
         await store.put(bytes, { tag: 'again', format: 'hashseq' })
-        expect(await store.tags.get('again')).to.deep.equal({ name: 'again', cid: toCid(hash(bytes), HASHSEQ), format: 'hashseq' })
+        expect(await store.tags.get('again'))
+          .to.deep.equal({ name: 'again', cid: toCid(hash(bytes), HASHSEQ), format: 'hashseq' })
       }
       const part = noise(100_000, 2)
       await store.receive(hash(part), sliceOf(part, { start: 0, end: 1 }), { start: 0, end: 1 })
@@ -130,7 +135,11 @@ describe('store: tags', () => {
       const calls = Array.from({ length: 60 }, (_, i) => {
         const [name, other] = [names[i % 3], names[(i + 1 + i % 2) % 3]]
         if (i % 7 === 0) return store.tags.delete(name)
-        if (i % 5 === 0) return store.tags.rename(name, other).catch(error => expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' }))
+        if (i % 5 === 0) {
+          return store.tags.rename(name, other).catch(
+            error => expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' })
+          )
+        }
         if (i % 4 === 0) return store.put(Uint8Array.of(i), { tag: name })
         return store.tags.set(name, hash(Uint8Array.of(i)), { format: i % 2 ? 'raw' : 'hashseq' })
       })
@@ -167,7 +176,8 @@ describe('store: tags', () => {
     it('put() that fails leaves no tag', async () => {
       const { store, index, data } = await newStore()
       const reason = new Error('no more')
-      expect(await errorOf(store.put((async function * () { yield noise(100); throw reason })(), { tag: 'a' }))).to.equal(reason)
+      expect(await errorOf(store.put((async function * () { yield noise(100); throw reason })(), { tag: 'a' })))
+        .to.equal(reason)
       for (const database of [index, data]) {
         const { batch } = database
         database.batch = async () => { throw reason }

@@ -1,4 +1,5 @@
-// Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes out, and the damage is named.
+// Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes
+// out, and the damage is named.
 import { expect } from 'chai'
 import { hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
@@ -61,7 +62,10 @@ describe('store: damage', () => {
   for (const [how, fill] of [
     ['put', store => store.put(BYTES)],
     ['received', store => store.receive(ROOT, SLICE)],
-    ['received in part', store => store.receive(ROOT, sliceOf(BYTES, { start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })]
+    [
+      'received in part',
+      store => store.receive(ROOT, sliceOf(BYTES, { start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })
+    ]
   ]) {
     describe(`in a blob that was ${how}`, () => {
       let made, store, extents, pages
@@ -82,14 +86,20 @@ describe('store: damage', () => {
 
       it('a changed byte of an extent fails the reads of its group', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
-          for (const at of [0, GROUP, extent.value.length >> 1, extent.value.length - 1].filter(at => at < extent.value.length)) {
+          for (const at of [
+            0, GROUP, extent.value.length >> 1, extent.value.length - 1
+          ].filter(at => at < extent.value.length)) {
             await withEntry(extent, ({ put, value }) => put(flipped(value, at, 0x80)), async () => {
               await expectCorruptHere({ start: extent.offset + at, end: extent.offset + at + 1 })
-              const { start, len } = await errorOf(store.bytes(ROOT, { start: extent.offset + at, end: extent.offset + at + 1 }))
+              const { start, len } = await errorOf(
+                store.bytes(ROOT, { start: extent.offset + at, end: extent.offset + at + 1 })
+              )
               const groupStart = Math.floor((extent.offset + at) / GROUP) * GROUP
-              expect({ start, len }, 'the group is named').to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
+              expect({ start, len }, 'the group is named')
+                .to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
               const behind = { start: groupStart + GROUP, end: WHOLE_LEN }
-              expect(same(await store.bytes(ROOT, behind), BYTES.subarray(behind.start, Math.max(behind.start, behind.end))), 'what lies behind').to.equal(true)
+              const expected = BYTES.subarray(behind.start, Math.max(behind.start, behind.end))
+              expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
             })
           }
         }
@@ -97,14 +107,20 @@ describe('store: damage', () => {
 
       it('a lost extent fails the reads of its groups', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
-          await withEntry(extent, ({ del }) => del(), () => expectCorruptHere({ start: extent.offset, end: extent.offset + 1 }))
+          await withEntry(
+            extent, ({ del }) => del(), () => expectCorruptHere({ start: extent.offset, end: extent.offset + 1 })
+          )
         }
       })
 
       it('an extent that is too short fails the reads of what it lacks', async () => {
         for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
           const extent = extents[9]
-          await withEntry(extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere({ start: extent.offset + len, end: extent.offset + len + 1 }))
+          await withEntry(
+            extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere(
+              { start: extent.offset + len, end: extent.offset + len + 1 }
+            )
+          )
         }
       })
 
@@ -147,12 +163,20 @@ describe('store: damage', () => {
 
       it('a page that is lost, too short or all zeros fails the reads that need it', async () => {
         for (const page of pages) {
-          for (const change of [({ del }) => del(), ({ put }) => put(new Uint8Array(0)), ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)), ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))]) {
+          for (const change of [
+            ({ del }) => del(), ({ put }) => put(new Uint8Array(0)),
+            ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)),
+            ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))
+          ]) {
             await withEntry(page, change, async () => {
               const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
               if (!same(got, BYTES.subarray(0, got.length))) expect.fail('wrong bytes came out')
               if (error === undefined) expect(got).to.have.length(WHOLE_LEN)
-              else if (error.code !== 'STORE_MISSING') await expectCorruptHere({ start: error.start, end: error.start + 1 })
+              else if (error.code !== 'STORE_MISSING') {
+                await expectCorruptHere(
+                  { start: error.start, end: error.start + 1 }
+                )
+              }
             })
           }
         }
@@ -170,14 +194,16 @@ describe('store: damage', () => {
             // Who has not read the blob before needs the pair for its groups alone.
             const again = await BlobStore.open({ index: await copyOf(made.index), data: await copyOf(made.data) })
             const group = { start: start + 1, end: start + 2 }
-            expect(await errorOf(again.bytes(ROOT, group))).to.include({ code: 'STORE_CORRUPT', start, len: end - start })
+            expect(await errorOf(again.bytes(ROOT, group)))
+              .to.include({ code: 'STORE_CORRUPT', start, len: end - start })
             await again.close()
           })
         }
       })
 
       /**
-       * A slice needs every pair and must fail at the damage; bytes are as right as their hash, whatever became of the pairs below it.
+       * A slice needs every pair and must fail at the damage; bytes are as right as their hash, whatever became
+       * of the pairs below it.
        *
        * @returns {Promise<{ start: number, end: number } | undefined>} what is in doubt
        */
@@ -229,8 +255,12 @@ describe('store: damage', () => {
         const again = await BlobStore.open({ index: await copyOf(index), data: await copyOf(data) })
         // Its page is in memory then, and some of its pairs have been compared.
         const other = (group + 20) % 64
-        expect(same(await again.bytes(ROOT, { start: other * GROUP, end: other * GROUP + 5 }), BYTES.subarray(other * GROUP, other * GROUP + 5))).to.equal(true)
-        for (const range of [{ start: group * GROUP, end: group * GROUP + 5 }, { start: group * GROUP, end: (group + 1) * GROUP }, {}]) {
+        const got = await again.bytes(ROOT, { start: other * GROUP, end: other * GROUP + 5 })
+        expect(same(got, BYTES.subarray(other * GROUP, other * GROUP + 5))).to.equal(true)
+        for (const range of [
+          { start: group * GROUP, end: group * GROUP + 5 },
+          { start: group * GROUP, end: (group + 1) * GROUP }, {}
+        ]) {
           expect(await errorOf(again.bytes(ROOT, range)), `group ${group}`).to.include({ code: 'STORE_CORRUPT' })
         }
         await again.close()
@@ -244,7 +274,8 @@ describe('store: damage', () => {
     const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
     await extent.put(flipped(extent.value, 2 * GROUP + 5))
     const damaged = 10 * EXTENT + 2 * GROUP
-    expect(await errorOf(store.bytes(ROOT, { start: damaged + 100, end: damaged + 101 }))).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
+    expect(await errorOf(store.bytes(ROOT, { start: damaged + 100, end: damaged + 101 })))
+      .to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
     for (const range of [{ start: damaged - 1, end: damaged }, { start: damaged + GROUP, end: damaged + 3 * GROUP }]) {
       expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end))).to.equal(true)
     }
@@ -295,7 +326,11 @@ describe('store: damage', () => {
             const got = []
             const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
             if (error) expect(error.code, `bit ${bit}: ${error.stack}`).to.match(/^STORE_(CORRUPT|MISSING|NOT_FOUND)$/)
-            else expect(same(got[0], bytes.subarray(start, end)), `bit ${bit}, ${start} to ${end}: ${got[0].length} bytes`).to.equal(true)
+            else {
+              expect(
+                same(got[0], bytes.subarray(start, end)), `bit ${bit}, ${start} to ${end}: ${got[0].length} bytes`
+              ).to.equal(true)
+            }
           }
           const { got, error } = await untilFault(store.slice(root))
           expect(same(got.subarray(8), sliceOf(bytes).subarray(8, got.length)), `bit ${bit}: slice`).to.equal(true)
@@ -305,13 +340,18 @@ describe('store: damage', () => {
       })
     }
 
-    for (const [what, spoil] of [['is too short', record => record.subarray(1)], ['is too long', record => concat([record, new Uint8Array(1)])], ['is empty', () => new Uint8Array(0)]]) {
+    for (const [what, spoil] of [
+      ['is too short', record => record.subarray(1)],
+      ['is too long', record => concat([record, new Uint8Array(1)])],
+      ['is empty', () => new Uint8Array(0)]
+    ]) {
       it(`a record that ${what} is an error of that blob alone`, async () => {
         const { store, index, place } = await newStore()
         const { cid } = await store.put(BYTES)
         const { cid: other } = await store.put(Uint8Array.of(1))
         await recordEntry(index, ROOT).change(spoil)
-        for (const ask of [() => store.bytes(cid), () => store.stat(cid), () => untilFault(store.slice(cid)).then(({ error }) => { throw error })]) {
+        const slice = async () => { throw (await untilFault(store.slice(cid))).error }
+        for (const ask of [() => store.bytes(cid), () => store.stat(cid), slice]) {
           const error = await errorOf(ask)
           expect(error).to.include({ code: 'STORE_CORRUPT' })
           expect(error.cid?.toString()).to.equal(cid.toString())

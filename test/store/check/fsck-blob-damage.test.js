@@ -26,7 +26,11 @@ describe('store: fsck() of a damaged blob', () => {
         pages = entries.filter(isPage)
       })
 
-      /** Found as it is, put right, and fetched again. @param {{ data?: ChunkRanges, tree?: ChunkRanges, lost?: ChunkRanges }} what */
+      /**
+       * Found as it is, put right, and fetched again.
+       *
+       * @param {{ data?: ChunkRanges, tree?: ChunkRanges, lost?: ChunkRanges }} what
+       */
       async function expectMended ({ data: wrong = ChunkRanges.none, tree = ChunkRanges.none, lost = wrong, strays }) {
         const looks = [await store.fsck(), await store.fsck({ repair: true })]
         for (const { damaged } of looks) {
@@ -115,12 +119,15 @@ describe('store: fsck() of a damaged blob', () => {
         const strays = [
           [at(4096, 0), value], // behind the end
           [at(17, 0), value.slice(0, GROUP)], // inside another
-          [at(1023, 3), noise(100)], [at(1000, 1), noise(100)], [at(100 * 1024 - 1, 1), noise(100)], // pages that no such blob has
+          [at(1023, 3), noise(100)], [at(1000, 1), noise(100)],
+          [at(100 * 1024 - 1, 1), noise(100)], // no pages of this blob
           [at(16, 0, 18), value] // too long a key
         ]
         for (const [key, value] of strays) await data.put(key, value, VIEWS)
         await expectMended({ strays: strays.length })
-        expect(await entriesOf(data)).to.satisfy(entries => !entries.some(({ key }) => strays.some(([stray]) => same(stray, key))))
+        expect(await entriesOf(data)).to.satisfy(
+          entries => !entries.some(({ key }) => strays.some(([stray]) => same(stray, key)))
+        )
       })
 
       it('repair computes the pairs of a lost or wrong page again', async () => {
@@ -136,8 +143,11 @@ describe('store: fsck() of a damaged blob', () => {
             const whole = groups(Math.min(i, 2) * PAGE, Math.min((Math.min(i, 2) + 1) * PAGE, BYTES.length))
             expect(wrong.isEmpty, 'the bytes are right').to.equal(true)
             // What of a page is not here cannot be worked out, and what it led to is gone with it.
-            if (i === 3 || ranges.intersect(whole).equals(whole)) expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
-            else expect(lost.difference(whole).isEmpty, `page ${i}`).to.equal(true)
+            if (i === 3 || ranges.intersect(whole).equals(whole)) {
+              expect(lost.boundaries, `page ${i} of ${pages.length}`).to.deep.equal([])
+            } else {
+              expect(lost.difference(whole).isEmpty, `page ${i}`).to.equal(true)
+            }
             await expectHere(store, ranges.difference(lost))
             await expectSound(store)
             await fetchMissing(store, ranges)
@@ -150,12 +160,16 @@ describe('store: fsck() of a damaged blob', () => {
       it('repair computes a pair from those below it, although bytes are lost, too', async () => {
         for (const slot of [31, 15, 7]) {
           const [page] = (await entriesOf(data)).filter(isPage)
-          const extent = (await entriesOf(data)).find(({ offset, value }) => offset <= GROUP && offset + value.length > GROUP)
+          const extent = (await entriesOf(data)).find(
+            ({ offset, value }) => offset <= GROUP && offset + value.length > GROUP
+          )
           await page.put(flipped(page.value, BITS + slot * 64 + 5))
           await extent.put(flipped(extent.value, GROUP + 5 - extent.offset))
           const { damaged: [{ tree, lost }] } = await store.fsck({ repair: true })
           expect(tree.boundaries).to.deep.equal(ranges.intersect(groups(0, 2 * (slot + 1) * GROUP)).boundaries)
-          expect(lost.boundaries).to.deep.equal(slot === 31 && how === 'received in part' ? lost.boundaries : groups(GROUP).boundaries)
+          expect(lost.boundaries).to.deep.equal(slot === 31 && how === 'received in part'
+            ? lost.boundaries
+            : groups(GROUP).boundaries)
           await fetchMissing(store, ranges)
           await expectHere(store, ranges)
           await expectSound(store)
@@ -168,7 +182,10 @@ describe('store: fsck() of a damaged blob', () => {
         for (const slot of [0, 1, 2, 3]) wrong.fill(0, BITS + slot * 64, BITS + (slot + 1) * 64)
         await page.put(wrong)
         await extents[0].put(flipped(extents[0].value, 0))
-        await expectMended({ tree: groups(0, 4 * GROUP).union(groups(4 * GROUP, 8 * GROUP)), lost: groups(0, 8 * GROUP) })
+        await expectMended({
+          tree: groups(0, 4 * GROUP).union(groups(4 * GROUP, 8 * GROUP)),
+          lost: groups(0, 8 * GROUP)
+        })
       })
 
       it('repair sets the lost mark of a present group, and clears the mark of a lost group', async () => {

@@ -56,7 +56,10 @@ describe('store: fsck() of a damaged index', () => {
   }
 
   it('repair finds any part of a blob whose record is damaged, without knowing its size', async () => {
-    for (const [start, end] of [[0, 1], [0, 20], [20, 60], [60, 70], [64, 65], [100, 110], [126, 130], [128, 129], [130, 135], [134, 135], [135, 136], [0, 136]]) {
+    for (const [start, end] of [
+      [0, 1], [0, 20], [20, 60], [60, 70], [64, 65], [100, 110], [126, 130], [128, 129], [130, 135],
+      [134, 135], [135, 136], [0, 136]
+    ]) {
       const { store, index } = await newStore()
       const range = { start: start * GROUP, end: Math.min(end * GROUP, BYTES.length) }
       await store.receive(ROOT, sliceOf(BYTES, range), range)
@@ -177,7 +180,9 @@ describe('store: fsck() of a damaged index', () => {
         },
         also: 'b'
       },
-      'a tag whose value is wrong beside its blob': { spoil: index => beside(index).change(value => flipped(value, 3)) },
+      'a tag whose value is wrong beside its blob': {
+        spoil: index => beside(index).change(value => flipped(value, 3))
+      },
       'a tag that is lost beside its blob': { spoil: index => beside(index).remove() },
       'a tag whose value is too short': { spoil: index => named(index).change(value => value.slice(0, 3)) }
     }
@@ -208,7 +213,9 @@ describe('store: fsck() of a damaged index', () => {
       await store.put(BYTES, { tag: 'a' })
       for (const entry of [named, beside]) await entry(index).change(value => flipped(value, 1))
       expect(await errorOf(store.gc())).to.include({ code: 'STORE_CORRUPT' })
-      for (const repair of [false, true]) expect((await store.fsck({ repair })).tags).to.deep.equal([{ name: 'a', isRestored: false }])
+      for (const repair of [false, true]) {
+        expect((await store.fsck({ repair })).tags).to.deep.equal([{ name: 'a', isRestored: false }])
+      }
       await expectSound(store)
       expect(await store.tags.get('a')).to.equal(undefined)
       expect((await store.gc()).blobs).to.equal(1)
@@ -262,7 +269,9 @@ describe('store: fsck() of a damaged index', () => {
     const { store, index } = await newStore()
     await store.put(BYTES)
     await stateEntry(index).write(new Uint8Array(33))
-    for (const repair of [false, true]) expect(await store.fsck({ repair })).to.include({ isStateDamaged: true, isSound: false })
+    for (const repair of [false, true]) {
+      expect(await store.fsck({ repair })).to.include({ isStateDamaged: true, isSound: false })
+    }
     await expectSound(store)
   })
 

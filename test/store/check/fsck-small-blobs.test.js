@@ -26,7 +26,8 @@ describe('store: fsck() of many small blobs', () => {
 
   it('fsck() counts every blob, and reports its progress', async () => {
     const events = []
-    expect(await store.fsck({ onProgress: ({ detail }) => events.push(detail) })).to.include({ isSound: true, blobs: COUNT })
+    expect(await store.fsck({ onProgress: ({ detail }) => events.push(detail) }))
+      .to.include({ isSound: true, blobs: COUNT })
     expect(events.at(-1)).to.deep.equal({ done: 3 * COUNT, total: 3 * COUNT })
   })
 
@@ -53,7 +54,8 @@ describe('store: fsck() of many small blobs', () => {
     const wrong = [first, second, third].map(({ value }) => hex(hash(value))).sort()
     for (const repair of [false, true]) {
       const { damaged } = await store.fsck({ repair })
-      expect(damaged.map(({ cid, strays }) => `${hex(cid.multihash.digest)} ${strays}`)).to.deep.equal(wrong.map(root => `${root} 1`))
+      expect(damaged.map(({ cid, strays }) => `${hex(cid.multihash.digest)} ${strays}`))
+        .to.deep.equal(wrong.map(root => `${root} 1`))
     }
     await expectSound(store)
     const left = (await entriesOf(data)).filter(entry => !isPage(entry)) // a repair may give a blob a page

@@ -28,11 +28,22 @@ describe('store: fsck()', () => {
       }
       const dump = async () => {
         await store.close()
-        return place.look(async ({ data, index }) => [(await entriesOf(data)).map(({ key, value }) => `${hex(key)} ${hex(hash(value))}`), await recordsIn(index)])
+        return place.look(async ({ data, index }) => [
+          (await entriesOf(data)).map(({ key, value }) => `${hex(key)} ${hex(hash(value))}`),
+          await recordsIn(index)
+        ])
       }
       const events = []
       const report = await store.fsck({ onProgress: event => events.push(event) })
-      expect(report).to.deep.include({ isSound: true, blobs: 36, damaged: [], records: [], tags: [], orphans: 0, strays: 0 })
+      expect(report).to.deep.include({
+        isSound: true,
+        blobs: 36,
+        damaged: [],
+        records: [],
+        tags: [],
+        orphans: 0,
+        strays: 0
+      })
       expect(events.at(-1).type).to.equal('baobox:fsck')
       expect(events.at(-1).detail.done).to.equal(events.at(-1).detail.total)
       expect(events.every(({ detail: { done } }, i) => done >= (events[i - 1]?.detail.done ?? 0))).to.equal(true)
@@ -95,7 +106,9 @@ describe('store: fsck()', () => {
       let left = writes
       const reason = new Error('the power is gone')
       const originals = [data, index].map(level => [level, level.batch])
-      for (const [level, batch] of originals) level.batch = function (...args) { return left-- > 0 ? batch.apply(this, args) : Promise.reject(reason) }
+      for (const [level, batch] of originals) {
+        level.batch = function (...args) { return left-- > 0 ? batch.apply(this, args) : Promise.reject(reason) }
+      }
       const error = await errorOf(store.fsck({ repair: true }))
       for (const [level, batch] of originals) level.batch = batch
       isDone = error === undefined
@@ -123,7 +136,10 @@ describe('store: fsck()', () => {
         const bytes = blobs[i % blobs.length]
         const root = hash(bytes)
         const range = { start: (i % 5) * GROUP, end: (i % 5 + 3) * GROUP }
-        await [() => store.put(bytes), () => store.receive(root, sliceOf(bytes, range), range), () => store.delete(root)][i % 3]()
+        await [
+          () => store.put(bytes), () => store.receive(root, sliceOf(bytes, range), range),
+          () => store.delete(root)
+        ][i % 3]()
       }
     }
     const working = Promise.all([1, 2, 3].map(work))
@@ -142,7 +158,8 @@ describe('store: fsck()', () => {
     const reason = new Error('enough')
     expect(await errorOf(store.fsck({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
     const controller = new AbortController()
-    expect(await errorOf(store.fsck({ signal: controller.signal, onProgress: () => controller.abort(reason) }))).to.equal(reason)
+    expect(await errorOf(store.fsck({ signal: controller.signal, onProgress: () => controller.abort(reason) })))
+      .to.equal(reason)
     await expectSound(store)
     const looking = errorOf(store.fsck())
     await store.close()

@@ -17,7 +17,9 @@ const blobOf = (size, seed) => {
 }
 
 /** Small blobs in the order of their hashes, in which they are swept. */
-const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i)).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
+const small = Array.from(
+  { length: 40 }, (_, i) => blobOf(100 + i, 700 + i)
+).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
 /** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
 const fillers = []
 for (let i = 0; fillers.length < 1100; i++) {
@@ -46,9 +48,12 @@ describe('store: gc() beside other calls', () => {
   /**
    * Stops a collection, does something else, and lets it go on.
    *
-   * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up the first blob and those beside it, and
-   *   is about to look what has become protected. In a later batch: it is writing that the first blob and some others are gone
-   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile @returns the store, afterwards
+   * @param {'in its batch' | 'in a later batch'} where  in its batch: the collection has locked and looked up
+   *   the first blob and those beside it, and
+   *   is about to look what has become protected. In a later batch: it is writing that the first blob and some
+   *   others are gone
+   * @param {(store: any, index: any) => Promise<void>} prepare @param {(store: any) => Promise<any>} meanwhile
+   *   @returns the store, afterwards
    */
   async function collectBeside (where, prepare, meanwhile) {
     const { store } = await newStore()
@@ -92,15 +97,36 @@ describe('store: gc() beside other calls', () => {
       ['tags it for a while', store => store.put(one.bytes), store => store.tempTag(one.root), [one]],
       ['puts it again', store => store.put(one.bytes), store => store.put(one.bytes), [one]],
       ['puts it for the first time', async () => {}, store => store.put(one.bytes), [one]],
-      ['deletes it and puts it again', store => store.put(one.bytes), async store => { await store.delete(one.root); await store.put(one.bytes) }, [one]],
-      ['renames its tag', store => store.put(one.bytes, { tag: 'm' }), async store => { await store.tags.rename('m', 'z'); await store.tags.rename('z', 'a') }, [one]],
+      ['deletes it and puts it again', store => store.put(one.bytes), async store => {
+        await store.delete(one.root)
+        await store.put(one.bytes)
+      }, [one]],
+      ['renames its tag', store => store.put(one.bytes, { tag: 'm' }), async store => {
+        await store.tags.rename('m', 'z')
+        await store.tags.rename('z', 'a')
+      }, [one]],
       ['tags a sequence that it is a member of', store => putAll(store, [two, sequence]), tagSequence, [two, sequence]],
-      ['tags such a sequence for a while', store => putAll(store, [two, sequence]), store => store.tempTag(sequence.root, { format: 'hashseq' }), [two, sequence]],
-      ['puts such a sequence, which has a tag', async store => { await tagSequence(store); await store.put(two.bytes) }, store => store.put(sequence.bytes), [two, sequence]],
-      ['receives such a sequence, which has a tag', async store => { await tagSequence(store); await store.put(two.bytes) }, store => store.receive(sequence.root, sliceOf(sequence.bytes)), [two, sequence]],
-      ['puts and tags such a sequence in one', store => store.put(two.bytes), store => store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }), [two, sequence]],
+      [
+        'tags such a sequence for a while', store => putAll(store, [two, sequence]),
+        store => store.tempTag(sequence.root, { format: 'hashseq' }), [two, sequence]
+      ],
+      ['puts such a sequence, which has a tag', async store => {
+        await tagSequence(store)
+        await store.put(two.bytes)
+      }, store => store.put(sequence.bytes), [two, sequence]],
+      ['receives such a sequence, which has a tag', async store => {
+        await tagSequence(store)
+        await store.put(two.bytes)
+      }, store => store.receive(sequence.root, sliceOf(sequence.bytes)), [two, sequence]],
+      [
+        'puts and tags such a sequence in one', store => store.put(two.bytes),
+        store => store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }), [two, sequence]
+      ],
       ['receives it', async () => {}, store => store.receive(part.root, sliceOf(part.bytes)), [part]],
-      ['receives the rest of it', store => receivePart(store, part), store => store.receive(part.root, sliceOf(part.bytes)), [part]]
+      [
+        'receives the rest of it', store => receivePart(store, part),
+        store => store.receive(part.root, sliceOf(part.bytes)), [part]
+      ]
     ]) {
       it(`a call that ${what} keeps the blob, ${where}`, async () => {
         const { store } = await collectBeside(where, prepare, meanwhile)
@@ -111,9 +137,18 @@ describe('store: gc() beside other calls', () => {
 
     for (const [what, begin] of [
       ['tagging it', (store, write) => write(store.tags.set('a', one.root))],
-      ['renaming its tag', async (store, write) => { await store.tags.set('m', one.root); await write(store.tags.rename('m', 'a')) }],
-      ['tagging a sequence that it is a member of', (store, write) => write(store.tags.set('a', sequence.root, { format: 'hashseq' }))],
-      ['putting and tagging such a sequence', (store, write) => write(store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }))]
+      ['renaming its tag', async (store, write) => {
+        await store.tags.set('m', one.root)
+        await write(store.tags.rename('m', 'a'))
+      }],
+      [
+        'tagging a sequence that it is a member of',
+        (store, write) => write(store.tags.set('a', sequence.root, { format: 'hashseq' }))
+      ],
+      [
+        'putting and tagging such a sequence',
+        (store, write) => write(store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }))
+      ]
     ]) {
       it(`a call that is ${what} when the collection begins keeps the blob, ${where}`, async () => {
         let finish
@@ -145,7 +180,11 @@ describe('store: gc() beside other calls', () => {
     }
 
     it(`a call that releases the blob loses no other blob, ${where}`, async () => {
-      const { store } = await collectBeside(where, store => putAll(store, [two, sequence]).then(() => tagSequence(store)), store => store.tags.delete('sequence'))
+      const { store } = await collectBeside(
+        where, store => putAll(store, [two, sequence]).then(
+          () => tagSequence(store)
+        ), store => store.tags.delete('sequence')
+      )
       await store.gc()
       expect(await namesIn(store)).to.deep.equal([])
     })
@@ -155,7 +194,11 @@ describe('store: gc() beside other calls', () => {
     const { store } = await newStore()
     const large = blobOf(2 * MIB, 6)
     await store.put(large.bytes)
-    for (const [read, expected] of [[() => store.get(large.root), large.bytes], [() => store.get(large.root, { verify: false }), large.bytes], [() => store.slice(large.root), sliceOf(large.bytes)]]) {
+    for (const [read, expected] of [
+      [() => store.get(large.root), large.bytes],
+      [() => store.get(large.root, { verify: false }), large.bytes],
+      [() => store.slice(large.root), sliceOf(large.bytes)]
+    ]) {
       const pieces = read()
       const { value } = await pieces.next()
       expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
@@ -175,7 +218,10 @@ describe('store: gc() beside other calls', () => {
     const reopened = await place.open()
     const { keys } = data
     const wanted = { start: 0, end: 1000 }
-    for (const read of [() => collect(reopened.slice(part.root, wanted)), () => errorOf(reopened.outboard(part.root)), () => reopened.bytes(part.root, { start: 0, end: 1000 })]) {
+    for (const read of [
+      () => collect(reopened.slice(part.root, wanted)), () => errorOf(reopened.outboard(part.root)),
+      () => reopened.bytes(part.root, { start: 0, end: 1000 })
+    ]) {
       let collected
       data.keys = function (...args) {
         data.keys = keys
@@ -196,7 +242,9 @@ describe('store: gc() beside other calls', () => {
     const { store, place } = await newStore()
     const [put, received] = [blobOf(9 * MIB, 7), blobOf(9 * MIB, 8)]
     const slice = sliceOf(received.bytes)
-    const [putting, receiving] = [put.bytes, slice].map(bytes => gated([bytes.subarray(0, 6 * MIB)], [bytes.subarray(6 * MIB)]))
+    const [putting, receiving] = [put.bytes, slice].map(
+      bytes => gated([bytes.subarray(0, 6 * MIB)], [bytes.subarray(6 * MIB)])
+    )
     const done = [store.put(putting.source), store.receive(received.root, receiving.source)]
     await Promise.all([putting.reached, receiving.reached])
     expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })

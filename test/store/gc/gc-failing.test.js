@@ -17,7 +17,9 @@ const blobOf = (size, seed) => {
 }
 
 /** Small blobs in the order of their hashes, in which they are swept. */
-const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i)).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
+const small = Array.from(
+  { length: 40 }, (_, i) => blobOf(100 + i, 700 + i)
+).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
 /** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
 const fillers = []
 for (let i = 0; fillers.length < 1100; i++) {
@@ -40,22 +42,30 @@ async function expectKept (store, blobs) {
 describe('store: gc() that fails', () => {
   describe('because something is damaged', () => {
     const newStore = newStores()
-    const sequence = sequenceOf(...Array.from({ length: 2000 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) })), small[0])
+    const sequence = sequenceOf(
+      ...Array.from({ length: 2000 }, (_, i) => ({ root: hash(Uint8Array.of(i, i >> 8)) })), small[0]
+    )
 
     it('gc() takes nothing while a sequence is damaged', async () => {
       for (const spoil of ['put', 'del']) {
         const { store, data } = await newStore()
         await store.put(sequence.bytes, { tag: 'a', format: 'hashseq' })
         const [extent] = (await entriesOf(data)).filter(({ offset }) => offset !== undefined)
-        await (spoil === 'del' ? extent.del() : extent.put(extent.value.map((byte, i) => i === 40_000 ? byte ^ 1 : byte)))
+        await (spoil === 'del'
+          ? extent.del()
+          : extent.put(extent.value.map((byte, i) => i === 40_000 ? byte ^ 1 : byte)))
         await putAll(store, small)
         const all = await namesIn(store)
         for (const options of [{}, { dryRun: true }]) {
-          expect(await errorOf(store.gc(options))).to.include({ code: 'STORE_CORRUPT', start: spoil === 'del' ? 0 : 2 * GROUP })
+          expect(await errorOf(store.gc(options)))
+            .to.include({ code: 'STORE_CORRUPT', start: spoil === 'del' ? 0 : 2 * GROUP })
         }
         expect(await namesIn(store)).to.deep.equal(all)
         await store.tags.delete('a')
-        expect(await store.gc()).to.deep.equal({ blobs: small.length + 1, bytes: all.length && sequence.bytes.length + small.reduce((sum, { bytes }) => sum + bytes.length, 0) })
+        expect(await store.gc()).to.deep.equal({
+          blobs: small.length + 1,
+          bytes: all.length && sequence.bytes.length + small.reduce((sum, { bytes }) => sum + bytes.length, 0)
+        })
       }
     })
 
@@ -95,7 +105,11 @@ describe('store: gc() that fails', () => {
       let calls = 0
       const originals = methods.map(method => database[method])
       methods.forEach((method, i) => {
-        database[method] = function (...args) { return calls++ >= number ? Promise.reject(reason) : originals[i].apply(this, args) }
+        database[method] = function (...args) {
+          return calls++ >= number
+            ? Promise.reject(reason)
+            : originals[i].apply(this, args)
+        }
       })
       return () => methods.forEach((method, i) => { database[method] = originals[i] })
     }

@@ -17,7 +17,9 @@ const blobOf = (size, seed) => {
 }
 
 /** Small blobs in the order of their hashes, in which they are swept. */
-const small = Array.from({ length: 40 }, (_, i) => blobOf(100 + i, 700 + i)).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
+const small = Array.from(
+  { length: 40 }, (_, i) => blobOf(100 + i, 700 + i)
+).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
 /** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
 const fillers = []
 for (let i = 0; fillers.length < 1100; i++) {
@@ -50,7 +52,9 @@ describe('store: gc()', () => {
 
     it('gc() takes what nothing protects, and reports it', async () => {
       expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
-      const [tagged, temporary, large, untagged, member, absent] = [10, 20_000, 5_000_000, 300_000, 70_000, 5].map(blobOf)
+      const [tagged, temporary, large, untagged, member, absent] = [10, 20_000, 5_000_000, 300_000, 70_000, 5].map(
+        blobOf
+      )
       const [taggedPart, untaggedPart] = [blobOf(100_001, 8), blobOf(100_002, 9)]
       const sequence = sequenceOf(member, absent, tagged)
       await putAll(store, [tagged, temporary, large, untagged, member, sequence])
@@ -66,10 +70,16 @@ describe('store: gc()', () => {
       const expected = { blobs: 3, bytes: large.bytes.length + untagged.bytes.length + GROUP }
       const sweptOf = async options => {
         const swept = []
-        expect(await store.gc({ ...options, onBlob: ({ cid, bytes }) => swept.push(`${hex(cid.multihash.digest)} ${bytes}`) })).to.deep.equal(expected)
+        expect(await store.gc({
+          ...options,
+          onBlob: ({ cid, bytes }) => swept.push(`${hex(cid.multihash.digest)} ${bytes}`)
+        })).to.deep.equal(expected)
         return swept
       }
-      const names = [`${hex(large.root)} ${large.bytes.length}`, `${hex(untagged.root)} ${untagged.bytes.length}`, `${hex(untaggedPart.root)} ${GROUP}`]
+      const names = [
+        `${hex(large.root)} ${large.bytes.length}`, `${hex(untagged.root)} ${untagged.bytes.length}`,
+        `${hex(untaggedPart.root)} ${GROUP}`
+      ]
       const all = await namesIn(store)
       expect(await sweptOf({ dryRun: true })).to.deep.equal(names.sort())
       expect(await namesIn(store), 'a dry run takes nothing').to.deep.equal(all)
@@ -77,7 +87,8 @@ describe('store: gc()', () => {
       expect(await namesIn(store)).to.deep.equal(namesOf([tagged, temporary, member, sequence, taggedPart]))
       expect(await store.gc(), 'nothing is left').to.deep.equal({ blobs: 0, bytes: 0 })
 
-      expect(await receivePart(store, untaggedPart), 'no memory of it is left').to.deep.equal({ received: GROUP, complete: false })
+      expect(await receivePart(store, untaggedPart), 'no memory of it is left')
+        .to.deep.equal({ received: GROUP, complete: false })
       expect(same(await store.bytes(untaggedPart.root, START), untaggedPart.bytes.subarray(0, GROUP))).to.equal(true)
       await store.delete(untaggedPart.root)
 
@@ -134,7 +145,8 @@ describe('store: gc()', () => {
       await Promise.all(blobs.map(bytes => store.put(bytes, { tag: bytes[0] === 7 ? `seven ${bytes[1]}` : undefined })))
       const told = []
       const kept = blobs.filter(bytes => bytes[0] === 7)
-      expect(await store.gc({ onProgress: event => told.push(event) })).to.deep.equal({ blobs: 1300 - kept.length, bytes: 2 * (1300 - kept.length) })
+      expect(await store.gc({ onProgress: event => told.push(event) }))
+        .to.deep.equal({ blobs: 1300 - kept.length, bytes: 2 * (1300 - kept.length) })
       expect(told).to.deep.equal([1000, 1300 - kept.length].map(done => ({ type: 'baobox:gc', detail: { done } })))
       await expectKept(store, kept.map(bytes => ({ bytes, root: hash(bytes) })))
       await store.close()
@@ -183,7 +195,9 @@ describe('store: gc()', () => {
 
     it('gc() runs at the same time as every other call', async () => {
       for (let round = 0; round < 8; round++) {
-        const blobs = Array.from({ length: 12 }, (_, i) => blobOf([50, 20_000, 150_000][i % 3] + i, 900 + 20 * round + i))
+        const blobs = Array.from(
+          { length: 12 }, (_, i) => blobOf([50, 20_000, 150_000][i % 3] + i, 900 + 20 * round + i)
+        )
         await Promise.all(blobs.map(async (blob, i) => {
           const { bytes, root } = blob
           if (i % 4 === 0) return store.put(stream([bytes]), { tag: `put ${i}` })

@@ -90,8 +90,13 @@ describe('store: blockstore, concurrent calls', () => {
       expect(await blocks.has(cid)).to.equal(false)
     }
     const cids = []
-    for (let i = 0; i < 4; i++) cids.push(await blocks.put(await cidOf(i % 2 ? sha256 : blake3, noise(500, i)), noise(500, i)))
-    for (const all of [options => blocks.getAll(options), options => blocks.getMany(cids, options), options => blocks.deleteMany(cids, options)]) {
+    for (let i = 0; i < 4; i++) {
+      cids.push(await blocks.put(await cidOf(i % 2 ? sha256 : blake3, noise(500, i)), noise(500, i)))
+    }
+    for (const all of [
+      options => blocks.getAll(options), options => blocks.getMany(cids, options),
+      options => blocks.deleteMany(cids, options)
+    ]) {
       const controller = new AbortController()
       const reason = new Error('enough')
       const given = all(controller)
@@ -112,7 +117,10 @@ describe('store: blockstore, concurrent calls', () => {
     await store.close()
     expect(await errorOf(collect(all))).to.include({ code: 'STORE_CLOSED' })
     for (const cid of cids) {
-      for (const ask of [() => blocks.has(cid), () => blocks.put(cid, bytes), () => collect(blocks.get(cid)), () => blocks.delete(cid), () => collect(blocks.getAll())]) {
+      for (const ask of [
+        () => blocks.has(cid), () => blocks.put(cid, bytes), () => collect(blocks.get(cid)),
+        () => blocks.delete(cid), () => collect(blocks.getAll())
+      ]) {
         expect(await errorOf(ask)).to.include({ code: 'STORE_CLOSED' })
       }
     }

@@ -71,7 +71,9 @@ describe('store: damaged blockstore', () => {
     const { blocks, index } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     await blocks.put(cid, bytes)
-    for (const multihash of [new Uint8Array(0), new Uint8Array(40).fill(0xff), Uint8Array.of(0x12)]) await aliasEntry(index, multihash).write(hash(bytes))
+    for (const multihash of [new Uint8Array(0), new Uint8Array(40).fill(0xff), Uint8Array.of(0x12)]) {
+      await aliasEntry(index, multihash).write(hash(bytes))
+    }
     expect(await namesIn(blocks)).to.deep.equal([cid.toString()])
   })
 
@@ -92,12 +94,21 @@ describe('store: damaged blockstore', () => {
       'while the first name is put': { before: [], job: async (blocks, [a]) => blocks.put(a, bytes) },
       'while a second name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[2], bytes) },
       'while the own name is put': { before: [0], job: async (blocks, cids) => blocks.put(cids[1], bytes) },
-      'while two names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany([0, 2].map(i => ({ cid: cids[i], bytes })))) },
-      'while all names are put together': { before: [], job: async (blocks, cids) => listed(blocks.putMany(cids.map(cid => ({ cid, bytes })))) },
+      'while two names are put together': {
+        before: [],
+        job: async (blocks, cids) => listed(blocks.putMany([0, 2].map(i => ({ cid: cids[i], bytes }))))
+      },
+      'while all names are put together': {
+        before: [],
+        job: async (blocks, cids) => listed(blocks.putMany(cids.map(cid => ({ cid, bytes }))))
+      },
       'while one of two names is deleted': { before: [0, 2], job: async (blocks, cids) => blocks.delete(cids[0]) },
       'while the own name is deleted': { before: [1, 2], job: async (blocks, cids) => blocks.delete(cids[1]) },
       'while the last name is deleted': { before: [2], job: async (blocks, cids) => blocks.delete(cids[2]) },
-      'while a blob with two names is deleted': { before: [0, 2], job: async (blocks, cids, store) => store.delete(hash(bytes)) }
+      'while a blob with two names is deleted': {
+        before: [0, 2],
+        job: async (blocks, cids, store) => store.delete(hash(bytes))
+      }
     }
 
     for (const [what, { before, job }] of Object.entries(JOBS)) {
@@ -123,7 +134,8 @@ describe('store: damaged blockstore', () => {
             if (await found.has(cid)) expect(same(await collect(found.get(cid)), bytes)).to.equal(true)
           }
           seen.add(names.join())
-          expect(await again.has(hash(bytes)), 'the bytes are there with a name, and only then').to.equal(names.length > 0)
+          expect(await again.has(hash(bytes)), 'the bytes are there with a name, and only then')
+            .to.equal(names.length > 0)
           for (const cid of cids) await found.put(cid, bytes)
           expect(await namesIn(found)).to.deep.equal(cids.map(String).sort())
           for (const cid of cids) await found.delete(cid)

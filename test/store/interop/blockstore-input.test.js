@@ -60,7 +60,10 @@ describe('store: blockstore input', () => {
   it('put() refuses CIDs with unknown hash functions or shortened hashes', async () => {
     const { blocks } = await newBlocks()
     const short = new Uint8Array((await sha256.digest(bytes)).digest.subarray(0, 20))
-    const cids = [await cidOf(toy, bytes), CID.createV1(RAW, Digest.create(sha256.code, short)), CID.createV1(RAW, Digest.create(blake3.code, hash(bytes, 64)))]
+    const cids = [
+      await cidOf(toy, bytes), CID.createV1(RAW, Digest.create(sha256.code, short)),
+      CID.createV1(RAW, Digest.create(blake3.code, hash(bytes, 64)))
+    ]
     for (const cid of cids) {
       expect(await errorOf(blocks.put(cid, bytes))).to.include({ code: 'CID_UNSUPPORTED' })
       expect(await blocks.has(cid)).to.equal(false)
@@ -84,7 +87,9 @@ describe('store: blockstore input', () => {
       await expectSlip('cid', () => blocks.delete(bad))
     }
     for (const own of [cid, toCid(hash(bytes))]) {
-      for (const bad of [undefined, null, 5, '/etc/passwd', new URL('file:///etc/passwd'), { size: 5, read () {} }]) await expectSlip('bytes', () => blocks.put(own, bad))
+      for (const bad of [undefined, null, 5, '/etc/passwd', new URL('file:///etc/passwd'), { size: 5, read () {} }]) {
+        await expectSlip('bytes', () => blocks.put(own, bad))
+      }
       await expectSlip('piece of the source', () => blocks.put(own, ['text']))
     }
   })
@@ -110,7 +115,10 @@ describe('store: blockstore input', () => {
       const cid = await cidOf(hasher, long)
       for (const bytes of [long, stream([long.subarray(0, 50_000), long.subarray(50_000)]), endless()]) {
         expect(await errorOf(narrow.put(cid, bytes))).to.include({ code: 'BLOCK_TOO_LONG', len: 50_000 })
-        expect(await errorOf(listed(narrow.putMany([{ cid, bytes: bytes instanceof Uint8Array ? bytes : endless() }])))).to.include({ code: 'BLOCK_TOO_LONG' })
+        expect(await errorOf(listed(narrow.putMany([{
+          cid,
+          bytes: bytes instanceof Uint8Array ? bytes : endless()
+        }])))).to.include({ code: 'BLOCK_TOO_LONG' })
       }
       await narrow.put(await cidOf(hasher, exact), exact)
     }
@@ -126,11 +134,14 @@ describe('store: blockstore input', () => {
     expect(same(await collect(narrow.get(cid)), long)).to.equal(true)
     for (const { bytes } of await listed(narrow.getMany([cid]))) expect(same(await collect(bytes), long)).to.equal(true)
     const large = noise((1 << 22) + 1, 7)
-    expect(await errorOf(blocks.put(await cidOf(sha256, large), large))).to.include({ code: 'BLOCK_TOO_LONG', len: 1 << 22 })
+    expect(await errorOf(blocks.put(await cidOf(sha256, large), large)))
+      .to.include({ code: 'BLOCK_TOO_LONG', len: 1 << 22 })
     const any = asBlockstore(store, { maxBlockLen: Infinity })
     await any.put(await cidOf(sha256, large), large)
     expect(same(await collect(any.get(await cidOf(sha256, large))), large)).to.equal(true)
-    for (const bad of [-1, 1.5, '5', null]) await expectSlip('maxBlockLen', () => asBlockstore(store, { maxBlockLen: bad }))
+    for (const bad of [-1, 1.5, '5', null]) {
+      await expectSlip('maxBlockLen', () => asBlockstore(store, { maxBlockLen: bad }))
+    }
   })
 })
 

@@ -41,7 +41,10 @@ describe('store: blockstore, many blocks', () => {
 
   it('putMany() keeps blocks of any length in their order, under all their names', async () => {
     const { store, blocks, place, data } = await newBlocks()
-    const contents = [noise(100, 1), noise(2_000_000, 2), noise(20_000, 3), noise(100, 1), new Uint8Array(0), noise(70_000, 4)]
+    const contents = [
+      noise(100, 1), noise(2_000_000, 2), noise(20_000, 3), noise(100, 1), new Uint8Array(0),
+      noise(70_000, 4)
+    ]
     const pairs = []
     for (const [i, content] of contents.entries()) {
       for (const hasher of content.length > 100 ? hashers.slice(0, 3) : hashers) {
@@ -54,7 +57,8 @@ describe('store: blockstore, many blocks', () => {
     expect(await listed(blocks.putMany(stream(pairs)))).to.deep.equal(pairs.map(({ cid }) => cid))
     expect(batches).to.be.lessThan(pairs.length)
     for (const { cid, content } of pairs) expect(same(await collect(blocks.get(cid)), content), `${cid}`).to.equal(true)
-    const isListed = ({ cid, content }) => cid.multihash.code !== identity.code && (content.length > 0 || cid.multihash.code !== blake3.code)
+    const isListed = ({ cid, content }) =>
+      cid.multihash.code !== identity.code && (content.length > 0 || cid.multihash.code !== blake3.code)
     const names = new Set(pairs.filter(isListed).map(({ cid }) => cid.toString()))
     expect(await namesIn(blocks)).to.deep.equal([...names].sort())
     await listed(blocks.putMany(pairs.map(({ cid, content }) => ({ cid, bytes: content }))))
@@ -89,7 +93,11 @@ describe('store: blockstore, many blocks', () => {
     expect(pairs.map(({ cid }) => cid)).to.deep.equal(wanted.map(({ cid }) => cid))
     for (const [i, { content }] of wanted.entries()) {
       if (content !== undefined) expect(same(await collect(pairs[i].bytes), content), `block ${i}`).to.equal(true)
-      else expect((await errorOf(collect(pairs[i].bytes))).name).to.equal(wanted[i].cid === 'no CID' ? 'TypeError' : 'NotFoundError')
+      else {
+        expect((await errorOf(collect(pairs[i].bytes))).name).to.equal(
+          wanted[i].cid === 'no CID' ? 'TypeError' : 'NotFoundError'
+        )
+      }
     }
     await store.close()
   })
@@ -118,7 +126,9 @@ describe('store: blockstore, many blocks', () => {
         const cid = await cidOf(hashers[i], noise(100, i))
         const before = seen.length
         yield { cid, bytes: noise(100, i) }
-        while (seen.length === before) await new Promise(resolve => setTimeout(resolve, 1)) // it goes on when it has had word
+        while (seen.length === before) {
+          await new Promise(resolve => setTimeout(resolve, 1))
+        } // it goes on when it has had word
       }
     })()
     for await (const cid of blocks.putMany(pairs)) seen.push(cid)
@@ -127,7 +137,10 @@ describe('store: blockstore, many blocks', () => {
 
   it('putMany() keeps the blocks before a bad one', async () => {
     const reason = new Error('no more')
-    const good = await Promise.all([1, 2, 3].map(async i => ({ cid: await cidOf(hashers[i - 1], noise(100, i)), bytes: noise(100, i) })))
+    const good = await Promise.all([1, 2, 3].map(async i => ({
+      cid: await cidOf(hashers[i - 1], noise(100, i)),
+      bytes: noise(100, i)
+    })))
     const endings = [
       [{ cid: await cidOf(sha256, bytes), bytes: flipped(bytes, 5) }, { code: 'CID_MISMATCH' }],
       [{ cid: toCid(hash(bytes)), bytes: flipped(bytes, 5) }, { code: 'CID_MISMATCH' }],

@@ -85,7 +85,10 @@ describe('store: blockstore', () => {
     const { blocks } = await newBlocks()
     const cid = await cidOf(sha256, bytes, DAG_PB)
     await blocks.put(cid, bytes)
-    for (const name of [CID.createV1(RAW, cid.multihash), CID.createV1(DAG_CBOR, cid.multihash), CID.createV0(cid.multihash)]) {
+    for (const name of [
+      CID.createV1(RAW, cid.multihash), CID.createV1(DAG_CBOR, cid.multihash),
+      CID.createV0(cid.multihash)
+    ]) {
       expect(await blocks.has(name)).to.equal(true)
       expect(same(await collect(blocks.get(name)), bytes)).to.equal(true)
     }
@@ -106,7 +109,11 @@ describe('store: blockstore', () => {
         for (const cid of cids) {
           expect(await blocks.has(cid)).to.equal(left.has(cid))
           if (left.has(cid)) expect(same(await collect(blocks.get(cid)), bytes)).to.equal(true)
-          else expect(await errorOf(collect(blocks.get(cid)))).to.include({ name: 'NotFoundError', code: 'STORE_NOT_FOUND', cid })
+          else {
+            expect(await errorOf(collect(blocks.get(cid)))).to.include(
+              { name: 'NotFoundError', code: 'STORE_NOT_FOUND', cid }
+            )
+          }
         }
         expect(await namesIn(blocks)).to.deep.equal([...left].map(String).sort())
         expect(await store.has(hash(bytes))).to.equal(left.size > 0)

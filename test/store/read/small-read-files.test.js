@@ -26,7 +26,9 @@ describe('store: small reads of blobs in files', () => {
   })
   afterEach(() => place.remove())
 
-  const expectRight = async range => expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end)), `${range.start}`).to.equal(true)
+  const expectRight = async range =>
+    expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end)), `${range.start}`)
+      .to.equal(true)
 
   const write = async (bytes, position) => {
     const file = await open(path, 'r+')
@@ -48,8 +50,10 @@ describe('store: small reads of blobs in files', () => {
 
   it('find damage that came after an earlier read, and what is received again', async () => {
     await write(Uint8Array.of(BYTES[RANGE.start + 9] ^ 1), RANGE.start + 9)
-    expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_CORRUPT', start: RANGE.start, len: GROUP })
-    expect(same(await store.bytes(ROOT, { ...RANGE, verify: false }), BYTES.subarray(RANGE.start, RANGE.end))).to.equal(false)
+    expect(await errorOf(store.bytes(ROOT, RANGE)))
+      .to.include({ code: 'STORE_CORRUPT', start: RANGE.start, len: GROUP })
+    expect(same(await store.bytes(ROOT, { ...RANGE, verify: false }), BYTES.subarray(RANGE.start, RANGE.end)))
+      .to.equal(false)
     await expectRight({ start: RANGE.end, end: RANGE.end + 1 })
     await store.fsck({ repair: true })
     expect(await errorOf(store.bytes(ROOT, RANGE))).to.include({ code: 'STORE_MISSING' })
@@ -74,7 +78,9 @@ describe('store: small reads of blobs in files', () => {
 
   it('fail with STORE_CORRUPT when the file has become too short', async () => {
     await truncate(path, RANGE.start + 5)
-    for (const verify of [true, false]) expect(await errorOf(store.bytes(ROOT, { ...RANGE, verify }))).to.include({ code: 'STORE_CORRUPT' })
+    for (const verify of [true, false]) {
+      expect(await errorOf(store.bytes(ROOT, { ...RANGE, verify }))).to.include({ code: 'STORE_CORRUPT' })
+    }
     await expectRight({ start: RANGE.start - GROUP, end: RANGE.start })
   })
 
@@ -109,7 +115,11 @@ describe('store: small reads of blobs in files', () => {
   it('while the store is being closed give right bytes, or fail with a code', async () => {
     const reading = Array.from({ length: 50 }, async (_, i) => {
       const start = i * GROUP
-      const got = await errorOf(store.bytes(ROOT, { start, end: start + GROUP }).then(bytes => expect(same(bytes, BYTES.subarray(start, start + GROUP))).to.equal(true)))
+      const got = await errorOf(
+        store.bytes(ROOT, { start, end: start + GROUP }).then(
+          bytes => expect(same(bytes, BYTES.subarray(start, start + GROUP))).to.equal(true)
+        )
+      )
       if (got !== undefined) expect(got).to.include({ code: 'STORE_CLOSED' })
     })
     await store.close()

@@ -12,7 +12,10 @@ const BYTES = noise(11 * GROUP + 777, 61)
 const ROOT = hash(BYTES)
 const SMALL = noise(GROUP, 62)
 
-/** Holds what is read of a database from now on, of all keys or some: `begun` tells that somebody waits, and he goes on with `goOn()`. */
+/**
+ * Holds what is read of a database from now on, of all keys or some: `begun` tells that somebody waits, and he
+ * goes on with `goOn()`.
+ */
 function held (database, isMeant = () => true) {
   const { get } = database
   const gate = {}
@@ -42,11 +45,15 @@ describe('store: small reads', () => {
     expect(same((await collect(store.get(hash(SMALL)))), SMALL)).to.equal(true)
     for (let start = 0; start < BYTES.length; start += 5000) {
       const end = Math.min(start + 7000, Math.ceil((start + 1) / EXTENT) * EXTENT)
-      for (const verify of [true, false]) expect(same(await store.bytes(ROOT, { start, end, verify }), BYTES.subarray(start, end)), `${start}`).to.equal(true)
+      for (const verify of [true, false]) {
+        expect(same(await store.bytes(ROOT, { start, end, verify }), BYTES.subarray(start, end)), `${start}`)
+          .to.equal(true)
+      }
     }
     data.iterator = iterator
     const [start, end] = [EXTENT - 100, EXTENT + 100]
-    expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end)), 'over the border of a cell').to.equal(true)
+    expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end)), 'over the border of a cell')
+      .to.equal(true)
   })
 
   it('give memory of its own with no more than the wanted bytes', async () => {
@@ -67,10 +74,14 @@ describe('store: small reads', () => {
     await store.bytes(ROOT, range)
     const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(flipped(extent.value, GROUP + 9))
-    expect(await errorOf(store.bytes(ROOT, range))).to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
-    expect(await errorOf(collect(store.get(ROOT, range)))).to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
-    expect(same(await store.bytes(ROOT, { start: 4 * GROUP, end: 5 * GROUP }), BYTES.subarray(4 * GROUP, 5 * GROUP)), 'beside it').to.equal(true)
-    expect(same(await store.bytes(ROOT, { ...range, verify: false }), BYTES.subarray(range.start, range.end)), 'where nobody looks').to.equal(false)
+    expect(await errorOf(store.bytes(ROOT, range)))
+      .to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
+    expect(await errorOf(collect(store.get(ROOT, range))))
+      .to.include({ code: 'STORE_CORRUPT', start: range.start, len: GROUP })
+    const beside = await store.bytes(ROOT, { start: 4 * GROUP, end: 5 * GROUP })
+    expect(same(beside, BYTES.subarray(4 * GROUP, 5 * GROUP)), 'beside it').to.equal(true)
+    const unverified = await store.bytes(ROOT, { ...range, verify: false })
+    expect(same(unverified, BYTES.subarray(range.start, range.end)), 'without verification').to.equal(false)
     expect((await store.fsck({ repair: true })).damaged.length).to.equal(1)
     expect(await errorOf(store.bytes(ROOT, range))).to.include({ code: 'STORE_MISSING' })
     await store.receive(ROOT, sliceOf(BYTES))
@@ -83,11 +94,14 @@ describe('store: small reads', () => {
     const extent = (await entriesOf(data)).find(({ offset }) => offset === EXTENT)
     await extent.put(extent.value.subarray(0, GROUP + 5))
     for (const verify of [true, false]) {
-      expect(same(await store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP, verify }), BYTES.subarray(EXTENT, EXTENT + GROUP))).to.equal(true)
-      expect(await errorOf(store.bytes(ROOT, { start: EXTENT + GROUP, end: EXTENT + 2 * GROUP, verify }))).to.include({ code: 'STORE_CORRUPT' })
+      const first = await store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP, verify })
+      expect(same(first, BYTES.subarray(EXTENT, EXTENT + GROUP))).to.equal(true)
+      expect(await errorOf(store.bytes(ROOT, { start: EXTENT + GROUP, end: EXTENT + 2 * GROUP, verify })))
+        .to.include({ code: 'STORE_CORRUPT' })
     }
     await extent.del()
-    expect(await errorOf(store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP }))).to.include({ code: 'STORE_CORRUPT', start: EXTENT, len: GROUP })
+    expect(await errorOf(store.bytes(ROOT, { start: EXTENT, end: EXTENT + GROUP })))
+      .to.include({ code: 'STORE_CORRUPT', start: EXTENT, len: GROUP })
   })
 
   it('trust pairs in memory, although fsck() finds them damaged', async () => {
@@ -225,7 +239,9 @@ describe('store: small reads', () => {
     await store.put(SMALL)
     const timer = { rings: 0 }
     setTimeout(() => { timer.rings++ }, 1)
-    for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) await store.bytes(hash(SMALL))
+    for (const deadline = performance.now() + 5000; timer.rings === 0 && performance.now() < deadline;) {
+      await store.bytes(hash(SMALL))
+    }
     expect(timer.rings).to.equal(1)
   })
 

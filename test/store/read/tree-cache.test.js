@@ -23,7 +23,12 @@ describe('store: TrustedTrees', () => {
   it('keeps a bounded number of pages, those that were used last', async () => {
     const bytes = noise(2 * GROUP, 63)
     const { root, bytes: pair } = createOutboardSync(bytes)
-    const blobs = Array.from({ length: 2100 }, (_, id) => ({ id, root, size: bytes.length, outboard: { bytes: pair, pairs: [{ node: 15, at: 0 }] } }))
+    const blobs = Array.from({ length: 2100 }, (_, id) => ({
+      id,
+      root,
+      size: bytes.length,
+      outboard: { bytes: pair, pairs: [{ node: 15, at: 0 }] }
+    }))
     const data = pagesOf(blobs)
     const trees = new TrustedTrees()
     for (const blob of blobs) await read(trees, blob, data)
@@ -40,8 +45,18 @@ describe('store: TrustedTrees', () => {
     const bytes = noise(4 * GROUP, 63)
     const { root, bytes: pairs } = createOutboardSync(bytes)
     const blob = { id: 1, root, size: bytes.length }
-    const pagesWith = (changed, count) => pagesOf([{ ...blob, outboard: { bytes: changed, pairs: [{ node: 31, at: 0 }, { node: 15, at: 64 }, { node: 47, at: 128 }].slice(0, count) } }])
-    for (const [before, code] of [[pagesWith(flipped(pairs, 130), 3), 'BAO_PARENT_MISMATCH'], [pagesWith(pairs, 2), 'BAO_TRUNCATED']]) {
+    const pagesWith = (changed, count) =>
+      pagesOf([{
+        ...blob,
+        outboard: {
+          bytes: changed,
+          pairs: [{ node: 31, at: 0 }, { node: 15, at: 64 }, { node: 47, at: 128 }].slice(0, count)
+        }
+      }])
+    for (const [before, code] of [
+      [pagesWith(flipped(pairs, 130), 3), 'BAO_PARENT_MISMATCH'],
+      [pagesWith(pairs, 2), 'BAO_TRUNCATED']
+    ]) {
       const trees = new TrustedTrees()
       await read(trees, blob, before)
       expect(await errorOf(read(trees, blob, before, 3 * GROUP))).to.include({ code })
@@ -56,6 +71,7 @@ describe('store: TrustedTrees', () => {
     const bytes = noise(2 * GROUP, 63)
     const { root } = createOutboardSync(bytes)
     const data = pagesOf([])
-    expect(await errorOf(read(new TrustedTrees(), { id: 1, root, size: bytes.length }, data))).to.include({ code: 'BAO_TRUNCATED' })
+    expect(await errorOf(read(new TrustedTrees(), { id: 1, root, size: bytes.length }, data)))
+      .to.include({ code: 'BAO_TRUNCATED' })
   })
 })

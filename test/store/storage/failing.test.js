@@ -44,7 +44,8 @@ describe('store: writes that fail', () => {
     'a put with a tag': blobs.map((bytes, i) => store => store.put(bytes, { tag: `tag ${i}` })),
     'a batch of blobs': [store => listed(store.putMany(blobs.slice(0, 2)))],
     'a batch of blocks': [async store => {
-      const blocks = await Promise.all(blobs.slice(0, 2).map(async bytes => ({ cid: CID.createV1(raw.code, await sha256.digest(bytes)), bytes })))
+      const blockOf = async bytes => ({ cid: CID.createV1(raw.code, await sha256.digest(bytes)), bytes })
+      const blocks = await Promise.all(blobs.slice(0, 2).map(blockOf))
       return listed(asBlockstore(store).putMany(blocks))
     }]
   }
@@ -61,7 +62,9 @@ describe('store: writes that fail', () => {
         const again = await BlobStore.open(place.where)
         const there = await listed(again.list())
         expect(there).to.have.length(jobs.length === 1 ? 2 : jobs.length)
-        for (const { cid } of there) expect(hash(await again.bytes(cid))).to.deep.equal(new Uint8Array(cid.multihash.digest))
+        for (const { cid } of there) {
+          expect(hash(await again.bytes(cid))).to.deep.equal(new Uint8Array(cid.multihash.digest))
+        }
         expect(await again.fsck({ repair: true })).to.include({ isSound: true })
         await again.close()
         await expectNoOrphans(place)

@@ -120,9 +120,12 @@ describe('store: failed writes', () => {
       const made = await newStore()
       const reason = new Error('the disk is full')
       failOnce(made.index, 'batch', failing, reason)
-      expect(await errorOf(made.store.receive(hash(large), stream([slice.subarray(0, 5 * MIB), slice.subarray(5 * MIB)])))).to.equal(reason)
+      expect(
+        await errorOf(made.store.receive(hash(large), stream([slice.subarray(0, 5 * MIB), slice.subarray(5 * MIB)])))
+      ).to.equal(reason)
       const missing = await made.store.missing(hash(large))
-      expect(await made.store.receive(hash(large), sliceOf(large, missing), missing), `after write ${failing}`).to.include({ complete: true })
+      expect(await made.store.receive(hash(large), sliceOf(large, missing), missing), `after write ${failing}`)
+        .to.include({ complete: true })
       expect(same(await made.store.bytes(hash(large)), large)).to.equal(true)
     }
   })
@@ -152,7 +155,9 @@ describe('store: failed writes', () => {
       await first.close()
       const store = await BlobStore.open(place.where)
       await store.bytes(hash(small)) // so that there is a use to be noted
-      const reason = Object.assign(new Error('IO error: index/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
+      const reason = Object.assign(
+        new Error('IO error: index/000012.log: No space left on device'), { code: 'LEVEL_IO_ERROR' }
+      )
       failOnce(index, 'batch', write, reason)
       expect(await errorOf(() => store.close())).to.include({ code: 'STORE_FULL', cause: reason })
       const again = await place.open()

@@ -63,22 +63,28 @@ describe('store: importFile() and exportFile()', () => {
     it('by copy become files of the store', async () => {
       for (const mode of [undefined, 'copy']) {
         const { cid, size, isNew } = await store.importFile(mode ? pathToFileURL(path) : path, { mode })
-        expect({ cid: cid.toString(), size, isNew }).to.deep.equal({ cid: toCid(root).toString(), size: bytes.length, isNew: mode === undefined })
+        expect({ cid: cid.toString(), size, isNew })
+          .to.deep.equal({ cid: toCid(root).toString(), size: bytes.length, isNew: mode === undefined })
       }
       await rm(path)
       expect(same(await store.bytes(root), bytes)).to.equal(true)
     })
 
     it('by reference are read where they are, of any size, also when the store is opened again', async () => {
-      const files = [0, 1, GROUP, GROUP + 1, 100_000, 2_500_001].map((size, i) => ({ path: join(folder, `${size}`), bytes: noise(size, 510 + i) }))
+      const files = [0, 1, GROUP, GROUP + 1, 100_000, 2_500_001].map((size, i) => ({
+        path: join(folder, `${size}`),
+        bytes: noise(size, 510 + i)
+      }))
       for (const { path, bytes } of files) {
         await writeFile(path, bytes)
-        expect(await store.importFile(path, { mode: 'reference' })).to.include({ size: bytes.length, isNew: bytes.length > 0 })
+        expect(await store.importFile(path, { mode: 'reference' }))
+          .to.include({ size: bytes.length, isNew: bytes.length > 0 })
       }
       for (let life = 0; life < 2; life++) {
         for (const { bytes } of files) {
           expect(same(await store.bytes(hash(bytes)), bytes), `${bytes.length}`).to.equal(true)
-          expect(same(await collect(store.slice(hash(bytes))), sliceOf(bytes)), `slice of ${bytes.length}`).to.equal(true)
+          expect(same(await collect(store.slice(hash(bytes))), sliceOf(bytes)), `slice of ${bytes.length}`)
+            .to.equal(true)
           expect(await store.stat(hash(bytes))).to.include({ complete: true, size: bytes.length })
         }
         await store.close()
@@ -101,12 +107,16 @@ describe('store: importFile() and exportFile()', () => {
       await writeFile(path, flipped(bytes, at))
       for (const verify of [undefined, true, false]) {
         const got = []
-        const error = await errorOf(async () => { for await (const piece of store.get(cid, { verify })) got.push(piece) })
+        const error = await errorOf(async () => {
+          for await (const piece of store.get(cid, { verify })) got.push(piece)
+        })
         expect(error).to.include({ code: 'STORE_CORRUPT', start: 20 * GROUP, len: GROUP })
         expect(same(concat(got), bytes.subarray(0, 20 * GROUP))).to.equal(true)
       }
-      expect(await errorOf(collect(store.slice(cid)))).to.include({ code: 'STORE_CORRUPT', start: 20 * GROUP, len: GROUP })
-      expect(same(await store.bytes(cid, { start: 21 * GROUP }), bytes.subarray(21 * GROUP)), 'what lies behind').to.equal(true)
+      expect(await errorOf(collect(store.slice(cid))))
+        .to.include({ code: 'STORE_CORRUPT', start: 20 * GROUP, len: GROUP })
+      expect(same(await store.bytes(cid, { start: 21 * GROUP }), bytes.subarray(21 * GROUP)), 'what lies behind')
+        .to.equal(true)
       await writeFile(path, bytes)
       expect(same(await store.bytes(cid), bytes), 'when it is as it was').to.equal(true)
     })
@@ -124,13 +134,17 @@ describe('store: importFile() and exportFile()', () => {
     it('by reference that are gone are missing until they are back', async () => {
       const { cid } = await store.importFile(path, { mode: 'reference' })
       await rename(path, `${path} moved`)
-      for (const read of [() => store.bytes(cid), () => collect(store.slice(cid)), () => store.bytes(cid, { start: 5, end: 6 })]) {
+      for (const read of [
+        () => store.bytes(cid), () => collect(store.slice(cid)),
+        () => store.bytes(cid, { start: 5, end: 6 })
+      ]) {
         const error = await errorOf(read)
         expect(error).to.include({ code: 'STORE_MISSING' })
         expect(error.cid.toString()).to.equal(cid.toString())
         expect(error.ranges.equals(ChunkRanges.all.canonical(bytes.length))).to.equal(true)
       }
-      expect(await errorOf(collect(asBlockstore(store).get(cid))), 'a block has no parts').to.include({ name: 'NotFoundError' })
+      expect(await errorOf(collect(asBlockstore(store).get(cid))), 'a block has no parts')
+        .to.include({ name: 'NotFoundError' })
       await rename(`${path} moved`, path)
       expect(same(await store.bytes(cid), bytes)).to.equal(true)
       expect(same(await collect(asBlockstore(store).get(cid)), bytes)).to.equal(true)
@@ -169,7 +183,8 @@ describe('store: importFile() and exportFile()', () => {
     })
 
     it('that are no files are refused', async () => {
-      expect(await errorOf(store.importFile(join(folder, 'none'), { mode: 'reference' }))).to.include({ code: 'ENOENT' })
+      expect(await errorOf(store.importFile(join(folder, 'none'), { mode: 'reference' })))
+        .to.include({ code: 'ENOENT' })
       expect(await errorOf(store.importFile(join(folder, 'none')))).to.include({ code: 'ENOENT' })
       await expectSlip('path', () => store.importFile(folder, { mode: 'reference' }))
       await expectSlip('mode', () => store.importFile(path, { mode: 'link' }))
@@ -187,7 +202,8 @@ describe('store: importFile() and exportFile()', () => {
       for (const blob of [bytes, bytes.subarray(0, 1), bytes.subarray(0, 0), bytes.subarray(0, 70_000)]) {
         const { cid } = await store.put(blob)
         const told = []
-        expect(await store.exportFile(cid, pathToFileURL(path), { onProgress: event => told.push(event) })).to.deep.equal({ size: blob.length })
+        expect(await store.exportFile(cid, pathToFileURL(path), { onProgress: event => told.push(event) }))
+          .to.deep.equal({ size: blob.length })
         expect(same(new Uint8Array(await readFile(path)), blob)).to.equal(true)
         if (blob.length > 0) expect(told.at(-1)).to.deep.equal({ type: 'baobox:export', detail: { done: blob.length } })
         expect(await names()).to.deep.equal(['a file'])
@@ -211,14 +227,18 @@ describe('store: importFile() and exportFile()', () => {
         [() => store.exportFile(hash(part), path), { code: 'STORE_MISSING' }],
         [() => store.exportFile(hash(other), path), { code: 'STORE_NOT_FOUND' }],
         [() => store.exportFile(cid, path, { signal: AbortSignal.abort(reason) }), { message: 'enough' }],
-        [() => store.exportFile(cid, path, { signal: controller.signal, onProgress: () => controller.abort(reason) }), { message: 'enough' }]
+        [
+          () => store.exportFile(cid, path, { signal: controller.signal, onProgress: () => controller.abort(reason) }),
+          { message: 'enough' }
+        ]
       ]
       for (const [run, expected] of failing) {
         expect(await errorOf(run)).to.include(expected)
         expect(await names()).to.deep.equal(['a file'])
         expect(same(new Uint8Array(await readFile(path)), other)).to.equal(true)
       }
-      expect(await errorOf(store.exportFile(hash(new Uint8Array(0)), join(folder, 'no', 'folder')))).to.include({ code: 'ENOENT' })
+      expect(await errorOf(store.exportFile(hash(new Uint8Array(0)), join(folder, 'no', 'folder'))))
+        .to.include({ code: 'ENOENT' })
       await mkdir(join(folder, 'folder'))
       expect((await errorOf(store.exportFile(hash(new Uint8Array(0)), join(folder, 'folder')))).code).to.match(/^E/)
       expect(await names()).to.deep.equal(['a file', 'folder'])

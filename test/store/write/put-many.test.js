@@ -39,9 +39,14 @@ describe('store: putMany() and getMany()', () => {
     it('putMany() takes any source that put() takes', async () => {
       const store = await newPlace().then(place => place.open())
       const blobs = [1, 2, 3, 4].map(i => noise(50_000 * i, 330 + i))
-      const sources = [blobs[0], new Blob([blobs[1]]), stream([blobs[2].subarray(0, 7), blobs[2].subarray(7)]), blobs[3]]
+      const sources = [
+        blobs[0], new Blob([blobs[1]]), stream([blobs[2].subarray(0, 7), blobs[2].subarray(7)]),
+        blobs[3]
+      ]
       const put = await all(store.putMany(stream(sources)))
-      for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), blobs[i]), `source ${i}`).to.equal(true)
+      for (const [i, { cid }] of put.entries()) {
+        expect(same(await store.bytes(cid), blobs[i]), `source ${i}`).to.equal(true)
+      }
     })
 
     it('putMany() takes more than a batch, and the same blob twice', async () => {
@@ -137,7 +142,9 @@ describe('store: putMany() and getMany()', () => {
       buffer.fill(99)
     })()))
     for await (const { bytes } of store.getMany(put.map(({ cid }) => cid))) bytes.fill(0xff)
-    for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), new Uint8Array(500).fill(i))).to.equal(true)
+    for (const [i, { cid }] of put.entries()) {
+      expect(same(await store.bytes(cid), new Uint8Array(500).fill(i))).to.equal(true)
+    }
   })
 
   it('getMany() reports each missing or damaged blob in its place', async () => {
@@ -148,7 +155,8 @@ describe('store: putMany() and getMany()', () => {
     const entry = (await entriesOf(data)).find(({ value }) => value.length === damaged.length)
     await entry.put(flipped(entry.value, 5))
     const got = await all(store.getMany([hash(gone), hash(good), hash(part), hash(damaged), hash(good)]))
-    expect(got.map(({ error }) => error?.code)).to.deep.equal(['STORE_NOT_FOUND', undefined, 'STORE_MISSING', 'STORE_CORRUPT', undefined])
+    expect(got.map(({ error }) => error?.code))
+      .to.deep.equal(['STORE_NOT_FOUND', undefined, 'STORE_MISSING', 'STORE_CORRUPT', undefined])
     expect(got[3].error).to.include({ start: 0, len: 16_384 })
     expect(same(got[1].bytes, good) && same(got[4].bytes, good)).to.equal(true)
   })
@@ -156,13 +164,21 @@ describe('store: putMany() and getMany()', () => {
   it('putMany() keeps long blobs as they were given when their buffer is used again', async () => {
     const { store } = await newStore()
     const lent = new Uint8Array(MIB + 1)
-    for (const given of [function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }, async function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }]) {
+    for (const given of [
+      function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) },
+      async function * () { for (let i = 1; i <= 4; i++) yield lent.fill(i) }
+    ]) {
       const put = await all(store.putMany(given()))
-      expect(put.map(({ cid }) => cid.toString())).to.deep.equal([1, 2, 3, 4].map(i => toCid(hash(lent.fill(i))).toString()))
-      for (const [i, { cid }] of put.entries()) expect(same(await store.bytes(cid), lent.fill(i + 1)), `blob ${i}`).to.equal(true)
+      expect(put.map(({ cid }) => cid.toString()))
+        .to.deep.equal([1, 2, 3, 4].map(i => toCid(hash(lent.fill(i))).toString()))
+      for (const [i, { cid }] of put.entries()) {
+        expect(same(await store.bytes(cid), lent.fill(i + 1)), `blob ${i}`).to.equal(true)
+      }
     }
-    expect(await errorOf(all(store.putMany([transferred()])))).to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
-    expect(await errorOf(store.put(transferred()))).to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
+    expect(await errorOf(all(store.putMany([transferred()]))))
+      .to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
+    expect(await errorOf(store.put(transferred())))
+      .to.be.instanceOf(TypeError).and.have.property('message').that.includes('transferred')
     expect(await all(store.list())).to.have.length(4)
   })
 
@@ -170,7 +186,10 @@ describe('store: putMany() and getMany()', () => {
     const { store } = await newStore()
     const bytes = noise(10, 350)
     const forEver = function * (what) { for (;;) yield what }
-    for (const many of [signal => store.putMany(forEver(bytes), { signal }), signal => store.getMany(forEver(hash(bytes)), { signal })]) {
+    for (const many of [
+      signal => store.putMany(forEver(bytes), { signal }),
+      signal => store.getMany(forEver(hash(bytes)), { signal })
+    ]) {
       expect(await errorOf(all(many(AbortSignal.timeout(30))))).to.have.property('name', 'TimeoutError')
     }
   })
@@ -185,7 +204,8 @@ describe('store: putMany() and getMany()', () => {
       for (let i = 0; i < 150; i++) yield hash(bytes)
       throw reason
     }
-    expect(await errorOf(async () => { for await (const one of store.getMany(asked())) got.push(one) })).to.equal(reason)
+    expect(await errorOf(async () => { for await (const one of store.getMany(asked())) got.push(one) }))
+      .to.equal(reason)
     expect(got.filter(one => same(one.bytes, bytes))).to.have.length(150)
   })
 
@@ -212,10 +232,15 @@ describe('store: putMany() and getMany()', () => {
     let given = 0
     const told = []
     const error = await errorOf(async () => {
-      for await (const result of store.putMany((function * () { for (const bytes of blobs) { given++; yield bytes } })())) told.push(result)
+      for await (const result of store.putMany(
+        (function * () { for (const bytes of blobs) { given++; yield bytes } })()
+      )) {
+        told.push(result)
+      }
     })
     expect(error).to.include({ code: 'STORE_FULL' })
-    expect(told.map(({ cid }) => cid.toString())).to.deep.equal(blobs.slice(0, 10).map(bytes => toCid(hash(bytes)).toString()))
+    expect(told.map(({ cid }) => cid.toString()))
+      .to.deep.equal(blobs.slice(0, 10).map(bytes => toCid(hash(bytes)).toString()))
     expect(given, 'nothing behind it was asked for').to.equal(11)
     const names = async () => (await all(store.list())).map(({ cid }) => cid.toString())
     expect(await names()).to.have.members(told.map(({ cid }) => cid.toString()))
@@ -294,7 +319,8 @@ describe('store: putMany() and getMany()', () => {
     }
     expect(await errorOf(all(store.putMany(last(), { signal: late.signal }))), 'at the very end').to.equal(reason)
     expect(await errorOf(all(store.putMany([], { signal })))).to.equal(reason)
-    expect(await errorOf(all(store.putMany([new Promise(() => {})], { signal: AbortSignal.timeout(20) })))).to.have.property('name', 'TimeoutError')
+    expect(await errorOf(all(store.putMany([new Promise(() => {})], { signal: AbortSignal.timeout(20) }))))
+      .to.have.property('name', 'TimeoutError')
     const slow = new AbortController()
     const promised = [new Promise(resolve => setTimeout(resolve, 20, noise(10, 398)))]
     promised[0].then(() => slow.abort(reason))

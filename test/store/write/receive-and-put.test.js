@@ -36,7 +36,8 @@ describe('store: receive() and put() of one blob', () => {
   it('receive() of a complete blob receives nothing', async () => {
     const { store, data } = await newStore()
     await store.put(BYTES)
-    expect(await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9))).to.deep.equal({ received: 0, complete: true })
+    expect(await store.receive(ROOT, sliceOf(BYTES, groups(3, 9)), groups(3, 9)))
+      .to.deep.equal({ received: 0, complete: true })
     expect(await errorOf(store.receive(ROOT, flipped(sliceOf(BYTES), 5000)))).to.include({ code: 'BAO_LEAF_MISMATCH' })
     expect(await idsIn(data)).to.have.length(1)
   })
@@ -61,7 +62,11 @@ describe('store: receive() and put() of one blob', () => {
   for (const [what, prepare] of [
     ['a delete', async store => store.delete(root)],
     ['a put and a delete', async store => { await store.put(bytes); await store.delete(root) }],
-    ['a put, more of the slice, and a delete', async (store, feed) => { await store.put(bytes); await feed(); await store.delete(root) }]
+    ['a put, more of the slice, and a delete', async (store, feed) => {
+      await store.put(bytes)
+      await feed()
+      await store.delete(root)
+    }]
   ]) {
     it(`after ${what} in the middle of receive(), what is present can be read`, async () => {
       const { store, data } = await newStore()

@@ -1,4 +1,5 @@
-// Receiving when something fails at any call to databases and files, or the process ends there. What is said to be here is, a blob of which nothing is here
+// Receiving when something fails at any call to databases and files, or the process ends there. What is said to
+// be here is, a blob of which nothing is here
 // is not spoken of, and nothing lies about once the store has been opened again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
@@ -22,7 +23,12 @@ const fails = () => Promise.reject(reason)
 
 const receive = (store, bytes, range) => store.receive(hash(bytes), sliceOf(bytes, range), range)
 
-/** `before`: what is here then. @type {Record<string, { bytes: Uint8Array, before?: { start: number, end?: number }, run: (store: any) => Promise<unknown> }>} */
+/**
+ * `before`: what is here then.
+ *
+ * @type {Record<string, { bytes: Uint8Array, before?: { start: number, end?: number }, run: (store: any) =>
+ * Promise<unknown> }>}
+ */
 const JOBS = {
   'of a small blob': { bytes: IN_EXTENTS, run: store => receive(store, IN_EXTENTS) },
   'of a blob in a file': { bytes: IN_FILE, run: store => receive(store, IN_FILE) },
@@ -43,7 +49,11 @@ const JOBS = {
   }
 }
 
-/** What is said to be here can be read, and is right; a blob of which nothing is here is not spoken of. @returns {Promise<number>} bytes of it */
+/**
+ * What is said to be here can be read, and is right; a blob of which nothing is here is not spoken of.
+ *
+ * @returns {Promise<number>} bytes of it
+ */
 async function expectRight (store, bytes) {
   const stats = await Promise.all((await listed(store.list())).map(({ cid }) => store.stat(cid)))
   expect(stats.length).to.be.at.most(1)
@@ -82,7 +92,9 @@ describe('store: receive() when calls to the disk fail', () => {
           else if (how === DONE || isOver) expect(await store.has(hash(bytes))).to.equal(true)
           const len = await expectRight(store, bytes)
           expect(len).to.be.at.least(lenBefore)
-          if (!fault.isDeath && how !== DONE) expect(countedBytes(store, QUOTA), 'counted under the quota').to.equal(len)
+          if (!fault.isDeath && how !== DONE) {
+            expect(countedBytes(store, QUOTA), 'counted under the quota').to.equal(len)
+          }
           if (how === FOR_A_WHILE) {
             await run(store)
             expect(await expectRight(store, bytes)).to.equal(bytes.length)
@@ -113,7 +125,12 @@ describe('store: receive() when calls to the disk fail', () => {
       index = databasesOf(store).index
     })
 
-    /** Has something happen when a record is written. @param {(write: () => Promise<unknown>) => Promise<unknown>} happens @returns {() => void} ends it */
+    /**
+     * Has something happen when a record is written.
+     *
+     * @param {(write: () => Promise<unknown>) => Promise<unknown>} happens
+     * @returns {() => void} ends it
+     */
     function atRecord (happens) {
       const { batch } = index
       index.batch = (operations, options) => {
@@ -151,7 +168,7 @@ describe('store: receive() when calls to the disk fail', () => {
       expect(countedBytes(store, QUOTA)).to.equal(0)
     })
 
-    it('that cannot be written has the size for which its pages were made, whatever another sender claims', async () => {
+    it('that cannot be written keeps the size of its pages, whatever another sender claims', async () => {
       const long = noise(10 * MIB + 5000, 33)
       const root = hash(long)
       const [front, back] = [{ start: 0, end: 5 * MIB }, { start: 9 * MIB }]
@@ -160,7 +177,9 @@ describe('store: receive() when calls to the disk fail', () => {
         new DataView(lie.buffer).setBigUint64(0, BigInt(claim), true)
         const gate = gated([lie.subarray(0, 4.5 * MIB)], [lie.subarray(4.5 * MIB)])
         const lying = store.receive(root, gate.source, front)
-        while ((await databasesOf(store).files.ids()).length === 0) await new Promise(resolve => setTimeout(resolve)) // the liar is the first
+        while ((await databasesOf(store).files.ids()).length === 0) {
+          await new Promise(resolve => setTimeout(resolve))
+        } // the liar is the first
         const untap = atRecord(fails)
         expect(await errorOf(store.receive(root, sliceOf(long, back), back))).to.equal(reason)
         untap()

@@ -3,20 +3,10 @@ import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
-import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
+import { errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { expectPartial } from '../../support/store/partial.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
-
-/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
-async function expectPartial (store, bytes, present) {
-  const root = hash(bytes)
-  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
-  for (const [start, end] of present.toBytes(bytes.length)) {
-    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
-    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
-  }
-  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
-}
 
 describe('store: receive() of a faulty slice', () => {
   const newStore = newStores()
@@ -40,11 +30,15 @@ describe('store: receive() of a faulty slice', () => {
     const missing = await store.missing(root)
     const { received, complete } = await store.receive(root, sliceOf(bytes, missing), missing)
     expect(complete).to.equal(true)
-    expect(received, 'nothing is sent twice').to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
+    expect(received, 'nothing is sent twice')
+      .to.equal(missing.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0))
     expect(same(await store.bytes(root), bytes)).to.equal(true)
   }
 
-  /** How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of groups. */
+  /**
+   * How many bytes of the blob stand in the first `to` bytes of the slice: about, and exactly at the ends of
+   * groups.
+   */
   function leavesIn (to) {
     let low = 0
     for (let group = 1; group * GROUP <= bytes.length; group++) if (placeBehind(group) <= to) low = group * GROUP

@@ -1,4 +1,5 @@
-// A blob that is received into a file: its slice is verified while the disk is busy with what came before, and pages say that something is here once
+// A blob that is received into a file: its slice is verified while the disk is busy with what came before, and
+// pages say that something is here once
 // the disk has it.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
@@ -69,7 +70,11 @@ describe('store: receive() into a file', () => {
     return source
   }
 
-  /** Waiting for the disk takes until `end` is called. @param {{ quick?: number }} [options]  `quick`: times that it does not, before */
+  /**
+   * Waiting for the disk takes until `end` is called.
+   *
+   * @param {{ quick?: number }} [options]  `quick`: times that it does not, before
+   */
   function busyDisk ({ quick = 0 } = {}) {
     const syncing = promised()
     const isSyncing = promised()
@@ -89,7 +94,9 @@ describe('store: receive() into a file', () => {
   /** What is said to be here can be read, and is right. @returns {Promise<number>} bytes */
   async function expectRight () {
     const { present } = await store.stat(ROOT)
-    for (const [start, end] of present.toBytes(BYTES.length)) expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end))).to.equal(true)
+    for (const [start, end] of present.toBytes(BYTES.length)) {
+      expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end))).to.equal(true)
+    }
     return lenOf(present)
   }
 
@@ -229,7 +236,8 @@ describe('store: receive() into a file', () => {
     let syncs = 0
     restore = meddle({ sync: go => syncs++ === 1 ? Promise.reject(reason) : go() })
     expect(await errorOf(store.receive(ROOT, counted().pieces))).to.equal(reason)
-    expect(await expectRight(), 'what the disk took at first, and what was still in memory').to.be.within(16 * MIB, 30 * MIB)
+    expect(await expectRight(), 'what the disk took at first, and what was still in memory')
+      .to.be.within(16 * MIB, 30 * MIB)
     expect((await store.stat(ROOT)).present.contains(20 * 1024, 32 * 1024)).to.equal(false)
   })
 
@@ -245,7 +253,11 @@ describe('store: receive() into a file', () => {
   it('keeps what was written before the disk was full between two gaps', async () => {
     const bytes = BYTES.subarray(0, 4 * MIB)
     const ranges = ChunkRanges.fromBoundaries([0, 512, 1024, 1536, 2048, 2560])
-    restore = meddle({ write: (go, pieces, position) => position < 2 * MIB ? go() : Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' })) })
+    restore = meddle({
+      write: (go, pieces, position) => position < 2 * MIB
+        ? go()
+        : Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }))
+    })
     expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes, ranges), ranges))).to.include({ code: 'STORE_FULL' })
     expect((await store.stat(hash(bytes))).present.boundaries).to.deep.equal([0, 512, 1024, 1536])
   })
@@ -270,7 +282,8 @@ describe('store: receive() into a file', () => {
       await store.receive(hash(bytes), source, range)
       for (const database of [data, index]) {
         delete database.batch
-        expect(last.get(database).sync, 'an empty batch brings nothing to the disk').to.equal(last.get(database).count > 0)
+        expect(last.get(database).sync, 'an empty batch brings nothing to the disk')
+          .to.equal(last.get(database).count > 0)
         expect(last.get(database).sync).to.equal(true)
       }
       await store.delete(hash(bytes))
@@ -285,7 +298,11 @@ describe('store: receive() into a file', () => {
       const bytes = BYTES.subarray(7, 7 + len)
       const reason = new Error('not now')
       let batches = 0
-      index.batch = function (...args) { return batches++ === 0 ? Promise.reject(reason) : Object.getPrototypeOf(this).batch.apply(this, args) }
+      index.batch = function (...args) {
+        return batches++ === 0
+          ? Promise.reject(reason)
+          : Object.getPrototypeOf(this).batch.apply(this, args)
+      }
       expect(await errorOf(store.receive(hash(bytes), sliceOf(bytes)))).to.equal(reason)
       delete index.batch
       expect(await store.has(hash(bytes)), 'it was recorded then').to.equal(true)
@@ -299,10 +316,14 @@ describe('store: receive() into a file', () => {
   it('keeps every group of a slice with gaps', async () => {
     const bytes = BYTES.subarray(0, 5 * MIB)
     // Runs of one group and more, with gaps of one group and more.
-    const ranges = ChunkRanges.fromBoundaries(Array.from({ length: 100 }, (_, i) => 16 * (3 * i + (i % 4 === 3 ? 1 : 0))))
+    const ranges = ChunkRanges.fromBoundaries(
+      Array.from({ length: 100 }, (_, i) => 16 * (3 * i + (i % 4 === 3 ? 1 : 0)))
+    )
     await store.receive(hash(bytes), sliceOf(bytes, ranges), ranges)
     expect((await store.stat(hash(bytes))).present.equals(ranges)).to.equal(true)
-    for (const [start, end] of ranges.toBytes(bytes.length)) expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+    for (const [start, end] of ranges.toBytes(bytes.length)) {
+      expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+    }
   })
 
   it('keeps everything before a wrong byte', async () => {
@@ -337,7 +358,8 @@ describe('store: receive() into a file', () => {
     const kept = await expectRight()
     expect(kept).to.equal(received - deleted).and.to.be.within(20 * MIB, 50 * MIB)
     const missing = await store.missing(ROOT)
-    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing)).to.deep.equal({ received: BYTES.length - kept, complete: true })
+    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing))
+      .to.deep.equal({ received: BYTES.length - kept, complete: true })
     expect(await expectRight()).to.equal(BYTES.length)
     await store.close()
     await expectNoOrphans(place)
@@ -407,7 +429,8 @@ describe('store: receive() into a file', () => {
     expect(await errorOf(store.receive(ROOT, failing))).to.equal(reason)
     restore()
     expect(await store.put(BYTES.subarray(2))).to.include({ size: BYTES.length - 2 })
-    expect(await store.put(BYTES.subarray(3, 20 * MIB)), 'nothing is promised to anybody any more').to.include({ isNew: true })
+    expect(await store.put(BYTES.subarray(3, 20 * MIB)), 'nothing is promised to anybody any more')
+      .to.include({ isNew: true })
     expect((await store.stat(hash(BYTES.subarray(2)))).complete, 'so nothing had to go').to.equal(true)
   })
 })

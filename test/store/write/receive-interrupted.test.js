@@ -18,7 +18,8 @@ async function expectReadable (store) {
   const { present, size } = await store.stat(root)
   expect(size).to.equal(bytes.length)
   for (const [start, end] of present.toBytes(size)) {
-    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end}`).to.equal(true)
+    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `${start} to ${end}`)
+      .to.equal(true)
   }
   expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present))).to.equal(true)
   return present
@@ -35,8 +36,13 @@ describe('store: receive() of parts into a file', () => {
   const files = () => readdir(join(place.where, 'blobs'))
 
   it('completes a file from several senders at once, in any order, without moving it', async () => {
-    const parts = [[5, 9], [0, 3], [2, 6], [8, 10], [0, 1]].map(([start, end]) => ({ start: start * MIB, end: Math.min(end * MIB, bytes.length) }))
-    const results = await Promise.all(parts.map((range, i) => store.receive(root, stream(ragged(sliceOf(bytes, range), i + 1)), range)))
+    const parts = [[5, 9], [0, 3], [2, 6], [8, 10], [0, 1]].map(([start, end]) => ({
+      start: start * MIB,
+      end: Math.min(end * MIB, bytes.length)
+    }))
+    const results = await Promise.all(
+      parts.map((range, i) => store.receive(root, stream(ragged(sliceOf(bytes, range), i + 1)), range))
+    )
     expect(results.reduce((sum, { received }) => sum + received, 0), 'each byte once').to.equal(bytes.length)
     expect(results.some(({ complete }) => complete)).to.equal(true)
     expect(await files()).to.have.length(1)
@@ -49,7 +55,8 @@ describe('store: receive() of parts into a file', () => {
   it('keeps parts when the rest fails, and when the store is opened again', async () => {
     const range = { start: 3 * MIB, end: 7 * MIB }
     const part = sliceOf(bytes, range)
-    expect(await errorOf(store.receive(root, part.subarray(0, part.length - 5), range))).to.include({ code: 'BAO_TRUNCATED' })
+    expect(await errorOf(store.receive(root, part.subarray(0, part.length - 5), range)))
+      .to.include({ code: 'BAO_TRUNCATED' })
     const present = await expectReadable(store)
     expect(present.boundaries).to.deep.equal([3 * 1024, 7 * 1024 - 16])
     await store.close()
@@ -85,7 +92,9 @@ describe('store: receive() of parts into a file', () => {
         expect(present.contains(8 * 1024, 9 * 1024), 'what came later').to.equal(true)
         expect(await files(), 'no file is left').to.have.length(1)
         const missing = await store.missing(root)
-        if (!missing.isEmpty) expect((await store.receive(root, sliceOf(bytes, missing), missing)).complete).to.equal(true)
+        if (!missing.isEmpty) {
+          expect((await store.receive(root, sliceOf(bytes, missing), missing)).complete).to.equal(true)
+        }
         expect(same(await store.bytes(root), bytes)).to.equal(true)
         await store.delete(root)
       }
@@ -107,7 +116,9 @@ describe('store: receive() of parts into a file', () => {
     }
     gate.open()
     expect(await receiving).to.deep.equal({ received: long.length, complete: true })
-    for (const present of seen) expect(present.difference(ChunkRanges.all.canonical(long.length)).isEmpty).to.equal(true)
+    for (const present of seen) {
+      expect(present.difference(ChunkRanges.all.canonical(long.length)).isEmpty).to.equal(true)
+    }
     expect(same(await store.bytes(name), long)).to.equal(true)
   })
 
@@ -120,14 +131,20 @@ describe('store: receive() of parts into a file', () => {
     await store.close()
     await rm(join(place.where, 'blobs', id))
     store = await place.open()
-    for (const read of [() => store.bytes(root), () => collect(store.slice(root)), () => store.bytes(root, { start: 6 * MIB, verify: false })]) {
+    for (const read of [
+      () => store.bytes(root), () => collect(store.slice(root)),
+      () => store.bytes(root, { start: 6 * MIB, verify: false })
+    ]) {
       expect(await errorOf(read)).to.include({ code: 'STORE_CORRUPT' })
     }
   })
 
   it('put() of pieces that end around 1 MiB, where files begin, loses no byte', async () => {
     // Around 1 MiB a put moves what it has in hand to a file: no piece may fall between.
-    for (const lens of [[MIB, 1], [MIB - 1, 1, 1], [MIB, MIB, 5], [65_536, MIB - 65_536, 65_536], [MIB + 1], Array(20).fill(60_000)]) {
+    for (const lens of [
+      [MIB, 1], [MIB - 1, 1, 1], [MIB, MIB, 5], [65_536, MIB - 65_536, 65_536], [MIB + 1],
+      Array(20).fill(60_000)
+    ]) {
       let at = 0
       const pieces = lens.map(len => {
         at += len

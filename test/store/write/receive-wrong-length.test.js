@@ -3,8 +3,9 @@ import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { concat, header, same, withHeader } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
-import { collect, errorOf } from '../../support/feeding.js'
+import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { expectPartial } from '../../support/store/partial.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const GROUP_CHUNKS = 16
@@ -14,22 +15,14 @@ const ROOT = hash(BYTES)
 
 const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(group => group * GROUP_CHUNKS))
 
-/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
-async function expectPartial (store, bytes, present) {
-  const root = hash(bytes)
-  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
-  for (const [start, end] of present.toBytes(bytes.length)) {
-    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
-    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
-  }
-  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
-}
-
 describe('store: receive() of a wrong length', () => {
   const newStore = newStores()
 
   // Under these claims the way to the first groups looks just as it should, or there is none, or it ends.
-  const CLAIMS = [0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1, BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER]
+  const CLAIMS = [
+    0, 1, 1024, GROUP, GROUP + 1, 2 * GROUP, 20 * GROUP, 33 * GROUP, BYTES.length - 1,
+    BYTES.length + 1, 60 * GROUP, 64 * GROUP, 65 * GROUP, 2 ** 40, Number.MAX_SAFE_INTEGER
+  ]
 
   for (const claim of CLAIMS) {
     it(`receive() of a slice that claims ${claim} bytes does not hinder a right slice`, async () => {
@@ -51,7 +44,9 @@ describe('store: receive() of a wrong length', () => {
       await store.receive(ROOT, sliceOf(BYTES, mine), mine)
       for (const ranges of [groups(0, 1), groups(40, 41)]) {
         await errorOf(store.receive(ROOT, withHeader(sliceOf(BYTES, ranges), claim), ranges))
-        expect(same(await store.bytes(ROOT, { start: 20 * GROUP, end: 30 * GROUP }), BYTES.subarray(20 * GROUP, 30 * GROUP))).to.equal(true)
+        expect(
+          same(await store.bytes(ROOT, { start: 20 * GROUP, end: 30 * GROUP }), BYTES.subarray(20 * GROUP, 30 * GROUP))
+        ).to.equal(true)
         expect((await store.missing(ROOT, mine)).isEmpty).to.equal(true)
       }
     })
@@ -87,17 +82,21 @@ describe('store: receive() of a wrong length', () => {
     const root = hash(bytes)
     await store.receive(root, sliceOf(bytes, groups(4, 5)), groups(4, 5))
     await errorOf(store.receive(root, withHeader(sliceOf(bytes, groups(0, 1)), 7 * GROUP), groups(0, 1)))
-    expect(same(await store.bytes(root, { start: 4 * GROUP, end: 5 * GROUP }), bytes.subarray(4 * GROUP, 5 * GROUP))).to.equal(true)
+    expect(
+      same(await store.bytes(root, { start: 4 * GROUP, end: 5 * GROUP }), bytes.subarray(4 * GROUP, 5 * GROUP))
+    ).to.equal(true)
     expect(same(await store.bytes(root, { start: 0, end: GROUP }), bytes.subarray(0, GROUP))).to.equal(true)
   })
 
   it('receive() refuses a length above 2^53 - 1', async () => {
     const { store } = await newStore()
-    expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)])))).to.include({ code: 'BAO_SIZE_TOO_LARGE' })
+    expect(await errorOf(store.receive(ROOT, concat([header(2n ** 53n), new Uint8Array(100)]))))
+      .to.include({ code: 'BAO_SIZE_TOO_LARGE' })
   })
 
   it('a blob is completed although a crash came between data and record, after a wrong length', async () => {
-    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not what the record says of it.
+    // 33 and 41 groups: the first is reached in the same way. Then the data of a later one is written, but not
+    // what the record says of it.
     const { store, place, index } = await newStore()
     await store.receive(ROOT, withHeader(sliceOf(BYTES, groups(0, 1)), 33 * GROUP), groups(0, 1))
     const { batch } = index

@@ -6,6 +6,7 @@ import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { idsIn } from '../../support/store/inspect.js'
+import { expectPartial } from '../../support/store/partial.js'
 import { newStores, onDisk, sliceOf } from '../../support/store/stores.js'
 
 const GROUP_CHUNKS = 16
@@ -14,17 +15,6 @@ const BYTES = noise(40 * GROUP + 5001, 81)
 const ROOT = hash(BYTES)
 
 const groups = (...boundaries) => ChunkRanges.fromBoundaries(boundaries.map(group => group * GROUP_CHUNKS))
-
-/** Everything that a store says it has of a blob is right, and can be had in both ways; the rest is named as missing. */
-async function expectPartial (store, bytes, present) {
-  const root = hash(bytes)
-  expect((await store.stat(root)).present.boundaries).to.deep.equal(present.boundaries)
-  for (const [start, end] of present.toBytes(bytes.length)) {
-    expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `bytes ${start} to ${end}`).to.equal(true)
-    expect(same(await store.bytes(root, { start: start + 1, end: end - 1, verify: false }), bytes.subarray(start + 1, end - 1))).to.equal(true)
-  }
-  expect(same(await collect(store.slice(root, present)), sliceOf(bytes, present)), 'the slice of all of it').to.equal(true)
-}
 
 describe('store: receive()', () => {
   const newStore = newStores()
@@ -37,7 +27,8 @@ describe('store: receive()', () => {
     for (const group of order) {
       const ranges = groups(group, group + 1)
       const len = Math.min(GROUP, BYTES.length - group * GROUP)
-      expect(await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)).to.deep.equal({ received: len, complete: false })
+      expect(await store.receive(ROOT, sliceOf(BYTES, ranges), ranges))
+        .to.deep.equal({ received: len, complete: false })
       present = present.union(ranges.canonical(BYTES.length))
       await expectPartial(store, BYTES, present)
       expect(await store.has(ROOT)).to.equal(false)
@@ -65,7 +56,9 @@ describe('store: receive()', () => {
 
   it('receive() keeps a slice with many gaps', async () => {
     const { store } = await newStore()
-    const ranges = groups(0, 1, 2, 4, 5, 6, 8, 11, 12, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 27, 28, 29, 31, 32, 34, 37, 38, 40)
+    const ranges = groups(
+      0, 1, 2, 4, 5, 6, 8, 11, 12, 13, 14, 15, 17, 18, 20, 21, 22, 24, 25, 27, 28, 29, 31, 32, 34, 37, 38, 40
+    )
     await store.receive(ROOT, sliceOf(BYTES, ranges), ranges)
     await expectPartial(store, BYTES, ranges)
   })
@@ -73,7 +66,9 @@ describe('store: receive()', () => {
   it('receive() takes slices from several senders at once', async () => {
     const { store, data } = await newStore()
     const wanted = [groups(0, 15), groups(10, 30), groups(25), groups(0, 5, 35, 41), groups(7, 33)]
-    const results = await Promise.all(wanted.map((ranges, i) => store.receive(ROOT, stream(ragged(sliceOf(BYTES, ranges), i)), ranges)))
+    const results = await Promise.all(
+      wanted.map((ranges, i) => store.receive(ROOT, stream(ragged(sliceOf(BYTES, ranges), i)), ranges))
+    )
     expect(results.reduce((sum, { received }) => sum + received, 0)).to.equal(BYTES.length)
     expect(results.some(({ complete }) => complete)).to.equal(true)
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
@@ -123,7 +118,8 @@ describe('store: receive()', () => {
     expect(await errorOf(store.receive(ROOT, spoilt, part))).to.include({ code: 'BAO_LEAF_MISMATCH' })
 
     const ragged = ChunkRanges.fromBoundaries([3, 40])
-    expect(await store.receive(ROOT, sliceOf(BYTES, ragged), ragged)).to.deep.equal({ received: GROUP, complete: false })
+    expect(await store.receive(ROOT, sliceOf(BYTES, ragged), ragged))
+      .to.deep.equal({ received: GROUP, complete: false })
     await expectPartial(store, BYTES, groups(1, 2))
     const { ranges } = await errorOf(store.bytes(ROOT, { start: 3 * 1024, end: 4 * 1024 }))
     expect(ranges.boundaries, 'the unit is the group').to.deep.equal([0, 16])
@@ -133,7 +129,8 @@ describe('store: receive()', () => {
     const { store } = await newStore()
     const bytes = noise(2 * GROUP + 500, 83)
     const last = ChunkRanges.fromBoundaries([32, 33])
-    expect(await store.receive(hash(bytes), sliceOf(bytes, last), last)).to.deep.equal({ received: 500, complete: false })
+    expect(await store.receive(hash(bytes), sliceOf(bytes, last), last))
+      .to.deep.equal({ received: 500, complete: false })
     await expectPartial(store, bytes, last)
   })
 
@@ -158,7 +155,10 @@ describe('store: receive()', () => {
       [{ start: BYTES.length - 1 }, [640, 645]]
     ]
     for (const [range, boundaries] of cases) {
-      for (const ask of [() => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }), () => collect(store.slice(ROOT, range))]) {
+      for (const ask of [
+        () => store.bytes(ROOT, range), () => store.bytes(ROOT, { ...range, verify: false }),
+        () => collect(store.slice(ROOT, range))
+      ]) {
         const error = await errorOf(ask)
         expect(error).to.include({ code: 'STORE_MISSING' })
         expect(error.cid.multihash.digest).to.deep.equal(ROOT)
@@ -172,10 +172,15 @@ describe('store: receive()', () => {
   it('bytes() reads beyond the end of a partial blob as of a whole one', async () => {
     const { store } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(39)), groups(39))
-    for (const start of [BYTES.length - 1, BYTES.length, BYTES.length + 1, BYTES.length + 70_000, BYTES.length + 10_000_000]) {
+    for (const start of [
+      BYTES.length - 1, BYTES.length, BYTES.length + 1, BYTES.length + 70_000,
+      BYTES.length + 10_000_000
+    ]) {
       for (const end of [Infinity, start + 5, start + 1_000_000]) {
-        expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start)), `${start} to ${end}`).to.equal(true)
-        expect(same(await store.bytes(ROOT, { start, end, verify: false }), BYTES.subarray(start)), `${start} to ${end}, not verified`).to.equal(true)
+        expect(same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start)), `${start} to ${end}`)
+          .to.equal(true)
+        const unverified = await store.bytes(ROOT, { start, end, verify: false })
+        expect(same(unverified, BYTES.subarray(start)), `${start} to ${end}, not verified`).to.equal(true)
       }
     }
     const beyond = { start: BYTES.length + 10_000_000, end: BYTES.length + 10_000_001 }
@@ -183,11 +188,14 @@ describe('store: receive()', () => {
   })
 
   it('receive() takes slices that a store with a part of the blob cuts', async () => {
-    const [{ store: first }, { store: second }, { store: third }] = [await newStore(), await newStore(), await newStore()]
+    const [{ store: first }, { store: second }, { store: third }] =
+      [await newStore(), await newStore(), await newStore()]
     const ranges = groups(3, 9, 21, 22)
     await first.receive(ROOT, sliceOf(BYTES, ranges), ranges)
     await second.receive(ROOT, first.slice(ROOT, groups(4, 8)), groups(4, 8))
-    await third.receive(ROOT, second.slice(ROOT, { start: 5 * GROUP, end: 6 * GROUP }), { start: 5 * GROUP, end: 6 * GROUP })
+    await third.receive(
+      ROOT, second.slice(ROOT, { start: 5 * GROUP, end: 6 * GROUP }), { start: 5 * GROUP, end: 6 * GROUP }
+    )
     await expectPartial(third, BYTES, groups(5, 6))
     // A part of a group can be served as well, and is the slice that anybody would cut.
     const part = ChunkRanges.fromBoundaries([5 * 16 + 3, 5 * 16 + 9])
@@ -241,12 +249,14 @@ describe('store: receive()', () => {
   it('receive() takes the chunks that missing() names of an unknown blob', async () => {
     const { store } = await newStore()
     const missing = await store.missing(ROOT, { start: 0, end: 10 })
-    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing)).to.deep.equal({ received: GROUP, complete: false })
+    expect(await store.receive(ROOT, sliceOf(BYTES, missing), missing))
+      .to.deep.equal({ received: GROUP, complete: false })
     expect((await store.missing(ROOT, { start: 0, end: 10 })).isEmpty).to.equal(true)
   })
 
   it('missing() during receive() knows what came', async () => {
-    // The question is answered from the database the first time; what is kept while it is being asked must not get lost.
+    // The question is answered from the database the first time; what is kept while it is being asked must not
+    // get lost.
     const { store, place } = await newStore()
     await store.receive(ROOT, sliceOf(BYTES, groups(0, 1)), groups(0, 1))
     await store.close()

@@ -47,15 +47,22 @@ async function write (location) {
   await store.tags.set('päärt', PART.root)
   await store.tags.set('long', LONG.root)
   await asBlockstore(store).put(await blockCid(), BLOCK.bytes)
-  for await (const { cid } of store.putMany(TOGETHER.map(({ bytes }) => bytes))) if (same(cid.multihash.digest, TOGETHER.at(-1).root)) await store.delete(cid)
+  for await (const { cid } of store.putMany(TOGETHER.map(({ bytes }) => bytes))) {
+    if (same(cid.multihash.digest, TOGETHER.at(-1).root)) await store.delete(cid)
+  }
   await store.close()
   await leaveNote(location)
-  for (const name of ['index', 'data']) for (const file of ['LOCK', 'LOG', 'LOG.old']) await rm(`${location}/${name}/${file}`, { force: true })
+  for (const name of ['index', 'data']) {
+    for (const file of ['LOCK', 'LOG', 'LOG.old']) await rm(`${location}/${name}/${file}`, { force: true })
+  }
 }
 
 /** A deletion that ends before the data is deleted. */
 async function leaveNote (location) {
-  const pair = { index: new Level(`${location}/index`, VIEWS), data: new Level(`${location}/data`, { ...VIEWS, compression: false }) }
+  const pair = {
+    index: new Level(`${location}/index`, VIEWS),
+    data: new Level(`${location}/data`, { ...VIEWS, compression: false })
+  }
   const store = await BlobStore.open(pair)
   const { cid } = await store.put(DELETED.bytes)
   pair.data.batch = async () => { throw new Error('the process ends') }

@@ -98,7 +98,8 @@ export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index,
 export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
 
 /** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
-export const malformedKeys = len => [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
+export const malformedKeys = len =>
+  [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
 
 // What entries mean
 
@@ -148,7 +149,9 @@ export const deletionsIn = async index =>
 
 /** The keys of all aliases in an index, under their own names and beside their blobs. */
 export const aliasKeysIn = async index =>
-  (await Promise.all([allAliases, allAliasesByBlob].map(range => entriesBetween(index, range)))).flat().map(([key]) => key)
+  (await Promise.all(
+    [allAliases, allAliasesByBlob].map(range => entriesBetween(index, range))
+  )).flat().map(([key]) => key)
 
 /** Removes all tags, also damaged ones, from both of their places. */
 export async function clearTags (index) {

@@ -35,7 +35,9 @@ export async function expectHere (store, ranges) {
   expect(present.boundaries).to.deep.equal(ranges.boundaries)
   expect(complete).to.equal(ranges.equals(ALL))
   for (const [start, end] of byteRanges(ranges)) {
-    if (!same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end))) expect.fail(`bytes ${start} to ${end} are wrong`)
+    if (!same(await store.bytes(ROOT, { start, end }), BYTES.subarray(start, end))) {
+      expect.fail(`bytes ${start} to ${end} are wrong`)
+    }
   }
 }
 

@@ -49,7 +49,10 @@ class Place {
 
 export async function onDisk () {
   const location = await newLocation()
-  return new Place(location, () => ({ index: new Level(`${location}/index`, VIEWS), data: new Level(`${location}/data`, VIEWS) }))
+  return new Place(location, () => ({
+    index: new Level(`${location}/index`, VIEWS),
+    data: new Level(`${location}/data`, VIEWS)
+  }))
 }
 
 export async function inMemory () {

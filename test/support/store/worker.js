@@ -81,13 +81,16 @@ async function work (location, first) {
  * tagged.
  */
 export const GARBAGE_COUNT = 12
-export const garbageOf = i => noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 100, i + 1)
+export const garbageOf = i =>
+  noise(i % GARBAGE_COUNT === GARBAGE_COUNT - 1 ? 1_500_000 + i : 3000 * (i % GARBAGE_COUNT) + 100, i + 1)
 export const isTagged = i => i % 3 === 2
 
 async function litter (location, first) {
   const store = await BlobStore.open(location)
   for (let i = first; ; i += GARBAGE_COUNT) {
-    for (let j = i; j < i + GARBAGE_COUNT; j++) await store.put(garbageOf(j), { tag: isTagged(j) ? `tag ${j}` : undefined })
+    for (let j = i; j < i + GARBAGE_COUNT; j++) {
+      await store.put(garbageOf(j), { tag: isTagged(j) ? `tag ${j}` : undefined })
+    }
     say('put', i)
     await store.gc({ onBlob: ({ cid }) => say('gone', cid) })
     say('collected', i)

@@ -13,12 +13,17 @@ import { newStores, sliceOf } from '../../../support/store/stores.js'
 const SIZES = [16 * KIB + 1, 64 * KIB, 64 * KIB + 1, 100_000, 256 * KIB, 256 * KIB + 1, 300_000, 700_000, 2_000_003]
 const BLOBS = SIZES.map((size, i) => noise(size, 900 + i))
 /** Some of each: in whole groups, across borders of extents and cells. */
-const PARTS = [{ start: 48 * KIB, end: 112 * KIB }, { start: 240 * KIB, end: 304 * KIB }, { start: 1008 * KIB, end: 1424 * KIB }]
+const PARTS = [[48, 112], [240, 304], [1008, 1424]].map(([start, end]) => ({ start: start * KIB, end: end * KIB }))
 
 describe('store: extents', () => {
   const newStore = newStores()
 
-  for (const [how, [written, read]] of Object.entries({ 'as long as they can be': [CELL_LEN, CELL_LEN], 'longer than they are made now': [CELL_LEN, CELL_LEN / 4], 'shorter than they are made now': [CELL_LEN / 4, CELL_LEN] })) {
+  const LENGTHS = {
+    'as long as they can be': [CELL_LEN, CELL_LEN],
+    'longer than they are made now': [CELL_LEN, CELL_LEN / 4],
+    'shorter than they are made now': [CELL_LEN / 4, CELL_LEN]
+  }
+  for (const [how, [written, read]] of Object.entries(LENGTHS)) {
     describe(how, () => {
       let store, data
       beforeEach(async () => {
@@ -32,7 +37,8 @@ describe('store: extents', () => {
       })
 
       it('have the length that the store writes', async () => {
-        const lens = (await entriesOf(data)).filter(({ offset }) => offset !== undefined).map(({ value }) => value.length)
+        const extents = (await entriesOf(data)).filter(({ offset }) => offset !== undefined)
+        const lens = extents.map(({ value }) => value.length)
         expect(Math.max(...lens)).to.equal(written)
       })
 
@@ -44,7 +50,8 @@ describe('store: extents', () => {
           for (let i = 0; i < 20; i++) {
             const start = below(bytes.length)
             const end = start + 1 + below(Math.min(bytes.length - start, i % 2 ? 20_000 : 500_000))
-            expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end)), `${start} to ${end} of ${bytes.length}`).to.equal(true)
+            const got = await store.bytes(hash(bytes), { start, end })
+            expect(same(got, bytes.subarray(start, end)), `${start} to ${end} of ${bytes.length}`).to.equal(true)
           }
         }
         const got = []
@@ -56,11 +63,15 @@ describe('store: extents', () => {
         const bytes = BLOBS.at(-1)
         const root = hash(bytes)
         const { id } = await recordOf(store, root)
-        const extents = (await entriesOf(data)).filter(({ key, offset }) => offset !== undefined && new DataView(key.buffer, key.byteOffset).getUint32(4) === id)
+        const idOf = key => new DataView(key.buffer, key.byteOffset).getUint32(4)
+        const entries = await entriesOf(data)
+        const extents = entries.filter(({ key, offset }) => offset !== undefined && idOf(key) === id)
         await extents[1].put(flipped(extents[1].value, 20 * KIB))
         const wrong = extents[1].offset + 16 * KIB
-        expect(await errorOf(store.bytes(root, { start: wrong, end: wrong + 1 }))).to.include({ code: 'STORE_CORRUPT', start: wrong, len: 16 * KIB })
-        expect(same(await store.bytes(root, { start: wrong - 1, end: wrong }), bytes.subarray(wrong - 1, wrong))).to.equal(true)
+        const error = await errorOf(store.bytes(root, { start: wrong, end: wrong + 1 }))
+        expect(error).to.include({ code: 'STORE_CORRUPT', start: wrong, len: 16 * KIB })
+        const before = await store.bytes(root, { start: wrong - 1, end: wrong })
+        expect(same(before, bytes.subarray(wrong - 1, wrong))).to.equal(true)
         await store.fsck({ repair: true })
         const missing = await store.missing(root)
         expect(missing.toBytes(bytes.length)).to.deep.equal([[wrong, wrong + 16 * KIB]])
@@ -76,11 +87,13 @@ describe('store: extents', () => {
     let store = first
     const bytes = BLOBS.at(-1)
     const root = hash(bytes)
-    for (const [i, part] of [...PARTS, ...PARTS.map(({ start, end }) => ({ start: start - 32 * KIB, end: end + 32 * KIB })), { start: 0, end: bytes.length }].entries()) {
+    const wider = PARTS.map(({ start, end }) => ({ start: start - 32 * KIB, end: end + 32 * KIB }))
+    for (const [i, part] of [...PARTS, ...wider, { start: 0, end: bytes.length }].entries()) {
       setExtentLen(store, i % 2 ? CELL_LEN : CELL_LEN / 4)
       await store.receive(root, sliceOf(bytes, part), part)
       const end = Math.min(part.end, bytes.length)
-      expect(same(await store.bytes(root, { start: part.start, end }), bytes.subarray(part.start, end)), `part ${i}`).to.equal(true)
+      const got = await store.bytes(root, { start: part.start, end })
+      expect(same(got, bytes.subarray(part.start, end)), `part ${i}`).to.equal(true)
       await store.close()
       store = await place.open()
     }

@@ -66,14 +66,21 @@ describe('store: the pace of small reads', () => {
     const pace = new Pace()
     const timer = { rings: 0 }
     setTimeout(() => { timer.rings++ }, 1)
-    for (const deadline = Date.now() + 5000; timer.rings === 0 && Date.now() < deadline;) await pace.read(slowly(0.01), later)
+    const deadline = Date.now() + 5000
+    while (timer.rings === 0 && Date.now() < deadline) await pace.read(slowly(0.01), later)
     expect(timer.rings).to.equal(1)
   })
 
   it('gives each of several callers that read on and on its share', async () => {
     const counts = [0, 0, 0]
     const pace = new Pace()
-    const readOn = async i => { while (Math.max(...counts) < 1500) counts[i] += await pace.read(() => { slowly(0.1)(); return 1 }, async () => 1) }
+    const readOne = () => {
+      slowly(0.1)()
+      return 1
+    }
+    const readOn = async i => {
+      while (Math.max(...counts) < 1500) counts[i] += await pace.read(readOne, async () => 1)
+    }
     await Promise.all(counts.map((_, i) => readOn(i)))
     expect(Math.min(...counts)).to.be.at.least(1000)
   })

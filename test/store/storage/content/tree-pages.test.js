@@ -119,7 +119,9 @@ describe('store: a page', () => {
             if (slots.includes(slot)) expect(same(pair, pairOf(slot)), `pair ${slot} of ${slots}`).to.equal(true)
             else expect(pair, `pair ${slot} of ${slots}`).to.equal(undefined)
           }
-          for (let group = 0; group < PAGE_GROUPS; group++) expect(back.hasGroup(group)).to.equal(groups.includes(group))
+          for (let group = 0; group < PAGE_GROUPS; group++) {
+            expect(back.hasGroup(group)).to.equal(groups.includes(group))
+          }
         }
       }
     }

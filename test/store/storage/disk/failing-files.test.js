@@ -26,7 +26,8 @@ describe('store: a blob that is received into a file while a write fails', () =>
     restore = meddle({
       write (go, pieces) {
         bytes -= pieces.reduce((len, { length }) => len + length, 0)
-        return bytes < 0 ? Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })) : go()
+        if (bytes >= 0) return go()
+        return Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))
       }
     })
   }
@@ -42,9 +43,13 @@ describe('store: a blob that is received into a file while a write fails', () =>
       const { present } = await store.stat(hash(bytes))
       const len = present.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
       expect(len).to.be.within(8 * MIB, 13 * MIB)
-      for (const [start, end] of present.toBytes(bytes.length)) expect(same(await store.bytes(hash(bytes), { start, end }), bytes.subarray(start, end))).to.equal(true)
+      for (const [start, end] of present.toBytes(bytes.length)) {
+        const got = await store.bytes(hash(bytes), { start, end })
+        expect(same(got, bytes.subarray(start, end))).to.equal(true)
+      }
       const missing = await store.missing(hash(bytes))
-      expect(await store.receive(hash(bytes), sliceOf(bytes, missing), missing)).to.include({ received: bytes.length - len, complete: true })
+      const rest = await store.receive(hash(bytes), sliceOf(bytes, missing), missing)
+      expect(rest).to.include({ received: bytes.length - len, complete: true })
       expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
     })
   }
@@ -119,7 +124,9 @@ describe('store: many blobs while a write fails', () => {
   const coming = [...Array.from({ length: 9 }, (_, i) => noise(16_384 - i, 810 + i)), noise(50_000, 820), before[0]]
 
   const expectThere = async (store, blobs) => {
-    for (const [i, bytes] of blobs.entries()) expect(same(await store.bytes(hash(bytes)), bytes), `blob ${i}`).to.equal(true)
+    for (const [i, bytes] of blobs.entries()) {
+      expect(same(await store.bytes(hash(bytes)), bytes), `blob ${i}`).to.equal(true)
+    }
   }
   /** What came is there as a whole, or not at all. */
   async function expectRight (store) {

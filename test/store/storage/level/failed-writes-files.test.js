@@ -80,8 +80,11 @@ describe('store: files that may not grow', () => {
 
   it('a store whose logs may not grow for a while keeps what it acknowledges afterwards', async function () {
     if (!canLimit()) return this.skip()
-    child = fork(new URL('../../../support/store/failed-writes-worker.js', import.meta.url), [location], { stdio: 'inherit' })
-    const died = once(child, 'exit').then(([code, signal]) => { throw new Error(`the worker ended: ${code ?? signal}`) })
+    const worker = new URL('../../../support/store/failed-writes-worker.js', import.meta.url)
+    child = fork(worker, [location], { stdio: 'inherit' })
+    const died = once(child, 'exit').then(([code, signal]) => {
+      throw new Error(`the worker ended: ${code ?? signal}`)
+    })
     const [{ refused, kept }] = await Promise.race([once(child, 'message'), died])
     expect(refused).to.have.members(['STORE_WRITE_FAILED'])
     const store = await BlobStore.open(location, { wait: 10_000 })

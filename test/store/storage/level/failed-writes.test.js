@@ -25,7 +25,7 @@ describe('store: failed writes', () => {
   afterEach(() => store.close())
 
   for (const database of ['index', 'data']) {
-    it(`what is acknowledged after a write to ${database} has failed is there when the store is opened again`, async () => {
+    it(`keeps what was acknowledged after a write to ${database} had failed`, async () => {
       await store.put(blobs[0], { tag: 'first' })
       pair[database].failures = 1
       expect(await errorOf(store.put(blobs[1], { tag: 'failed' }))).to.include({ code: 'STORE_FULL' })

@@ -33,7 +33,9 @@ async function spoil (folder, bytes, at, xor) {
 }
 
 async function expectAll (store, blobs = BLOBS) {
-  for (const [i, bytes] of blobs.entries()) if (!same(await store.bytes(hash(bytes)), bytes)) expect.fail(`blob ${i} is wrong`)
+  for (const [i, bytes] of blobs.entries()) {
+    if (!same(await store.bytes(hash(bytes)), bytes)) expect.fail(`blob ${i} is wrong`)
+  }
 }
 
 describe('store: LevelDB tables that are out of order', () => {
@@ -53,22 +55,27 @@ describe('store: LevelDB tables that are out of order', () => {
    */
   async function spoilIndex () {
     const { id } = await place.look(({ index }) => readRecord(index, hash(BLOBS[1])))
-    const separator = extentEntry(undefined, id, 1024).key.subarray(0, 16) // between chunks 0 and 64, as short as can be
+    // Between chunks 0 and 64, as short as can be.
+    const separator = extentEntry(undefined, id, 1024).key.subarray(0, 16)
     expect(await spoil(join(place.where, 'data'), separator, 15, 0x80)).to.equal(true)
     expect(await place.look(({ data }) => extentEntry(data, id, 4 * GROUP).read())).to.equal(undefined)
   }
 
+  const areInOrder = () => place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])
+
   it('are recognised by isInOrder', async () => {
-    expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, true])
+    expect(await areInOrder()).to.deep.equal([true, true])
     await spoilIndex()
-    expect(await place.look(async ({ index, data }) => [await isInOrder(index), await isInOrder(data)])).to.deep.equal([true, false])
+    expect(await areInOrder()).to.deep.equal([true, false])
   })
 
   it('make fsck report isReadable: false and drop nothing, and a rescue brings everything back', async () => {
     await spoilIndex()
     const store = await place.open()
     await expectAll(store) // from the beginning of a cell on all that follows is found
-    for (const repair of [false, true, true]) expect(await store.fsck({ repair })).to.include({ isSound: false, isReadable: false })
+    for (const repair of [false, true, true]) {
+      expect(await store.fsck({ repair })).to.include({ isSound: false, isReadable: false })
+    }
     await store.close()
 
     expect(await BlobStore.rescue(place.where)).to.include({ isSound: true })

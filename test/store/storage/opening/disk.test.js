@@ -16,7 +16,9 @@ import { noise } from '../../../support/inputs.js'
 import { expectSlip } from '../../../support/slips.js'
 import { databasesOf, deletionsIn, idsIn, idsWithout, recordsIn } from '../../../support/store/inspect.js'
 import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
-import { GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf } from '../../../support/store/worker.js'
+import {
+  GARBAGE_COUNT, blobOf, garbageOf, isReceived, isTagged, nextRound, sizeOf
+} from '../../../support/store/worker.js'
 
 const WORKER = fileURLToPath(new URL('../../../support/store/worker.js', import.meta.url))
 
@@ -31,7 +33,8 @@ describe('store: on a disk', () => {
 
   /** Starts the worker. @returns {import('node:child_process').ChildProcess & { lines: AsyncIterator<string> }} */
   function start (task, ...args) {
-    const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const stdio = ['ignore', 'pipe', 'inherit']
+    const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio })
     child.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     children.push(child)
     return child
@@ -126,7 +129,8 @@ describe('store: on a disk', () => {
 
   it('is not made when it must be there already', async () => {
     for (const where of [place.where, join(place.where, 'a'), join(place.where, 'a', 'b')]) {
-      expect(await errorOf(BlobStore.open(where, { create: false }))).to.include({ name: 'BaoError', code: 'STORE_ABSENT', location: where })
+      const error = await errorOf(BlobStore.open(where, { create: false }))
+      expect(error).to.include({ name: 'BaoError', code: 'STORE_ABSENT', location: where })
     }
     expect(await readdir(place.where), 'nothing was made').to.deep.equal([])
     await (await place.open()).close()
@@ -134,7 +138,9 @@ describe('store: on a disk', () => {
   })
 
   it('is opened in a directory or in two levels, and nothing else', async () => {
-    for (const bad of [undefined, null, 5, {}, new URL('file:///nowhere'), { index: {} }]) await expectSlip('where', () => BlobStore.open(bad), [TypeError])
+    for (const bad of [undefined, null, 5, {}, new URL('file:///nowhere'), { index: {} }]) {
+      await expectSlip('where', () => BlobStore.open(bad), [TypeError])
+    }
   })
 
   it('refuses an unknown durability', async () => {
@@ -169,7 +175,8 @@ describe('store: on a disk', () => {
       }
       await killing
 
-      leftovers += await place.look(async ({ index, data, files }) => idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
+      leftovers += await place.look(async ({ index, data, files }) =>
+        idsWithout([...await idsIn(data), ...files], await recordsIn(index)).length)
       const store = await place.open()
       for (const [i, state] of known) await expectKept(store, i, state)
       await store.close()
@@ -203,7 +210,9 @@ describe('store: on a disk', () => {
       const store = await place.open()
       for (let i = first; i < next; i++) {
         if (isTagged(i)) expect(same(await store.bytes(hash(garbageOf(i))), garbageOf(i)), `blob ${i}`).to.equal(true)
-        expect((await store.tags.get(`tag ${i}`))?.cid.toString(), `tag ${i}`).to.equal(isTagged(i) ? toCid(hash(garbageOf(i))).toString() : undefined)
+        const tag = await store.tags.get(`tag ${i}`)
+        const cid = isTagged(i) ? toCid(hash(garbageOf(i))).toString() : undefined
+        expect(tag?.cid.toString(), `tag ${i}`).to.equal(cid)
       }
       for (const cid of gone) expect(await store.has(cid)).to.equal(false)
       await store.gc()
@@ -239,9 +248,11 @@ async function expectKept (store, i, state) {
     expect(state, `blob ${i}`).to.match(/\?$/)
     expect(isReceived(i), `blob ${i} is shown in part, but was not received`).to.equal(true)
     for (const [start, end] of present.toBytes(bytes.length)) {
-      expect(same(await store.bytes(root, { start, end }), bytes.subarray(start, end)), `part of blob ${i}`).to.equal(true)
+      const got = await store.bytes(root, { start, end })
+      expect(same(got, bytes.subarray(start, end)), `part of blob ${i}`).to.equal(true)
     }
-    expect((await store.missing(root)).equals(ChunkRanges.all.canonical(bytes.length).difference(present))).to.equal(true)
+    const missing = ChunkRanges.all.canonical(bytes.length).difference(present)
+    expect((await store.missing(root)).equals(missing)).to.equal(true)
   })
   if (stat) expect(stat, stat.stack).to.include({ code: 'STORE_NOT_FOUND' })
 }

@@ -50,7 +50,8 @@ describe('store: rescue', () => {
   const at = (...names) => join(place.where, ...names)
 
   function start (task, ...args) {
-    const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const stdio = ['ignore', 'pipe', 'inherit']
+    const child = spawn(process.execPath, [WORKER, task, place.where, ...args], { stdio })
     child.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     children.push(child)
     return child
@@ -191,7 +192,7 @@ describe('store: rescue', () => {
   })
 
   describe('that is interrupted', () => {
-    it('at any step is to be called again before the store is opened, and then comes to the same end', async function () {
+    it('at any step must be called again before the store opens, and comes to the same end', async function () {
       this.timeout(120_000)
       const before = await place.look(({ data }) => idsIn(data))
       const seen = new Set()
@@ -298,7 +299,8 @@ describe('store: rescue', () => {
     expect(await errorOf(rescue({ signal: AbortSignal.abort(reason) }))).to.equal(reason)
     await expectAll()
     const controller = new AbortController()
-    expect(await errorOf(rescue({ signal: controller.signal, onProgress: () => controller.abort(reason) }))).to.equal(reason)
+    const onProgress = () => controller.abort(reason)
+    expect(await errorOf(rescue({ signal: controller.signal, onProgress }))).to.equal(reason)
     await expectAll()
   })
 
@@ -350,7 +352,8 @@ describe('store: rescue', () => {
     // In one process, by any name of the place.
     const names = [place.where, `${place.where}/.`, join(place.where, 'data', '..')]
     const rescues = await Promise.allSettled(names.map(where => BlobStore.rescue(where)))
-    expect(rescues.map(({ reason }) => reason?.code), 'whichever comes first').to.have.members([undefined, 'STORE_LOCKED', 'STORE_LOCKED'])
+    const codes = rescues.map(({ reason }) => reason?.code)
+    expect(codes, 'one of them succeeds').to.have.members([undefined, 'STORE_LOCKED', 'STORE_LOCKED'])
     await expectAll()
   })
 
@@ -391,7 +394,7 @@ describe('store: rescue', () => {
     await rm(where, { recursive: true })
   })
 
-  it('is refused in other processes while a process has the store open, though that has tried to open it twice', async () => {
+  it('is refused while a process has the store open, also when that has tried to open it twice', async () => {
     await place.open()
     expect(await errorOf(place.open())).to.include({ code: 'STORE_LOCKED' }) // LevelDB would let go of its lock now
     expect((await start('try').lines.next()).value).to.equal('STORE_LOCKED')

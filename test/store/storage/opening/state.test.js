@@ -136,7 +136,9 @@ describe('store: the state', () => {
     }
 
     it('stays right when the data has keys that are empty, too short, too long or have huge ids', async () => {
-      const keys = [Uint8Array.of(0), new Uint8Array(16), new Uint8Array(18), new Uint8Array(17).fill(255), flipped(new Uint8Array(17), 0, 0x80), flipped(new Uint8Array(17), 16, 0x80)]
+      const zeros = new Uint8Array(17)
+      const lengths = [1, 16, 18].map(len => new Uint8Array(len))
+      const keys = [...lengths, new Uint8Array(17).fill(255), flipped(zeros, 0, 0x80), flipped(zeros, 16, 0x80)]
       const store = await opened(async ({ data }) => {
         for (const key of keys) await data.put(key, new Uint8Array(5), VIEWS)
       })
@@ -179,7 +181,8 @@ describe('store: the state', () => {
       const { created, lastUsed } = await store.stat(hash(second))
       expect(lastUsed).to.deep.equal(created)
       const listed = []
-      expect(await errorOf(async () => { for await (const blob of store.list()) listed.push(blob) })).to.include({ code: 'STORE_CORRUPT' })
+      const listing = async () => { for await (const blob of store.list()) listed.push(blob) }
+      expect(await errorOf(listing)).to.include({ code: 'STORE_CORRUPT' })
       expect(listed).to.have.length(2)
       for (const bytes of [first, second]) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
       await store.close()
@@ -198,7 +201,9 @@ describe('store: the state', () => {
   })
 
   describe('when LevelDB cannot read an entry', () => {
-    const unreadable = () => Promise.reject(Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' }))
+    const unreadable = async () => {
+      throw Object.assign(new Error('Corruption: bad entry in block'), { code: 'LEVEL_CORRUPTION' })
+    }
     const bytes = noise(3 << 20, 6)
     const spoilt = async (database, method, isSpoilt) => {
       const pair = { index: new MemoryLevel(), data: new MemoryLevel() }
@@ -222,7 +227,8 @@ describe('store: the state', () => {
       const { store, pair } = await spoilt('data', 'getMany', () => true)
       expect(same(await store.bytes(hash(bytes)), bytes), 'others are asked for one by one').to.equal(true)
       pair.data.get = unreadable
-      expect(await errorOf(collect(store.slice(hash(bytes))))).to.include({ code: 'STORE_CORRUPT', start: 0, len: bytes.length })
+      const error = await errorOf(collect(store.slice(hash(bytes))))
+      expect(error).to.include({ code: 'STORE_CORRUPT', start: 0, len: bytes.length })
       await store.close()
     })
 
