@@ -1,5 +1,5 @@
-// Finds out whose data it is that no record names. Its tree has a root: if that blob has a damaged record, it was
-// this one's.
+// Finds the blob that some data belongs to which no record seems to name. The tree of the data has a root. If the blob
+// with this root has a damaged record, that record named the data.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -24,7 +24,8 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
  * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it
  *   be a blob without a record?
- * @returns {Promise<{ root: Uint8Array, record: BlobRecord } | undefined>} nothing in the record is proven
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} nothing in the record is
+ *   proven. `isNamed`: there is a sound record that names the data, but LevelDB did not show it among the others
  * @throws why the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
@@ -38,6 +39,7 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
     const { isThere, record } = await catalog.look(root)
+    if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) return found
     // Without a record only a whole blob counts: the beginning of a put that did not end is a blob, too.

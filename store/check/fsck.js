@@ -342,6 +342,10 @@ export class Fsck {
       this.#report.orphans++ // whose it is can be told when it can be read
       return
     }
+    if (found?.isNamed) {
+      this.#isIndexWhole = false
+      return
+    }
     if (found !== undefined && this.#repairs && await this.#restore(found)) return
     if (found !== undefined && !this.#repairs && this.#damagedRecords.has(nameOf(found.root))) return
     this.#report.orphans++

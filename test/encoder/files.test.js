@@ -101,9 +101,10 @@ describe('outboards in files', () => {
   it('equal outboards in memory, and serve like them', async () => {
     for (const [name, source] of [['a path', () => blob], ['a stream', () => stream(ragged(BYTES, 3))]]) {
       for (const options of [{}, { groupLog: 0, order: 'post' }, { groupLog: 0, order: 'pre', header: true }]) {
-        const expected = createOutboardSync(BYTES, options)
+        const { header, ...shape } = options
+        const expected = createOutboardSync(BYTES, shape)
         const info = await writeOutboard(source(), options.order ? target : pathToFileURL(target), options)
-        const bytes = options.header ? expected.toBao() : expected.bytes
+        const bytes = header ? expected.toBao() : expected.bytes
         expect(same(await readFile(target), bytes), name).to.equal(true)
         const outboard = await openOutboard(target, info)
         expect(same(await collect(encodeSlice(blob, outboard)), encodeSliceSync(BYTES, expected))).to.equal(true)

@@ -14,11 +14,12 @@ import { BATCH_ENTRIES } from './walk.js'
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Can LevelDB read everything, does it find every entry that it shows by its key, and does it show nothing behind
- * the last one?
+ * Can LevelDB read everything, does it find every entry that it shows by its key, does it show nothing after the
+ * last one, and does it show the same entries in both directions?
  *
  * Reads from the last entry to the first. A key that has become too great hides all entries that it overtakes from
- * an iterator that goes forwards, but only one from an iterator that goes backwards.
+ * an iterator that goes forwards, but only one from an iterator that goes backwards. A damaged index of a table may
+ * hide some entries from one direction and others from the other.
  *
  * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
  *   LevelDB: it counts as in order
@@ -33,17 +34,34 @@ export async function isInOrder (database, signal) {
   try {
     let batch = await entries.nextv(BATCH_ENTRIES)
     if (batch.length > 0 && !await isLast(database, batch[0][0], options)) return false
+    let shown = 0
     for (; batch.length > 0; batch = await entries.nextv(BATCH_ENTRIES)) {
       signal?.throwIfAborted()
       if (!await areFound(database, batch.map(([key]) => key), options)) return false
+      shown += batch.length
     }
-    return true
+    return shown === await countForwards(database, options, signal)
   } catch (error) {
     if (!isCorruption(error)) throw error
     return false
   } finally {
     await entries.close()
     await snapshot.close()
+  }
+}
+
+/** @param {Database | AnyLevel} database @param {object} options @param {AbortSignal} [signal] */
+async function countForwards (database, options, signal) {
+  const keys = database.keys({ ...options, ...{ highWaterMarkBytes: LOOKUP_LEN } })
+  try {
+    let count = 0
+    for (let batch = await keys.nextv(BATCH_ENTRIES); batch.length > 0; batch = await keys.nextv(BATCH_ENTRIES)) {
+      signal?.throwIfAborted()
+      count += batch.length
+    }
+    return count
+  } finally {
+    await keys.close()
   }
 }
 

@@ -11,6 +11,31 @@ import {
 } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 import { ALL, BYTES, ROOT, expectHere, expectSound, fetchMissing } from '../../support/store/mending.js'
+
+/**
+ * Iterators do not show an entry any more that lookups find: in both directions, or only forwards.
+ *
+ * @param {'both' | 'one'} directions
+ * @returns {() => void} shows it again
+ */
+function hide (level, hidden, directions) {
+  const { iterator, keys } = level
+  const without = (make, keyOf) => (options = {}) => {
+    const shown = make.call(level, options)
+    if (options.reverse && directions === 'one') return shown
+    const nextv = shown.nextv.bind(shown)
+    shown.nextv = async (...args) => {
+      const entries = await nextv(...args)
+      const rest = entries.filter(entry => !same(keyOf(entry), hidden))
+      return rest.length === 0 && entries.length > 0 ? shown.nextv(...args) : rest
+    }
+    return shown
+  }
+  level.iterator = without(iterator, ([key]) => key)
+  level.keys = without(keys, key => key)
+  return () => Object.assign(level, { iterator, keys })
+}
+
 describe('store: fsck() of a damaged index', () => {
   const newStore = newStores()
 
@@ -54,6 +79,22 @@ describe('store: fsck() of a damaged index', () => {
       }
     })
   }
+
+  it('repair keeps the data of a record that LevelDB finds, but does not show among the others', async () => {
+    const { store, data, index } = await newStore()
+    await store.put(BYTES)
+    const before = await entriesOf(data)
+    for (const directions of ['both', 'one']) {
+      const shown = hide(index, recordEntry(index, ROOT).key, directions)
+      for (const repair of [false, true]) {
+        expect(await store.fsck({ repair })).to.include({ isReadable: false, isSound: false, orphans: 0 })
+      }
+      shown()
+      expect(await entriesOf(data)).to.have.length(before.length)
+      await expectHere(store, ALL)
+      await expectSound(store)
+    }
+  })
 
   it('repair finds any part of a blob whose record is damaged, without knowing its size', async () => {
     for (const [start, end] of [
