@@ -9,7 +9,7 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
