@@ -102,9 +102,13 @@ const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
  * every other part, but not before all of them are made.
  */
 export class StoreContext {
+  /** Calls that are under way: storage/concurrency/activity.js. */
   activity = new Activity()
+  /** One lock for each blob: storage/concurrency/locks.js. */
   locks = new Locks()
+  /** catalog/observers.js */
   observers = new Observers()
+  /** gc/protection.js */
   protection = new Protection()
 
   /**
@@ -112,20 +116,20 @@ export class StoreContext {
    * @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions`
    */
   constructor (databases, { verify, syncReads, quota }) {
-    this.databases = databases
+    this.databases = databases // storage/databases.js
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
-    this.life = new Lifetime(() => databases.whenReady())
-    this.quota = new Quota(quota)
-    this.presence = new Presence(databases.data)
-    this.catalog = new Catalog(this)
-    this.tags = new TagIndex(this)
-    this.reader = new BlobReader(this)
-    this.writer = new BlobWriter(this)
-    this.receiver = new BlobReceiver(this)
-    this.collector = new Collector(this)
-    this.evictor = new Evictor(this)
+    this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
+    this.quota = new Quota(quota) // catalog/quota.js
+    this.presence = new Presence(databases.data) // catalog/presence.js
+    this.catalog = new Catalog(this) // catalog/catalog.js
+    this.tags = new TagIndex(this) // catalog/tags.js
+    this.reader = new BlobReader(this) // read/reader.js
+    this.writer = new BlobWriter(this) // write/put.js
+    this.receiver = new BlobReceiver(this) // write/receive.js
+    this.collector = new Collector(this) // gc/collector.js
+    this.evictor = new Evictor(this) // gc/evictor.js
     this.catalog.subscribe(this.presence, this.quota, this.observers, this.protection)
   }
 }
@@ -336,7 +340,7 @@ export class BlobStore {
   /** Does the store have the whole blob? @param {BlobName} cid */
   async has (cid) {
     const root = parseRoot(cid, 'cid')
-    return this.#run(async () => (await this.#context.catalog.record(root))?.complete ?? false)
+    return this.#run(async () => (await this.#context.catalog.get(root))?.complete ?? false)
   }
 
   /**
@@ -350,7 +354,7 @@ export class BlobStore {
     const root = parseRoot(cid, 'cid')
     const { catalog, presence } = this.#context
     return this.#run(async () => {
-      const record = await catalog.record(root)
+      const record = await catalog.get(root)
       if (record === undefined) throw notFound(root)
       const lastUse = await catalog.uses.lastUse(root, record)
       return { ...statOf(root, record, lastUse), present: await presence.of(record) }
@@ -403,7 +407,7 @@ export class BlobStore {
     const root = parseRoot(cid, 'cid')
     const { catalog, locks, tags } = this.#context
     return this.#run(() => locks.run(nameOf(root), async () => {
-      const { isThere, record } = await catalog.look(root)
+      const { isThere, record } = await catalog.find(root)
       if (!isThere || record?.size === 0) return false
       const { isTagged, name } = await tags.tagOf(root)
       if (isTagged && !options.force) throw tagged(root, name)
@@ -497,7 +501,7 @@ export class BlobStore {
     const wanted = toRanges(ranges)
     const { catalog, presence } = this.#context
     return this.#run(async () => {
-      const record = await catalog.record(root)
+      const record = await catalog.get(root)
       return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : presence.missing(record, wanted)
     })
   }

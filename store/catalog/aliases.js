@@ -5,8 +5,8 @@
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { SortedCursor } from './sorted-cursor.js'
-import { SMALL_ENTRIES } from '../storage/level/walk.js'
-import { damagedRecord, eachReadable, readable } from '../storage/errors.js'
+import { SMALL_ENTRIES } from '../storage/level/entries.js'
+import { damagedRecord, eachReadable, orIfUnreadable } from '../storage/errors.js'
 import {
   VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
   multihashOfAliasOf
@@ -30,13 +30,13 @@ export class Aliases {
    * @returns {Promise<Uint8Array | undefined>} its hash
    */
   async rootOf (multihash) {
-    return rootIn(await readable(this.#index.get(aliasKey(multihash), VIEWS)))
+    return rootIn(await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
 
   /** The same for several. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
   async rootsOf (multihashes) {
     if (multihashes.length === 0) return []
-    const stored = await readable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
+    const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
     return stored === undefined ? Promise.all(multihashes.map(multihash => this.rootOf(multihash))) : stored.map(rootIn)
   }
 

@@ -7,11 +7,11 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Aliases } from './aliases.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
-import { DAMAGED, damagedRecord, readable } from '../storage/errors.js'
+import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
 import { VIEWS, blobKey, blobsWith, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, encodePath, encodeRecord } from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { entryBatches } from '../storage/level/walk.js'
+import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
@@ -27,25 +27,25 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  *
  * @typedef {object} Change
  * @property {Uint8Array} root
- * @property {BlobRecord} [before]  the record so far; undefined when there is none, or a damaged one. When its id goes,
- *   the data under it is deleted
+ * @property {BlobRecord} [before]  the record so far; undefined when there is none, or a damaged one. The data under
+ *   its id is deleted if `after` has another id
  * @property {BlobRecord} [after]  the record from then on; undefined when the blob is forgotten, with all its names
  * @property {number} gained  bytes that the store keeps from then on and did not before; negative when bytes go
- * @property {Reservation[]} [reservations]  of the quota, in which the bytes were expected
- * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; or, of a blob that is
- *   forgotten, that led to it
- * @property {number} [unusedAt]  of a blob that is forgotten: see `UsesInOrder.unusedAt`
- * @property {string} [path]  of the file of somebody else that has the bytes
+ * @property {Reservation[]} [reservations]  quota reservations made for these bytes
+ * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; when the blob is forgotten,
+ *   the multihashes that led to it
+ * @property {number} [noUseAsOfFlush]  what `UsesInOrder.noUseAsOfFlush` returned for a blob that is forgotten
+ * @property {string} [path]  path of an imported file that the store does not own
  */
 
 /**
  * What becomes of the chunk groups of a blob that is present in part. The caller holds the blob's lock.
  *
  * @typedef {object} GroupsChange
- * @property {BlobRecord} record  under whose id the groups are
+ * @property {BlobRecord} record  the record under whose id the groups are stored
  * @property {ChunkRanges} present  chunks that are present from then on
- * @property {number} gained  as above
- * @property {Reservation[]} [reservations]  as above
+ * @property {number} gained  as for `Change`
+ * @property {Reservation[]} [reservations]  as for `Change`
  */
 
 /**
@@ -79,8 +79,8 @@ export class Catalog {
    * @returns {Promise<BlobRecord | undefined>}
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the record is damaged
    */
-  async record (root) {
-    const { isThere, record } = await this.look(root)
+  async get (root) {
+    const { isThere, record } = await this.find(root)
     if (isThere && record === undefined) throw damagedRecord(root)
     return record
   }
@@ -91,8 +91,8 @@ export class Catalog {
    * @param {Uint8Array} root
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} no record when it is damaged
    */
-  async look (root) {
-    return found(root, await readable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
+  async find (root) {
+    return found(root, await orIfUnreadable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
   }
 
   /**
@@ -101,17 +101,21 @@ export class Catalog {
    * @param {Uint8Array[]} roots
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>}
    */
-  async lookMany (roots) {
+  async findMany (roots) {
     const { allocate } = this.#store.databases
     const keys = roots.map(root => blobKey(root, allocate))
-    const stored = await readable(this.#store.databases.index.getMany(keys, VIEWS))
-    if (stored === undefined) return Promise.all(roots.map(root => this.look(root)))
+    const stored = await orIfUnreadable(this.#store.databases.index.getMany(keys, VIEWS))
+    if (stored === undefined) return Promise.all(roots.map(root => this.find(root)))
     return roots.map((root, i) => found(root, stored[i]))
   }
 
-  /** Which of these blobs have a record, damaged or not? @param {Uint8Array[]} roots */
-  async recorded (roots) {
-    const stored = await readable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
+  /**
+   * Returns the roots that have a record, damaged or not; all of them when the index cannot be read.
+   *
+   * @param {Uint8Array[]} roots
+   */
+  async filterRecorded (roots) {
+    const stored = await orIfUnreadable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
     return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
   }
 
@@ -156,7 +160,7 @@ export class Catalog {
    * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
    */
   async * entryBatches (prefix = '', onDamage) {
-    for await (const entries of entryBatches(this.#store.databases.index, blobsWith(prefix), onDamage)) {
+    for await (const entries of readEntries(this.#store.databases.index, blobsWith(prefix), onDamage)) {
       yield entries.map(([key, value]) => {
         const root = hashOfKey(key)
         return { root, record: root && decodeRecord(root, value) }
@@ -170,15 +174,15 @@ export class Catalog {
    *
    * @param {Change[]} changes
    * @param {object} [options]
-   * @param {boolean} [options.sync]  must the disk have them before this resolves, if the store is so durable?
-   *   Default: true
-   * @param {Operation[]} [options.also]  what else counts from the same moment on
-   * @param {boolean} [options.deletesData]  default: true. Otherwise the caller calls `deleteData`
+   * @param {boolean} [options.sync]  sync to disk before resolving (if the store is durable). Default: true
+   * @param {Operation[]} [options.also]  more operations for the same batch
+   * @param {boolean} [options.deletesData]  delete the data that the changes give up? If false, the caller calls
+   *   `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, deletesData = true } = {}) {
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // A use that is written later would stay without a blob.
+    // Forget a pending use now; written later, it would have no blob.
     for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
     if (operations.length > 0) await this.#batch(sync, operations)
     for (const change of changes) for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change)
@@ -196,11 +200,11 @@ export class Catalog {
   }
 
   /**
-   * Writes chunk groups, with the pages that say that they are present. They count from then on, whether a record
-   * follows or not, so the caller commits the record after them.
+   * Writes chunk groups, with the pages that say that they are present. Groups count as present at once, and are
+   * harmless without a record. So commit groups first, the record second.
    *
    * @param {GroupsChange} groups
-   * @param {{ operations: Operation[], sync: boolean }} options  `operations`: for the data database
+   * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
    */
   async commitGroups (groups, { operations, sync }) {
     const { data, syncBatch } = this.#store.databases
@@ -211,7 +215,7 @@ export class Catalog {
   /**
    * Takes back groups of a blob that gets no record.
    *
-   * @param {BlobRecord} record @param {number} len  bytes that counted
+   * @param {BlobRecord} record  its id is that of the groups @param {number} len  bytes that counted
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
@@ -226,7 +230,7 @@ export class Catalog {
   async putAgain (root, record, alias) {
     for (const subscriber of this.#subscribers) subscriber.wasPutAgain?.(root)
     if (alias === undefined) {
-      if (record.isNameless) await this.#rename(root, record, { isNameless: false })
+      if (record.isNameless) await this.#setNameless(root, record, { isNameless: false })
     } else {
       const leadsTo = await this.aliases.rootOf(alias)
       if (leadsTo === undefined || !equals(leadsTo, root)) await this.#batch(true, this.aliases.puts(alias, root))
@@ -240,10 +244,10 @@ export class Catalog {
    * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps it anyway
    */
   async removeOwnName (root, { isTagged }) {
-    const { isThere, record } = await this.look(root)
+    const { isThere, record } = await this.find(root)
     if (!isThere || record?.size === 0 || (isTagged && !record?.complete)) return
     if (record?.complete && (isTagged || await this.#hasAliases(root))) {
-      await this.#rename(root, record, { isNameless: true })
+      await this.#setNameless(root, record, { isNameless: true })
     } else {
       await this.remove(root, record)
     }
@@ -255,13 +259,17 @@ export class Catalog {
    * @param {Uint8Array} root @param {Uint8Array} alias @param {{ isTagged: boolean }} options  as above
    */
   async removeAlias (root, alias, { isTagged }) {
-    const { record } = await this.look(root)
+    const { record } = await this.find(root)
     const isLast = record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)
     await (isLast ? this.remove(root, record) : this.#batch(true, this.aliases.dels(alias, root)))
   }
 
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {{ isNameless: boolean }} name */
-  #rename (root, record, { isNameless }) {
+  /**
+   * Notes whether a blob is kept for its aliases only, and not under its own hash.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {{ isNameless: boolean }} name
+   */
+  #setNameless (root, record, { isNameless }) {
     return this.commit([{ root, before: record, after: { ...record, isNameless }, gained: 0 }])
   }
 
@@ -287,14 +295,14 @@ export class Catalog {
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} [before]  unless the record is damaged
-   * @param {{ hasAliases?: boolean, unusedAt?: number }} [options]  what is known of the blob: `hasAliases` false
-   *   when it has none, default: true; `unusedAt`: see `UsesInOrder.unusedAt`
+   * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  what is known of the blob: `hasAliases`
+   *   false when it has none, default: true; `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
    * @returns {Promise<Change>}
    */
-  async removal (root, before, { hasAliases = true, unusedAt } = {}) {
+  async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
     const aliases = hasAliases ? await this.aliases.of(root) : []
     const len = before === undefined ? 0 : await this.#store.presence.len(before)
-    return { root, before, aliases, unusedAt, gained: 0 - len }
+    return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }
 
   /** @param {Change[]} changes @returns {Operation[]} */
@@ -305,7 +313,9 @@ export class Catalog {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        if (change.unusedAt !== this.uses.flushCount) operations.push({ type: 'del', key: usedKey(root, allocate) })
+        // Skip the deletion when we know that the index has no use of the blob: uses were not flushed since then.
+        const hasNoUse = change.noUseAsOfFlush === this.uses.flushCount
+        if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
       } else {
         if (after !== before) {

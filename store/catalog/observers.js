@@ -85,7 +85,7 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
       // Under the lock, so that no write of the record is under way.
       const state = await life.run(() => locks.run(nameOf(root), async () => {
         watch.settle()
-        const record = await catalog.record(root)
+        const record = await catalog.get(root)
         if (record === undefined) return NOTHING
         const { size, sizeProven, complete } = record
         return { size, sizeProven, complete, present: await presence.of(record) }

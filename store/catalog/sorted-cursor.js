@@ -3,9 +3,9 @@
 
 import { HASH_LEN } from '../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../storage/errors.js'
-import { BATCH_ENTRIES } from '../storage/level/walk.js'
+import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
-/** @import { Entry } from '../storage/level/walk.js' */
+/** @import { Entry } from '../storage/level/entries.js' */
 
 export class SortedCursor {
   #iterator

@@ -5,11 +5,11 @@ import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { describe } from '../../lib/core/bytes.js'
 import { SortedCursor } from './sorted-cursor.js'
-import { SMALL_ENTRIES } from '../storage/level/walk.js'
+import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { nameOf } from './roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
 import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
-import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound } from '../storage/errors.js'
+import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
@@ -106,7 +106,7 @@ export class TagIndex {
 
   /** @param {string} name @returns {Promise<Tag | undefined>} @throws {BaoError} STORE_CORRUPT { tag } */
   async get (name) {
-    const stored = await readable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
+    const stored = await orIfUnreadable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
     if (stored === undefined) return undefined
     const tag = decodeTag(tagKey(name), stored)
     if (tag === undefined) throw damagedTag(name)
@@ -170,7 +170,7 @@ export class TagIndex {
    * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one
    */
   async tagOf (root) {
-    const [entry] = await readable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
+    const [entry] = await orIfUnreadable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
     if (entry === undefined) return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
     return { isTagged: true, name: decodeTagged(...entry)?.name }
   }
@@ -219,7 +219,7 @@ export class TagIndex {
    */
   async #removal (name) {
     const key = tagKey(name)
-    const stored = await readable(this.#index.get(key, VIEWS), DAMAGED)
+    const stored = await orIfUnreadable(this.#index.get(key, VIEWS), DAMAGED)
     if (stored === undefined) return []
     const tag = decodeTag(key, stored)
     const places = tag === undefined ? await this.#placesOf(name) : [taggedKey(tag.root, name)]

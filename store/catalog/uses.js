@@ -2,11 +2,11 @@
 
 import { SortedCursor } from './sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
-import { SMALL_ENTRIES } from '../storage/level/walk.js'
+import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
 import { VIEWS, usedKey, usedWith } from '../storage/format/keys.js'
 import { decodeTime, encodeTime } from '../storage/format/records.js'
-import { readable } from '../storage/errors.js'
+import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
@@ -47,7 +47,7 @@ export class Uses {
   async lastUse (root, { created }) {
     const time = timeIn(this.#unwritten, root)
     if (time !== undefined) return Math.max(time, created)
-    const stored = await readable(this.#index.get(usedKey(root), VIEWS))
+    const stored = await orIfUnreadable(this.#index.get(usedKey(root), VIEWS))
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
 
@@ -117,7 +117,7 @@ class UsesInOrder {
    * @param {Uint8Array} root
    * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this, the index has no use of the blob
    */
-  async unusedAt (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
+  async noUseAsOfFlush (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
 
   /**
    * @param {Uint8Array} root

@@ -4,7 +4,7 @@
 import { hashesTo } from '../read/subtrees.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
-import { readable } from '../storage/errors.js'
+import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
@@ -52,7 +52,7 @@ const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents
  */
 async function readTogether (data, group) {
   const keys = group.map(({ record }) => extentKey(record.id, 0))
-  const stored = await readable(data.getMany(keys, OPTIONS)) ?? []
+  const stored = await orIfUnreadable(data.getMany(keys, OPTIONS)) ?? []
   return group.flatMap(({ blob, record }, i) => {
     const bytes = stored[i]
     return bytes?.length === record.size && hashesTo(bytes, 0, record.size, blob.root) ? [blob] : []

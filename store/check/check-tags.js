@@ -4,7 +4,7 @@
 import { equals } from 'uint8arrays/equals'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
 import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
-import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
+import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { StoreContext } from '../blob-store.js' */
@@ -70,7 +70,7 @@ export class TagCheck {
    * @param {Uint8Array} key @param {string} name
    */
   async #settleBeside (key, name) {
-    const value = await readable(this.#index.get(key, VIEWS))
+    const value = await orIfUnreadable(this.#index.get(key, VIEWS))
     const tag = value && decodeTagged(key, value)
     const named = await this.#named(name)
     if (tag === undefined || areSame(tag, named)) return
@@ -84,7 +84,7 @@ export class TagCheck {
 
   /** @param {Uint8Array} key @param {string} name */
   async #settleNamed (key, name) {
-    const value = await readable(this.#index.get(key, VIEWS), DAMAGED)
+    const value = await orIfUnreadable(this.#index.get(key, VIEWS), DAMAGED)
     if (value === undefined) return
     const tag = decodeTag(key, value)
     if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
@@ -104,13 +104,13 @@ export class TagCheck {
 
   /** The tag under a name. @param {string} name */
   async #named (name) {
-    const value = await readable(this.#index.get(tagKey(name), VIEWS))
+    const value = await orIfUnreadable(this.#index.get(tagKey(name), VIEWS))
     return value && decodeTag(tagKey(name), value)
   }
 
   /** The same from beside its blob. @param {Tag} tag */
   async #beside ({ root, name }) {
-    const value = await readable(this.#index.get(taggedKey(root, name), VIEWS))
+    const value = await orIfUnreadable(this.#index.get(taggedKey(root, name), VIEWS))
     return value && decodeTagged(taggedKey(root, name), value)
   }
 

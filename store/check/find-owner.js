@@ -9,7 +9,7 @@ import { parentCv, rootHash } from '../../lib/hash/subtree.js'
 import { BlobScan } from './inspect-blob.js'
 import { GROUP_LEN, StoredOutboard } from '../storage/content/tree-pages.js'
 import { VIEWS, pathKey } from '../storage/format/keys.js'
-import { readable } from '../storage/errors.js'
+import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
@@ -29,7 +29,7 @@ const NO_ROOT = new Uint8Array(HASH_LEN)
  * @throws why the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
-  const hasPath = await readable(databases.index.get(pathKey(id), VIEWS)) !== undefined
+  const hasPath = await orIfUnreadable(databases.index.get(pathKey(id), VIEWS)) !== undefined
   const home = hasFile ? 'file' : hasPath ? 'reference' : 'extents'
   /** @type {BlobRecord} */
   const unknown = {
@@ -38,7 +38,7 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   const { end, head } = await look(databases, unknown)
   let unrecorded
   for await (const { root, size } of candidates(databases.data, id, end, head)) {
-    const { isThere, record } = await catalog.look(root)
+    const { isThere, record } = await catalog.find(root)
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) return found

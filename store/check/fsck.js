@@ -15,7 +15,7 @@ import { presentChunks } from '../storage/content/tree-pages.js'
 import { findRecord } from './find-owner.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
-import { entryBatches } from '../storage/level/walk.js'
+import { readEntries } from '../storage/level/entries.js'
 import { rightSmallBlobs } from './check-small.js'
 import { createYielder } from '../../lib/source/async-util.js'
 
@@ -233,7 +233,7 @@ export class Fsck {
 
   /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
   async #settle (root) {
-    const { record } = await this.#store.catalog.look(root)
+    const { record } = await this.#store.catalog.find(root)
     if (record === undefined) return
     const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
     if (isSound) return
@@ -364,7 +364,7 @@ export class Fsck {
    */
   #restore ({ root, record }) {
     return this.#store.locks.run(nameOf(root), async () => {
-      const now = await this.#store.catalog.look(root)
+      const now = await this.#store.catalog.find(root)
       if (now.record !== undefined) return false
       await this.#store.catalog.commit([{ root, after: record, gained: await this.#store.presence.len(record) }])
       const isRestored = (await this.#repair(root, record))?.isEmpty === false
@@ -380,7 +380,7 @@ export class Fsck {
       if (isRestored) continue
       const root = cid.multihash.digest
       await this.#store.locks.run(nameOf(root), async () => {
-        const { isThere, record } = await this.#store.catalog.look(root)
+        const { isThere, record } = await this.#store.catalog.find(root)
         if (isThere && record === undefined) await this.#store.catalog.remove(root)
       })
     }
@@ -399,7 +399,7 @@ export class Fsck {
 
   /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of the index */
   async * #entryBatches (range) {
-    for await (const batch of entryBatches(this.#store.databases.index, range, () => { this.#isIndexWhole = false })) {
+    for await (const batch of readEntries(this.#store.databases.index, range, () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
       yield batch
     }

@@ -9,7 +9,7 @@ import { FileReader } from '../storage/content/stored-file.js'
 import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from '../storage/content/tree-pages.js'
 import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
 import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../storage/format/keys.js'
-import { eachReadable, isOfSystem, readable } from '../storage/errors.js'
+import { eachReadable, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { recomputePairs } from './recompute-pairs.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -152,7 +152,7 @@ async function markRest (data, id, right, changes) {
       const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
       passed = name.lastChunk
       const key = pageKey(id, name)
-      if (await readable(data.get(key, VIEWS)) !== undefined) continue
+      if (await orIfUnreadable(data.get(key, VIEWS)) !== undefined) continue
       await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
     }
   }

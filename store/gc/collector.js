@@ -11,7 +11,7 @@ import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
 import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
-import { BATCH_ENTRIES } from '../storage/level/walk.js'
+import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from '../storage/format/records.js' */
@@ -26,7 +26,7 @@ import { BATCH_ENTRIES } from '../storage/level/walk.js'
  *   number of blobs that were looked at
  */
 
-/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, unusedAt?: number }} Unprotected */
+/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, noUseAsOfFlush?: number }} Unprotected */
 
 /** Blobs from one report of progress to the next. */
 const PROGRESS_STEP = 1000
@@ -133,7 +133,7 @@ export class Collector {
           if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
           // A caller that gives it an alias later protects it by that.
           const hasAliases = await aliased.find(root) !== undefined
-          found.push({ root, record, hasAliases, unusedAt: await uses.unusedAt(root) })
+          found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
         }
         // Each batch costs its reader a write that waits for the disk.
         if (found.length < BATCH_ENTRIES) continue
@@ -164,7 +164,7 @@ export class Sweep {
   /**
    * Forgets the blobs among these that nothing protects by now, in one write.
    *
-   * @template {{ root: Uint8Array, hasAliases?: boolean, unusedAt?: number }} Blob
+   * @template {{ root: Uint8Array, hasAliases?: boolean, noUseAsOfFlush?: number }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
@@ -176,10 +176,10 @@ export class Sweep {
     const { catalog, locks } = this.#store
     const forgotten = await locks.runAll(blobs.map(({ root }) => nameOf(root)), async () => {
       const removals = []
-      for (const [i, { record }] of (await catalog.lookMany(blobs.map(({ root }) => root))).entries()) {
-        const { root, hasAliases, unusedAt } = blobs[i]
+      for (const [i, { record }] of (await catalog.findMany(blobs.map(({ root }) => root))).entries()) {
+        const { root, hasAliases, noUseAsOfFlush } = blobs[i]
         if (record === undefined || !(await isMeant?.(blobs[i], record) ?? true)) continue
-        removals.push(await catalog.removal(root, record, { hasAliases, unusedAt }))
+        removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
       await this.#marks.settle(signal)
       // From here on nothing is awaited until the deletion is under way: a caller that protects a blob later finds it
@@ -249,7 +249,7 @@ export class Marks {
    * @returns {Promise<boolean>} false when it has to be read again
    */
   async #read (root, signal) {
-    const record = await this.#store.catalog.record(root)
+    const record = await this.#store.catalog.get(root)
     if (record === undefined) return true
     try {
       await this.#markMembers(this.#store.reader.present(root, record, signal))
@@ -285,6 +285,6 @@ export class Marks {
   async #markAll (hashes) {
     const length = hashes.length / HASH_LEN
     const roots = Array.from({ length }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))
-    for (const root of await this.#store.catalog.recorded(roots)) this.#hashes.add(root)
+    for (const root of await this.#store.catalog.filterRecorded(roots)) this.#hashes.add(root)
   }
 }

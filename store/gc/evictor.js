@@ -54,7 +54,7 @@ export class Evictor {
     if (!this.#store.quota.isLimited) return this.#store.quota.reserve(0)
     return this.#store.locks.run('quota', async () => {
       if (this.#marks !== undefined && this.#marks.size > MAX_MARKS) this.#end()
-      const { record } = await this.#store.catalog.look(root)
+      const { record } = await this.#store.catalog.find(root)
       const isOwn = record !== undefined && record.home !== 'reference'
       const present = isOwn ? await this.#store.presence.of(record) : ChunkRanges.none
       const len = record && isKept(record) ? 0 : lenBeyond(present)
@@ -99,7 +99,7 @@ export class Evictor {
     let sum = 0
     for (const candidate of this.#candidates) {
       if (sum >= len) break
-      const { record } = await this.#store.catalog.look(candidate.root)
+      const { record } = await this.#store.catalog.find(candidate.root)
       const isFree = record !== undefined && this.#sweep?.isFree(candidate.root)
       if (isFree && await this.#isMeant(candidate, record)) sum += candidate.bytes
     }

@@ -256,7 +256,7 @@ class Blockstore {
     const { catalog, life } = this.#context
     return life.run(async () => {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
-      const record = root && await catalog.record(root)
+      const record = root && await catalog.get(root)
       return record?.complete && !(name.isOwn && record.isNameless) ? root : undefined
     })
   }
@@ -267,7 +267,7 @@ class Blockstore {
     signal?.throwIfAborted()
     for await (const { multihash, root } of catalog.aliases.all()) {
       const digest = digestIn(multihash)
-      if (digest && (await catalog.look(root)).record?.complete) yield CID.createV1(RAW, digest)
+      if (digest && (await catalog.find(root)).record?.complete) yield CID.createV1(RAW, digest)
       signal?.throwIfAborted()
     }
     for await (const { root, record } of catalog.records()) {

@@ -7,7 +7,7 @@ import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertMany, inOrder, untilSignal } from '../storage/concurrency/in-order.js'
-import { readable } from '../storage/errors.js'
+import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
@@ -71,12 +71,12 @@ async function * lookupsOf (cids, signal) {
  * @returns {Promise<Found[]>} in the order of the roots
  */
 export async function lookSmall ({ databases: { data, allocate }, catalog }, roots) {
-  const looked = await catalog.lookMany(roots)
+  const looked = await catalog.findMany(roots)
   const found = looked.map(({ record }, i) => /** @type {Found} */ ({ root: roots[i], record }))
   const small = found.filter(({ record }) => record !== undefined && isInOneExtent(record))
   if (small.length === 0) return found
   const keys = small.map(({ record }) => extentKey(/** @type {BlobRecord} */ (record).id, 0, allocate))
-  const values = await readable(data.getMany(keys, VIEWS)) ?? []
+  const values = await orIfUnreadable(data.getMany(keys, VIEWS)) ?? []
   for (const [i, blob] of small.entries()) blob.bytes = values[i]
   return found
 }

@@ -224,7 +224,7 @@ export class BlobReader {
     signal?.throwIfAborted()
     const root = parseRoot(cid, 'cid')
     return this.#store.life.run(async () => {
-      const record = await this.#store.catalog.record(root)
+      const record = await this.#store.catalog.get(root)
       if (record === undefined) throw notFound(root)
       this.#store.catalog.uses.touch(root)
       return { root, record }
@@ -265,7 +265,7 @@ export class BlobReader {
   async #explain (error, root, record) {
     if (this.#store.life.isEnded) return closed(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
-    const now = await this.#store.catalog.record(root)
+    const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)
     return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
   }

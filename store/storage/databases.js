@@ -3,7 +3,7 @@
 
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
-import { readable } from './errors.js'
+import { orIfUnreadable } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from './concurrency/locks.js'
 import { CELL_LEN } from './content/extents.js'
@@ -205,7 +205,7 @@ export class Databases {
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
     // Few have a page, and looking for it costs less than the tombstone that LevelDB keeps for a deletion.
-    const pages = await readable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
+    const pages = await orIfUnreadable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
     const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
@@ -213,7 +213,7 @@ export class Databases {
   /** Is the data of an id, which no record names, being deleted, or gone by now? @param {number} id */
   async isGoing (id) {
     if (this.#going.has(id)) return true
-    const keys = await readable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
+    const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 

@@ -227,7 +227,7 @@ export const DAMAGED = new Uint8Array(0)
  *
  * @template T @param {Promise<T>} reading @param {T} [otherwise]  stands for what cannot be read
  */
-export const readable = (reading, otherwise) => reading.catch(error => {
+export const orIfUnreadable = (reading, otherwise) => reading.catch(error => {
   if (!isCorruption(error)) throw error
   return otherwise
 })

@@ -1,7 +1,7 @@
 // Gives ids to blobs, and writes the state of the store, which says for the next opening which ids were given. No
 // id is given twice: what a crash leaves under an id would become part of another blob.
 
-import { DAMAGED, readable } from './errors.js'
+import { DAMAGED, orIfUnreadable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 
@@ -38,7 +38,7 @@ export class Ids {
    * @returns {Promise<{ isThere: boolean, state?: State }>} without `state` when it is damaged
    */
   async stored () {
-    const stored = await readable(this.#index.get(stateKey, VIEWS), DAMAGED)
+    const stored = await orIfUnreadable(this.#index.get(stateKey, VIEWS), DAMAGED)
     return { isThere: stored !== undefined, state: stored && decodeState(stored) }
   }
 

@@ -74,7 +74,7 @@ export class PendingRecords {
     try {
       await this.#store.catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
-      const stored = await this.#store.catalog.record(root).catch(() => undefined)
+      const stored = await this.#store.catalog.get(root).catch(() => undefined)
       if (stored?.id === after.id) this.#settle(root, blob) // it was written all the same
       throw error
     }

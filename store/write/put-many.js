@@ -188,7 +188,7 @@ export async function keepMany (store, batch, aliases = []) {
  */
 async function keepBlobs (store, blobs, aliases) {
   const { catalog } = store
-  const contents = eachOnce(blobs, await catalog.lookMany(blobs.map(({ root }) => root)), aliases)
+  const contents = eachOnce(blobs, await catalog.findMany(blobs.map(({ root }) => root)), aliases)
   await write(store, [...contents.values()].filter(({ isWritten }) => isWritten))
   const results = []
   for (const [i, { root, name, id, size }] of blobs.entries()) {

@@ -81,7 +81,7 @@ export class BlobWriter {
    *   options  `tagging`: the tag that it is to have
    */
   async #adopt (id, root, blob, { reservation, tagging, alias, path, signal }) {
-    const { isThere, record: before } = await this.#store.catalog.look(root)
+    const { isThere, record: before } = await this.#store.catalog.find(root)
     const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
     if (before?.complete && (isKept(before) || path !== undefined)) {
       if (tagging !== undefined) await this.#store.tags.set(tagging)

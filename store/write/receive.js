@@ -218,7 +218,7 @@ export class BlobReceiver {
    */
   async #prepareRecord (slice, batches) {
     const { root, received, verifier } = slice
-    const { record } = await this.#store.catalog.look(root)
+    const { record } = await this.#store.catalog.find(root)
     slice.complete = record?.complete ?? false
     const hasGroups = batches.some(({ len }) => len > 0)
     if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {

@@ -3,7 +3,7 @@
 
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { VIEWS, extentKey, extentsOf, offsetOfExtent } from '../format/keys.js'
-import { readable } from '../errors.js'
+import { orIfUnreadable } from '../errors.js'
 
 /** @import { Databases } from '../databases.js' */
 
@@ -146,7 +146,7 @@ export class ExtentReader {
 
   /** @returns {Promise<boolean>} false when there are no more extents */
   async #next () {
-    const next = () => readable(this.#iterator.next())
+    const next = () => orIfUnreadable(this.#iterator.next())
     for (let entry = await next(); entry !== undefined; entry = await next()) {
       const [key, value] = entry
       const offset = offsetOfExtent(key)

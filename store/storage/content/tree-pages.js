@@ -12,7 +12,7 @@ import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { chunkCount, levelOf } from '../../../lib/tree/geometry.js'
 import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../format/keys.js'
 import { RunList } from './runs.js'
-import { readable } from '../errors.js'
+import { orIfUnreadable } from '../errors.js'
 import { getSmall } from './read-pace.js'
 
 /** @import { SafeDatabase } from '../level/safe-database.js' */
@@ -144,8 +144,8 @@ export class Pages {
       return
     }
     const keys = [first, ...others].map(name => pageKey(this.#id, name))
-    const stored = await readable(data.getMany(keys, options)) ??
-      await Promise.all(keys.map(key => readable(data.get(key, options))))
+    const stored = await orIfUnreadable(data.getMany(keys, options)) ??
+      await Promise.all(keys.map(key => orIfUnreadable(data.get(key, options))))
     let i = 0
     for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
   }
@@ -158,7 +158,7 @@ export class Pages {
    * @param {object} options  for the database
    */
   async read (data, name, options) {
-    const page = new Page(await readable(getSmall(data, pageKey(this.#id, name), options)))
+    const page = new Page(await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options)))
     this.#pages.set(numberOf(name), { name, page })
     return page
   }
@@ -294,7 +294,7 @@ export function isPageOf (size, { band, lastChunk }) {
  */
 async function * lowestPages (data, id) {
   const keys = data.keys({ ...allOfId(id), ...VIEWS })
-  const next = () => readable(keys.next())
+  const next = () => orIfUnreadable(keys.next())
   try {
     // Where a disk has changed keys they need not increase: each page is come to once.
     let passed = -1
@@ -303,7 +303,7 @@ async function * lowestPages (data, id) {
       if (place === undefined || (place.band ?? 0) > 0 || place.chunk <= passed) continue
       const name = pageOfGroup(Math.floor(place.chunk / GROUP_CHUNKS))
       passed = name.lastChunk
-      const stored = await readable(data.get(pageKey(id, name), VIEWS))
+      const stored = await orIfUnreadable(data.get(pageKey(id, name), VIEWS))
       if (stored !== undefined) yield { ...name, page: new Page(stored) }
       keys.seek(pageKey(id, name), VIEWS)
     }

@@ -1,9 +1,9 @@
 // Finds the ids under which the data database has any entry. It reads key after key, and skips the rest of blobs
 // that have many.
 
-import { BATCH_ENTRIES, SMALL_ENTRIES } from './walk.js'
+import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
-import { readable } from '../errors.js'
+import { orIfUnreadable } from '../errors.js'
 
 /** @import { SafeDatabase } from './safe-database.js' */
 
@@ -36,7 +36,7 @@ export async function * dataIds (data, from, onDamage) {
   let count = 0
   try {
     for (;;) {
-      const batch = await readable(keys.nextv(isDamaged ? 1 : size))
+      const batch = await orIfUnreadable(keys.nextv(isDamaged ? 1 : size))
       if (batch === undefined) {
         if (isDamaged) {
           onDamage?.()

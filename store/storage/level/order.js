@@ -5,7 +5,7 @@
 import { concat } from '../../../lib/core/bytes.js'
 import { isCorruption } from '../errors.js'
 import { VIEWS } from '../format/keys.js'
-import { BATCH_ENTRIES } from './walk.js'
+import { BATCH_ENTRIES } from './entries.js'
 
 /** @import { AnyLevel } from './levels.js' */
 /** @import { SafeDatabase } from './safe-database.js' */

@@ -1,11 +1,11 @@
 // Deletes orphans: data without a record, which an interrupted call or a power cut has left.
 
 import { IdSet } from '../level/id-set.js'
-import { readable } from '../errors.js'
+import { orIfUnreadable } from '../errors.js'
 import { isInOrder } from '../level/order.js'
 import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../format/keys.js'
 import { decodeRecord, isWellFormed } from '../format/records.js'
-import { entryBatches } from '../level/walk.js'
+import { readEntries } from '../level/entries.js'
 
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Databases } from '../databases.js' */
@@ -52,7 +52,7 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
   if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
   for (const id of new Set(orphans)) {
     signal?.throwIfAborted()
-    await readable(databases.deleteDoomed([{ id }]))
+    await orIfUnreadable(databases.deleteDoomed([{ id }]))
   }
   await databases.dropNotes()
   return true
@@ -61,7 +61,7 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
 /** The ids that records name. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
   const recorded = { ids: new IdSet(), after: 0, areAll: true }
-  for await (const entries of entryBatches(index, allBlobs, () => { recorded.areAll = false })) {
+  for await (const entries of readEntries(index, allBlobs, () => { recorded.areAll = false })) {
     signal?.throwIfAborted()
     for (const [key, value] of entries) {
       const root = hashOfKey(key)

@@ -1,7 +1,7 @@
 // Recovers a store that was not closed, when it is opened: completes deletions, deletes orphans, and finds the next
 // id that is free. A store that was closed is opened without looking through it.
 
-import { absent, eachReadable, readable, unknownLayout } from '../errors.js'
+import { absent, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds, sweepOrphans } from './orphan-sweep.js'
 import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
@@ -48,7 +48,7 @@ async function deleteAllDoomed (databases) {
     const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
     if (doomed === undefined) continue
     databases.doom(doomed)
-    await readable(databases.deleteDoomed(doomed)) // else the note stays
+    await orIfUnreadable(databases.deleteDoomed(doomed)) // else the note stays
   }
   await databases.dropNotes()
 }

@@ -13,7 +13,7 @@ describe('store: Marks', () => {
     const bytes = concat(members)
     for (const pieces of [ragged(bytes, 3), oneByOne(bytes), [bytes, Uint8Array.of(1, 2)]]) {
       const marks = new Marks({
-        catalog: { record: async () => ({ complete: true }), recorded: async roots => roots },
+        catalog: { get: async () => ({ complete: true }), filterRecorded: async roots => roots },
         reader: { present: () => stream(pieces) }
       })
       marks.keep(hash(bytes), 'hashseq')

@@ -27,7 +27,7 @@ export { nameOf }
 export const databasesOf = store => contextOf(store).databases
 
 /** The record of a blob, as the store itself reads it. */
-export const recordOf = (store, root) => contextOf(store).catalog.record(root)
+export const recordOf = (store, root) => contextOf(store).catalog.get(root)
 
 /** The id that the next blob is given. */
 export const nextIdOf = store => contextOf(store).databases.ids.next
@@ -41,10 +41,10 @@ export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf
 /** Runs an action once, after the store has looked several records up and before it uses them. */
 export function afterNextLookup (store, action) {
   const { catalog } = contextOf(store)
-  const { lookMany } = catalog
-  catalog.lookMany = async roots => {
-    const found = await lookMany.call(catalog, roots)
-    delete catalog.lookMany
+  const { findMany } = catalog
+  catalog.findMany = async roots => {
+    const found = await findMany.call(catalog, roots)
+    delete catalog.findMany
     await action()
     return found
   }

@@ -1,4 +1,4 @@
-// Reads a range of a database in batches: waiting for a thousand entries costs hardly more than waiting for one.
+// Reads the entries of a key range in batches, because waiting for a thousand entries takes hardly longer than for one.
 
 import { VIEWS } from '../format/keys.js'
 import { isCorruption } from '../errors.js'
@@ -15,14 +15,14 @@ export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
  * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, tells so at the end of
- * the range, and then withholds the last batch: `entryBatches` reads the entries of that batch again, one by one.
+ * the range, and then withholds the last batch: `readEntries` reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
  * @param {{ gte: Uint8Array, lt?: Uint8Array, lte?: Uint8Array }} range
  * @param {() => void} [onDamage]  called when LevelDB has left out entries that it cannot read; default: nothing
  * @returns {AsyncGenerator<Entry[]>}
  */
-export async function * entryBatches (database, range, onDamage) {
+export async function * readEntries (database, range, onDamage) {
   let from = /** @type {object} */ (range)
   for (const size of [BATCH_ENTRIES, 1]) {
     const iterator = database.iterator({ ...from, ...SMALL_ENTRIES })
