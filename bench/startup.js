@@ -1,7 +1,7 @@
 // How long does the first hash take?
 //
 // Every figure is of fresh processes: from before the import of a package to its first hash of so many bytes.
-// `lib/hash/hasher.js alone` is ours without the tree, the ranges and the CIDs. The second table is about the
+// `baobox/hash` is our entry point without the tree, the ranges and the CIDs. The second table is about the
 // WebAssembly modules that are assembled at run time: until they are ready, the part of that which is compiling, and
 // how large they are (`x` there: how many times as small).
 
@@ -24,7 +24,7 @@ report('startup', 'the module that is assembled at run time', kernels())
 /** @param {number} size */
 function firstHashes (size) {
   const able = peers.filter(name => size <= (PEERS[name].upTo ?? Infinity))
-  const names = ['baobox', 'baobox, lib/hash/hasher.js alone', ...able]
+  const names = ['baobox', 'baobox/hash', ...able]
   const samples = interleaved(names, name => fresh(name, String(size)))
   return { name: sized(size), bytes: size, unit: /** @type {const} */ ('time'), samples }
 }

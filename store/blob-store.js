@@ -116,7 +116,7 @@ export class StoreContext {
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
-    this.life = new Lifetime(() => databases.ready)
+    this.life = new Lifetime(() => databases.whenReady())
     this.quota = new Quota(quota)
     this.presence = new Presence(databases.data)
     this.catalog = new Catalog(this)
@@ -262,7 +262,7 @@ export class BlobStore {
    *
    * @param {BlobName} cid
    * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, beside which the options may stand; or
-   *   ranges of chunks, whose bytes come one behind the other. Default: the whole blob
+   *   ranges of chunks, whose bytes come one after the other. Default: the whole blob
    * @param {ReadOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`

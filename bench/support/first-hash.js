@@ -8,10 +8,7 @@ import { PEERS } from './peers.js'
 
 const OURS = {
   baobox: { specifier: '../../lib/index.js', use: (/** @type {any} */ module) => module },
-  'baobox, lib/hash/hasher.js alone': {
-    specifier: '../../lib/hash/hasher.js',
-    use: (/** @type {any} */ module) => module
-  }
+  'baobox/hash': { specifier: '../../lib/hash/index.js', use: (/** @type {any} */ module) => module }
 }
 /** The packages that assemble their module at run time, and how they are told to do it now. */
 const KERNELS = {

@@ -12,13 +12,13 @@ import {
   multihashOfAliasOf
 } from '../storage/format/keys.js'
 
-/** @import { Database } from '../storage/level/database.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 
 export class Aliases {
   #index
 
-  /** @param {Database} index */
+  /** @param {SafeDatabase} index */
   constructor (index) {
     this.#index = index
   }

@@ -15,7 +15,7 @@ import { entryBatches } from '../storage/level/walk.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
@@ -336,7 +336,7 @@ const givenUpBy = changes =>
 
 /** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
 const dataOf = ({ id, size, complete, home }) =>
-  ({ id, mayHaveFile: home !== 'extents', isGroup: home === 'extents' && complete && size <= GROUP_LEN })
+  ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })
 
 /** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
 function found (root, stored) {

@@ -7,7 +7,7 @@ import { presentChunks } from '../storage/content/tree-pages.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Change, GroupsChange } from './catalog.js' */
-/** @import { Database } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /** Blobs whose presence is kept in memory: more than are received at a time. */
 const KEPT_BLOBS = 256
@@ -17,7 +17,7 @@ export class Presence {
   /** Of blobs that are being received, by id: what their pages say. */
   #known = /** @type {LruCache<number, ChunkRanges>} */ (new LruCache(KEPT_BLOBS))
 
-  /** @param {Database} data */
+  /** @param {SafeDatabase} data */
   constructor (data) {
     this.#data = data
   }

@@ -49,7 +49,7 @@ export class SortedCursor {
 }
 
 /**
- * Does a hash sort before the hash in a key, or behind it?
+ * Does a hash sort before the hash in a key, or after it?
  *
  * @param {Uint8Array} root @param {Uint8Array} key  a damaged one may be too short
  * @returns {number} below 0, 0 or above 0

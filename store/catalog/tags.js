@@ -14,7 +14,7 @@ import { DAMAGED, damagedTag, damagedTags, eachReadable, readable, tagNotFound }
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Tag, TagFormat } from '../storage/format/records.js' */
 
 /** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */

@@ -9,7 +9,7 @@ import { decodeTime, encodeTime } from '../storage/format/records.js'
 import { readable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Database } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /** Uses that are remembered before they are written. */
 const UNWRITTEN_USES = 1000
@@ -22,7 +22,7 @@ export class Uses {
   /** How many times uses were written, or began to be. */
   flushCount = 0
 
-  /** @param {Database} index */
+  /** @param {SafeDatabase} index */
   constructor (index) {
     this.#index = index
   }
@@ -88,7 +88,7 @@ class UsesInOrder {
   #isReadable = true
 
   /**
-   * @param {Database} index
+   * @param {SafeDatabase} index
    * @param {string} prefix  of the hashes of these blobs, in hexadecimal digits
    * @param {object} uses
    * @param {(root: Uint8Array) => number | undefined} uses.unwritten  a use that the index may not have yet

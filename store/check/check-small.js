@@ -7,7 +7,7 @@ import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { readable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Database } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /** Bytes of blobs that are read together. */
 const READ_LEN = 1 << 20
@@ -17,7 +17,7 @@ const OPTIONS = { ...VIEWS, fillCache: false }
  * Finds blobs that are right. Those that it does not find may be right, too: `inspectBlob` tells.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
- * @param {Database} data
+ * @param {SafeDatabase} data
  * @param {Blob[]} blobs
  * @param {(id: number) => boolean} isAlone  is there one extent under an id, and nothing else?
  * @returns {Promise<Set<Blob>>}
@@ -47,7 +47,7 @@ const isWholeGroup = ({ size, complete, home }) => complete && home === 'extents
 
 /**
  * @template {{ root: Uint8Array }} Blob
- * @param {Database} data @param {{ blob: Blob, record: BlobRecord }[]} group
+ * @param {SafeDatabase} data @param {{ blob: Blob, record: BlobRecord }[]} group
  * @returns {Promise<Blob[]>} the right ones
  */
 async function readTogether (data, group) {

@@ -6,7 +6,7 @@ import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../sto
 import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
 import { DAMAGED, eachReadable, readable } from '../storage/errors.js'
 
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { Tag } from '../storage/format/records.js' */
 

@@ -14,7 +14,7 @@ import { readable } from '../storage/errors.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Catalog } from '../catalog/catalog.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Database } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /** Of a root over 2^53 - 1 bytes. */
 const MAX_LEVEL = 42
@@ -64,7 +64,7 @@ async function look (databases, record) {
 /**
  * Blobs that this may be, with a size under which all that is stored can be proven.
  *
- * @param {Database} data @param {number} id @param {number} end @param {Uint8Array} head
+ * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */
 async function * candidates (data, id, end, head) {
   if (end > 0 && end <= GROUP_LEN) yield { root: hash(head.subarray(0, end)), size: end }

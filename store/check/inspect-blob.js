@@ -73,7 +73,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
 
 /**
  * Reads everything under the id of a blob from start to end, as a source for `validRanges`. Missing bytes are zeros,
- * so that the bytes behind them can be verified; `stored` tells which are missing.
+ * so that the bytes after them can be verified; `stored` tells which are missing.
  */
 export class BlobScan {
   #iterator
@@ -83,7 +83,7 @@ export class BlobScan {
   /** The current extent, without what an earlier one covers. */
   #offset = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** Bytes that lie behind one another: [start, end). */
+  /** Bytes that follow one another: [start, end). */
   #run = { start: 0, end: 0 }
   #stored = new RunList()
   #marked = new RunList()
@@ -120,7 +120,7 @@ export class BlobScan {
   get end () { return this.#run.end }
 
   /**
-   * @param {number} start  at or behind the one before @param {number} end
+   * @param {number} start  at or after the one before @param {number} end
    * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always as long as asked for
    */
   async read (start, end) {

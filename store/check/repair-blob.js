@@ -15,7 +15,7 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { Databases } from '../storage/databases.js' */
-/** @import { Database, Operation } from '../storage/level/database.js' */
+/** @import { SafeDatabase, Operation } from '../storage/level/safe-database.js' */
 
 /** Bytes of changes that are written in one batch, and how many. */
 const CHANGES_LEN = 1 << 22
@@ -143,7 +143,7 @@ async function sortOut ({ data, extentLen }, { id, size, home }, right, changes,
 /**
  * Adds pages for groups that have none. (Complete blobs need no marks.)
  *
- * @param {Database} data @param {number} id @param {ChunkRanges} right @param {Changes} changes
+ * @param {SafeDatabase} data @param {number} id @param {ChunkRanges} right @param {Changes} changes
  */
 async function markRest (data, id, right, changes) {
   let passed = -1
@@ -207,7 +207,7 @@ class Cell {
     return [...dels, ...puts]
   }
 
-  /** Bytes behind which the blob has none for this cell. */
+  /** Bytes after which the blob has none for this cell. */
   get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
 
   /** @param {number} extentLen @param {ChunkRanges} right */

@@ -104,7 +104,7 @@ class Blockstore {
 
   /**
    * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is
-   * kept, and what stands behind it is not.
+   * kept, and what comes after it is not.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]

@@ -13,7 +13,7 @@ import { parentMismatch, truncated } from '../../lib/core/errors.js'
 import { GROUP_LEN, Pages, placeInPages } from '../storage/content/tree-pages.js'
 import { hashesTo } from './subtrees.js'
 
-/** @import { Database } from '../storage/level/database.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 /** @import { Page, PageName } from '../storage/content/tree-pages.js' */
 
 /**
@@ -56,7 +56,7 @@ export class TrustedTree {
    *
    * @param {Uint8Array} bytes  all of a subtree
    * @param {number} start  where it begins, in bytes
-   * @param {Database} data
+   * @param {SafeDatabase} data
    * @param {() => object} options  for the database
    * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are
    *   wrong or missing
@@ -74,7 +74,7 @@ export class TrustedTree {
    *
    * @param {number} start  bytes
    * @param {number} end  bytes; a node of the tree must cover exactly these, whole groups
-   * @param {Database} data
+   * @param {SafeDatabase} data
    * @param {() => object} options  for the database
    * @returns {Promise<Uint8Array>} a view of 32 bytes
    * @throws {BaoError} BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED { node }
@@ -99,7 +99,7 @@ export class TrustedTree {
    * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before
    * it is blamed.
    *
-   * @param {Above} above @param {Parent} parent @param {Database} data @param {() => object} options
+   * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
   async #pair ({ name, slot, node }, parent, data, options) {
     const kept = this.#pages.find(name)

@@ -4,7 +4,7 @@
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
 import { readable } from './errors.js'
-import { Database } from './level/database.js'
+import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from './concurrency/locks.js'
 import { CELL_LEN } from './content/extents.js'
 import { Ids } from './ids.js'
@@ -15,7 +15,7 @@ import { VIEWS, allOfId, doomedKey, pathKey } from './format/keys.js'
 import { encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
-/** @import { Operation } from './level/database.js' */
+/** @import { Operation } from './level/safe-database.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Home } from './format/records.js' */
 
@@ -26,13 +26,13 @@ const NOTED_COUNT = 4096
  * @typedef {object} DoomedData  what is to be deleted under an id
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
- * @property {boolean} [isGroup]  is it a whole blob of one chunk group, in extents? Default: false
+ * @property {boolean} [isOneGroup]  is it a whole blob of one chunk group, in extents? Default: false
  */
 
 export class Databases {
-  /** @type {Database} */
+  /** @type {SafeDatabase} */
   index
-  /** @type {Database} */
+  /** @type {SafeDatabase} */
   data
   /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
@@ -64,10 +64,10 @@ export class Databases {
     const isTransactional = kind === 'IndexedDB'
     const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
     const locks = new Locks()
-    const alone = (/** @type {() => Promise<any>} */ work) => locks.run('open', work)
-    const about = { location, isTransactional, alone }
-    this.index = new Database(index, { ...about, path: pathOf('index'), mayClose: () => this.data.isOpen })
-    this.data = new Database(data, { ...about, path: pathOf('data'), mayClose: () => this.index.isOpen })
+    const exclusively = (/** @type {() => Promise<any>} */ work) => locks.run('open', work)
+    const about = { location, isTransactional, exclusively }
+    this.index = new SafeDatabase(index, { ...about, path: pathOf('index'), otherIsOpen: () => this.data.isOpen })
+    this.data = new SafeDatabase(data, { ...about, path: pathOf('data'), otherIsOpen: () => this.index.isOpen })
     this.location = location
     this.isSync = isSync
     this.#kind = kind
@@ -76,12 +76,12 @@ export class Databases {
   }
 
   /**
-   * What a call waits for before it begins, if anything. See `Database.ready`.
+   * Prepares a call of the store, which waits for the result before it begins. See `SafeDatabase.whenReady`.
    *
    * @returns {Promise<unknown> | undefined}
    */
-  get ready () {
-    const [index, data] = [this.index.ready, this.data.ready]
+  whenReady () {
+    const [index, data] = [this.index.whenReady(), this.data.whenReady()]
     return index || data ? allOf([index, data]) : undefined
   }
 
@@ -168,8 +168,8 @@ export class Databases {
 
   /** @param {DoomedData[]} doomed */
   async #deleteAll (doomed) {
-    const groups = doomed.filter(({ isGroup }) => isGroup)
-    const others = doomed.filter(({ isGroup }) => !isGroup)
+    const groups = doomed.filter(({ isOneGroup }) => isOneGroup)
+    const others = doomed.filter(({ isOneGroup }) => !isOneGroup)
     // Deleting known keys takes a fiftieth of the time of looking through a range for them.
     if (groups.length > 0) await this.data.batch((await this.#keysOfGroups(groups)).map(deletion))
     for (const { first, last } of runsOf(others.map(({ id }) => id))) {
@@ -188,7 +188,7 @@ export class Databases {
     if (deleted.length === 0) return
     await this.syncDeletions()
     const notes = deleted.map(([{ id }]) => doomedKey(id, this.allocate))
-    const paths = deleted.flat().flatMap(({ id, isGroup }) => isGroup ? [] : [pathKey(id)])
+    const paths = deleted.flat().flatMap(({ id, isOneGroup }) => isOneGroup ? [] : [pathKey(id)])
     await this.index.batch([...notes, ...paths].map(deletion))
   }
 

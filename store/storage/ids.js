@@ -5,7 +5,7 @@ import { DAMAGED, readable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 
-/** @import { Database } from './level/database.js' */
+/** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
 /** Ids that are reserved in one write of the state, so that most ids cost nothing. */
@@ -23,7 +23,10 @@ export class Ids {
   #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
 
-  /** @param {Database} index @param {object} syncOptions  what makes a write reach the disk before it counts as done */
+  /**
+   * @param {SafeDatabase} index
+   * @param {object} syncOptions  what makes a write reach the disk before it counts as done
+   */
   constructor (index, syncOptions) {
     this.#index = index
     this.#syncOptions = syncOptions
@@ -61,7 +64,7 @@ export class Ids {
     await this.#write(this.#isSwept)
   }
 
-  /** The next id: it and all behind it were never given. */
+  /** The next id: it and all after it were never given. */
   get next () { return this.#next }
 
   /** Ids under which data may be written that has no record yet. @type {ReadonlySet<number>} */

@@ -6,7 +6,7 @@ import { toCid } from '../../lib/hash/cid.js'
 import { ProvenGroups } from './proven-groups.js'
 import { SliceVerifier } from '../../verifier/slice/slice.js'
 
-/** @import { Batch } from './proven-groups.js' */
+/** @import { ProvenBatch } from './proven-groups.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
 /** @import { SliceOptions } from '../../verifier/slice/slice.js' */
@@ -42,11 +42,11 @@ export class IncomingSlice {
    * Writes the batches whose bytes are in memory.
    *
    * @param {number} id  of the file
-   * @param {Batch[]} batches
-   * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   * @param {ProvenBatch[]} batches
+   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up what cannot be written. Default: false
    * @param {{ hasFile: boolean }} [pending]  the blob, when nothing of it is recorded yet
    */
-  async spill (id, batches, how, pending) {
+  async spill (id, batches, options, pending) {
     const held = batches.filter(batch => batch.isHeld)
     if (held.length === 0) return
     const { files, isSync } = this.#databases
@@ -60,7 +60,7 @@ export class IncomingSlice {
     const file = this.#file
     if (!file.isNamed) await files.sync()
     file.isNamed = true
-    for (const batch of held) await this.received.spill(batch, file.writer, id, how)
+    for (const batch of held) await this.received.spill(batch, file.writer, id, options)
   }
 
   /** Says which blob the file is of that cannot be written to. @param {unknown} error @returns {never} */

@@ -59,7 +59,7 @@ export class PendingRecords {
   }
 
   /**
-   * Commits the record of a blob behind its groups, the first or a later one.
+   * Commits the record of a blob after its groups, the first or a later one.
    *
    * @param {Change & { after: BlobRecord }} change  `before`: what the groups were written for
    * @param {{ sync: boolean, len: number }} options  `len`: bytes of these groups that were not present before

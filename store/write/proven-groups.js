@@ -9,7 +9,7 @@ import { u8 } from '../../lib/engine/arena.js'
 
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
@@ -20,7 +20,7 @@ const MEMORY_LEN = 1 << 20
 
 const NOTHING = new Uint8Array(0)
 
-/** The chunk behind everything below a parent. @param {number} node */
+/** Index of the first chunk after everything below a parent. @param {number} node */
 const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
 /**
@@ -32,18 +32,22 @@ const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 /** @param {Run} run */
 const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 
-/** What has been proven in one go. It is taken as a whole, brought to a file if the blob is in one, and recorded. */
-export class Batch {
+/**
+ * Groups and pairs that were proven one after the other. They are stored together. The life of a batch:
+ * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
+ * A batch that needs no recording goes from taken to forgotten by `discard`.
+ */
+export class ProvenBatch {
   runs = /** @type {Run[]} */ ([])
   /** Pairs that lead to the groups. */
   pairs = /** @type {Pair[]} */ ([])
   /** Bytes of the groups. */
   len = 0
-  /** The chunk behind the last leaf. */
+  /** Index of the first chunk after the last leaf. */
   position = 0
   /** The id of the file that has the bytes: they are not held in memory any more then. */
   file = /** @type {number | undefined} */ (undefined)
-  /** Of the quota, for these bytes. */
+  /** Quota reservation made for these bytes. */
   reservation = /** @type {Reservation | undefined} */ (undefined)
 
   /** Is anything in memory alone? */
@@ -74,7 +78,7 @@ export class Batch {
 
 /** Takes what a verifier believes, in the order of the walk. */
 export class ProvenGroups {
-  #batch = new Batch()
+  #batch = new ProvenBatch()
   /** The memory that the next groups go to, and how much of it has some. */
   #memory = /** @type {Uint8Array} */ (NOTHING)
   #filled = 0
@@ -86,8 +90,8 @@ export class ProvenGroups {
   /** Pairs recorded already that stand above what comes next, and the id under which they are. */
   #path = /** @type {Pair[]} */ ([])
   #id = -1
-  /** Taken, and not recorded yet. */
-  batches = /** @type {Batch[]} */ ([])
+  /** Batches that were taken, and are not recorded yet. */
+  provenBatches = /** @type {ProvenBatch[]} */ ([])
   /** Bytes that were taken, and whose recording has not begun. */
   waiting = 0
   #since = 0
@@ -102,7 +106,7 @@ export class ProvenGroups {
    * Since when there have been bytes whose recording has not begun: as `performance.now`, Infinity when there are
    * none.
    */
-  get since () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
+  get oldestSince () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
   /** @param {number} node @param {number} at */
   pair (node, at) {
@@ -135,7 +139,7 @@ export class ProvenGroups {
     if (last?.memory === this.#memory && last.start + last.len === start) last.len += len
     else this.#batch.runs.push({ start, len, memory: this.#memory, at: this.#filled })
     this.#filled += len
-    if (this.since === Infinity) this.#since = performance.now()
+    if (this.oldestSince === Infinity) this.#since = performance.now()
     this.#batch.len += len
   }
 
@@ -144,24 +148,34 @@ export class ProvenGroups {
     this.#batch.pairs = this.#pairs.splice(0, this.#provenPairs)
     this.#provenPairs = 0
     this.waiting += this.#batch.len
-    if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.batches.push(this.#batch)
-    this.#batch = new Batch()
+    if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.provenBatches.push(this.#batch)
+    this.#batch = new ProvenBatch()
     this.#memory = NOTHING // the batch may be on its way to a file
     this.#filled = 0
   }
 
-  /** What is to be recorded now: everything that was taken. */
-  due () {
+  /** Returns everything that was taken, for the caller to record now: it does not count as waiting any more. */
+  takeDue () {
+    this.#nothingWaits()
+    return [...this.provenBatches]
+  }
+
+  /** Forgets batches that need no recording, and counts nothing as waiting. @param {ProvenBatch[]} batches */
+  discard (batches) {
+    this.#nothingWaits()
+    this.forget(batches)
+  }
+
+  #nothingWaits () {
     this.waiting = 0
     this.#since = performance.now()
-    return [...this.batches]
   }
 
   /**
    * Writes the bytes of a batch to where they belong in a file. They count once it is recorded.
    *
-   * @param {Batch} batch @param {FileWriter} file @param {number} id  of the file
-   * @param {{ hasFailed?: boolean }} how  `hasFailed`: what cannot be written is given up
+   * @param {ProvenBatch} batch @param {FileWriter} file @param {number} id  of the file
+   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up what cannot be written. Default: false
    */
   async spill (batch, file, id, { hasFailed = false }) {
     const { runs } = batch
@@ -184,34 +198,34 @@ export class ProvenGroups {
 
   /** Gives up what is in files, because the disk may not have it. */
   cutFiled () {
-    for (const batch of this.batches) if (batch.file !== undefined) batch.cut()
+    for (const batch of this.provenBatches) if (batch.file !== undefined) batch.cut()
   }
 
   /**
    * Forgets batches, recorded or not, and remembers the path from the root to what comes next.
    *
-   * @param {Batch[]} [batches]
+   * @param {ProvenBatch[]} [batches]
    */
-  forget (batches = this.batches) {
+  forget (batches = this.provenBatches) {
     for (const { pairs, position, reservation } of batches) {
       this.#path = [...this.#path, ...pairs].filter(({ node }) => endChunkOf(node) > position)
       reservation?.release()
     }
-    this.batches = this.batches.filter(batch => !batches.includes(batch))
+    this.provenBatches = this.provenBatches.filter(batch => !batches.includes(batch))
   }
 
   /**
-   * Batch operations that record what has been proven and is not there yet. It is kept until they are
-   * written, so that a caller may try again.
+   * Returns batch operations that record what has been proven and is not present yet. The batches are kept until these
+   * are written, so that a caller may try again.
    *
-   * @param {Batch[]} batches
+   * @param {ProvenBatch[]} batches
    * @param {Databases} databases
    * @param {number} id
-   * @param {ChunkRanges} present  what is there
-   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<Batch, number> }>} `fresh`:
-   *   chunks that were not there; `reach`: the chunk behind the last group, there or not; `lens`: how many fresh
-   *   bytes each batch has. There is an operation whenever anything is there: an empty batch would bring nothing to
-   *   the disk
+   * @param {ChunkRanges} present
+   * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
+   *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
+   *   `lens`: how many fresh bytes each batch has. There is an operation whenever anything is present: an empty batch
+   *   would bring nothing to the disk
    */
   async operations (batches, { data, extentLen }, id, present) {
     // When the blob was deleted meanwhile, so were its file and the pairs on the path.
@@ -252,7 +266,11 @@ export class ProvenGroups {
     return { puts: [...extents, ...pages.take()], fresh: fresh.ranges, reach, lens }
   }
 
-  /** What the operations for these batches say is recorded. @param {Batch[]} batches @param {number} id  under which */
+  /**
+   * Forgets batches whose operations were written.
+   *
+   * @param {ProvenBatch[]} batches @param {number} id  under which they are recorded
+   */
   recorded (batches, id) {
     for (const { file, runs } of batches) if (file === undefined) this.#recycle(runs)
     this.forget(batches)

@@ -18,7 +18,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Many } from '../storage/concurrency/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 
 /** Blobs, and bytes, that one batch has at most. */
@@ -44,7 +44,7 @@ export async function * putMany (store, blobs, options) {
   /** @param {Source} source */
   const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
   if (store.quota.isLimited) {
-    // Any blob may be the first for which there is no space, and nothing behind that one must be kept.
+    // Any blob may be the first for which there is no space, and nothing after that one must be kept.
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
     return
   }

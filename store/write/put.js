@@ -12,7 +12,7 @@ import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Operation } from '../storage/level/database.js' */
+/** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { BlobRecord, Tag } from '../storage/format/records.js' */

@@ -1,5 +1,5 @@
-// Receives slices. Three things go on at a time: a piece is verified; groups that were verified before are written to
-// their places; and groups that were written before that are recorded, once the disk has them.
+// Receives slices, and stores what they prove. Three stages run in parallel: (1) verify the next piece, (2) write
+// earlier groups, (3) sync the file and record the groups that were written in (2).
 
 import { Background, eitherOf } from '../storage/concurrency/activity.js'
 import { chunkCount } from '../../lib/tree/geometry.js'
@@ -11,7 +11,7 @@ import { PendingRecords } from './pending-records.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { Batch } from './proven-groups.js' */
+/** @import { ProvenBatch } from './proven-groups.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -19,17 +19,18 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */
 
-/** Bytes that are written before they are recorded, where the disk must have them first. */
+/** Bytes that are written to a file before it is synced and they are recorded. */
 const RECORD_LEN = 1 << 24
-/** Milliseconds after which what has come is recorded, when the next piece comes. */
+/** Milliseconds that bytes wait to be recorded, at most. The time is checked when a piece comes. */
 const RECORD_MS = 1000
 
 /**
- * How what has been proven is kept.
+ * How to store proven data.
  *
- * @typedef {object} Keeping
- * @property {boolean} [isLast]  nothing more comes: it is to outlast a power cut, if the store promises that
- * @property {boolean} [hasFailed]  what cannot be written is given up, so that the rest can be recorded
+ * @typedef {object} KeepOptions
+ * @property {boolean} [isLast]  last call: sync it when the store is durable. Default: false
+ * @property {boolean} [hasFailed]  the slice has failed: give up what cannot be written, so that the rest can be
+ *   recorded. Default: false
  */
 
 export class BlobReceiver {
@@ -54,24 +55,15 @@ export class BlobReceiver {
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
-      const isLate = () => !recording.isBusy && performance.now() - received.since >= RECORD_MS
-      /** @param {Keeping} how */
-      const keep = async how => {
+      const isLate = () => !recording.isBusy && performance.now() - received.oldestSince >= RECORD_MS
+      /** @param {KeepOptions} options */
+      const keep = async options => {
         received.take()
-        const waitsForDisk = await this.#write(slice, how)
-        const isDue = how.isLast || received.waiting >= RECORD_LEN || isLate()
-        if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, how))
+        const waitsForDisk = await this.#write(slice, options)
+        const isDue = options.isLast || received.waiting >= RECORD_LEN || isLate()
+        if (waitsForDisk && isDue) await recording.begin(() => this.#recordSynced(slice, options))
       }
       const release = this.#store.protection.use(root)
-      const end = async () => {
-        try {
-          await slice.close()
-        } finally {
-          received.forget()
-          if (this.#pending.has(slice)) await this.#store.locks.run(nameOf(root), () => this.#pending.leave(slice))
-          release()
-        }
-      }
       try {
         for await (const piece of toPieces(source, { signal: eitherOf(signal, failing.signal) })) {
           verifier.write(piece)
@@ -84,62 +76,95 @@ export class BlobReceiver {
         await writing.end()
         await recording.end()
       } catch (error) {
+        // The loop also ends with an abort when the background work fails: then that failure is the first one.
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
-        // The failure does not invalidate earlier data: record it, then rethrow.
-        if (verifier.error === undefined) flush(verifier)
-        await writing.settle()
-        await recording.settle()
-        if (slice.isUnsure) received.cutFiled()
-        await keep({ isLast: true, hasFailed: true }).then(() => recording.end()).finally(end).catch(() => {})
+        await this.#keepProven(slice, { writing, recording, keep }).catch(() => {})
+        await this.#end(slice, release).catch(() => {})
         throw first
       }
-      await end()
+      await this.#end(slice, release)
       return { received: slice.len, complete: slice.complete }
     }, reason => failing.abort(reason))
   }
 
   /**
-   * Writes what has been taken to where it belongs.
+   * Stores what was proven before a failure, which does not invalidate it.
    *
-   * @param {IncomingSlice} slice @param {Keeping} how
-   * @returns {Promise<boolean>} is there anything in a file that cannot be recorded before the disk has it?
+   * @param {IncomingSlice} slice
+   * @param {{ writing: Background, recording: Background, keep: (options: KeepOptions) => Promise<void> }} stages
    */
-  async #write (slice, how) {
+  async #keepProven (slice, { writing, recording, keep }) {
+    const { received, verifier } = slice
+    // 1. Verify the rest of what has arrived.
+    if (verifier.error === undefined) flush(verifier)
+    // 2. Wait for the background work.
+    await writing.settle()
+    await recording.settle()
+    // 3. If fsync failed, we cannot know what the disk has: give up the bytes in files that are not recorded yet.
+    if (slice.isUnsure) received.cutFiled()
+    // 4. Write and record the rest.
+    await keep({ isLast: true, hasFailed: true })
+    await recording.end()
+  }
+
+  /**
+   * Frees what a slice has held, and deletes a blob that got no record.
+   *
+   * @param {IncomingSlice} slice @param {() => void} release  ends the protection of the blob
+   */
+  async #end (slice, release) {
+    try {
+      await slice.close()
+    } finally {
+      slice.received.forget()
+      if (this.#pending.has(slice)) await this.#store.locks.run(nameOf(slice.root), () => this.#pending.leave(slice))
+      release()
+    }
+  }
+
+  /**
+   * Writes the batches that were taken. To a file: bytes only, if the disk must have them before they are recorded. To
+   * the database: bytes and record.
+   *
+   * @param {IncomingSlice} slice @param {KeepOptions} options
+   * @returns {Promise<boolean>} must a file be synced before the batches can be recorded?
+   */
+  async #write (slice, options) {
     const { root, received } = slice
-    for (const batch of received.batches) batch.reservation ??= await this.#reserve(root, batch, how)
+    for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
     return this.#store.locks.run(nameOf(root), async () => {
-      const { batches } = received
-      const record = await this.#recordFor(slice, batches)
+      const { provenBatches } = received
+      const record = await this.#prepareRecord(slice, provenBatches)
       if (record === undefined) return false
       const isFile = record.home === 'file'
-      if (isFile) await slice.spill(record.id, batches, how, this.#pending.under(root, record.id))
+      if (isFile) await slice.spill(record.id, provenBatches, options, this.#pending.under(root, record.id))
       if (isFile && this.#store.databases.isSync) return true
-      await this.#record(slice, received.due(), record, how)
+      await this.#record(slice, received.takeDue(), record, options)
       return false
     })
   }
 
   /**
-   * Records what has been written to a file, once it is on the disk.
+   * Syncs the file, and then records what was written to it.
    *
-   * @param {IncomingSlice} slice @param {Keeping} how
+   * @param {IncomingSlice} slice @param {KeepOptions} options
    */
-  async #recordSynced (slice, how) {
-    const batches = slice.received.due()
+  async #recordSynced (slice, options) {
+    const batches = slice.received.takeDue()
     await slice.sync()
     await this.#store.locks.run(nameOf(slice.root), async () => {
-      const record = await this.#recordFor(slice, batches)
-      if (record !== undefined) await this.#record(slice, batches, record, how)
+      const record = await this.#prepareRecord(slice, batches)
+      if (record !== undefined) await this.#record(slice, batches, record, options)
     })
   }
 
   /**
-   * Under the blob's lock.
+   * Commits the groups of batches, and then the record. The caller holds the blob's lock.
    *
    * @param {IncomingSlice} slice
-   * @param {Batch[]} batches  what counts from now on
+   * @param {ProvenBatch[]} batches
    * @param {BlobRecord} before
-   * @param {Keeping} how
+   * @param {KeepOptions} options
    */
   async #record (slice, batches, before, { isLast = false }) {
     const { root, received, verifier } = slice
@@ -150,15 +175,15 @@ export class BlobReceiver {
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
-    // Observers learn that it is complete, and may rely on that.
+    // Sync if complete, because observers act on it.
     const sync = isLast || after.complete
-    // A power cut must not leave a record without groups.
-    const isFirst = this.#pending.isUnder(root, before.id)
+    // Sync the first groups before the first record, so a record never exists without groups.
+    const isFirstRecord = this.#pending.isUnder(root, before.id)
     let gained = 0
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
     const groups = { record: before, present: now, gained, reservations }
-    await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirst })
+    await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.len += gained
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
     received.recorded(batches, before.id)
@@ -166,7 +191,12 @@ export class BlobReceiver {
     slice.complete = after.complete
   }
 
-  /** @param {Uint8Array} root @param {Batch} batch @param {Keeping} how @returns {Promise<Reservation | undefined>} */
+  /**
+   * Reserves quota for the bytes of a batch that are not present.
+   *
+   * @param {Uint8Array} root @param {ProvenBatch} batch @param {KeepOptions} options
+   * @returns {Promise<Reservation | undefined>} undefined when there is too little and the batch was given up
+   */
   async #reserve (root, batch, { hasFailed }) {
     try {
       return await this.#store.evictor.reserve(root, present => batch.lenBeyond(present))
@@ -178,19 +208,21 @@ export class BlobReceiver {
   }
 
   /**
-   * The record for what is to be kept: what it is to be, if the blob has none. Under the blob's lock.
+   * Finds the record of the blob, or makes the one that it is to have. The caller holds the blob's lock.
    *
-   * @param {IncomingSlice} slice @param {Batch[]} batches
-   * @returns {Promise<BlobRecord | undefined>} undefined when nothing of them is to be kept: they are forgotten
+   * Sets `slice.complete`. Discards the batches if they need no recording; if that is because the blob is complete
+   * already, the catalog is told that it was put again.
+   *
+   * @param {IncomingSlice} slice @param {ProvenBatch[]} batches
+   * @returns {Promise<BlobRecord | undefined>} undefined when the batches were discarded
    */
-  async #recordFor (slice, batches) {
+  async #prepareRecord (slice, batches) {
     const { root, received, verifier } = slice
     const { record } = await this.#store.catalog.look(root)
     slice.complete = record?.complete ?? false
     const hasGroups = batches.some(({ len }) => len > 0)
     if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {
-      received.due() // nothing waits to be recorded any more
-      received.forget(batches)
+      received.discard(batches)
       if (record?.complete) await this.#store.catalog.putAgain(root, record)
       return undefined
     }
@@ -199,22 +231,23 @@ export class BlobReceiver {
 }
 
 /**
- * Verifies what has come in whole. A fault that shows now lies behind the failure that is being thrown.
+ * Verifies the whole groups that have arrived.
  *
  * @param {SliceVerifier} verifier
  */
 function flush (verifier) {
   try {
     verifier.flush()
-  } catch {}
+  } catch {} // Ignore a fault found now: it comes later in the stream than the failure that is thrown.
 }
 
 /**
- * Which size to go by. A proven one; else the claim under which the group furthest to the right was verified:
- * everything to the left of its path hangs in perfect subtrees, whose shape is the same under any size.
+ * Returns the size for the record. That is the proven size if there is one. Otherwise it is the claim under which the
+ * last group of the blob was verified: all groups before that one lie in subtrees of 2^n whole chunks, which have the
+ * same shape under any size.
  *
  * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present
- * @param {number} reach  the chunk behind the last group that was verified under the claim
+ * @param {number} reach  index of the first chunk after the last group that was verified under the claim
  */
 function believedSize ({ size, sizeProven }, verifier, present, reach) {
   if (sizeProven) return { size, sizeProven }

@@ -69,7 +69,7 @@ export class ExtentReader {
   #iterator
   #id
   #extentLen
-  /** May an extent that begins before where the iterator began reach behind it? */
+  /** May an extent that begins before where the iterator began reach beyond it? */
   #mayHavePassed = false
   /** The extent in hand. */
   #offset = 0
@@ -80,7 +80,7 @@ export class ExtentReader {
    * @param {Pick<Databases, 'data' | 'extentLen'>} databases
    * @param {{ id: number, size: number }} blob
    * @param {number} start  bytes; nothing before is read
-   * @param {number} end  bytes; nothing behind is read
+   * @param {number} end  bytes; nothing after it is read
    * @param {object} options  for the database
    */
   constructor ({ data, extentLen }, { id, size }, start, end, options) {

@@ -6,7 +6,7 @@
 import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-util.js'
 
 /** @import { BlobFolder } from '../disk/blob-folder.js' */
-/** @import { Database } from '../level/database.js' */
+/** @import { SafeDatabase } from '../level/safe-database.js' */
 
 /** Milliseconds that a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
@@ -59,7 +59,7 @@ export class Pace {
 /**
  * Reads a small value that is mostly in memory: synchronously where the database can do that, and where it is quick.
  *
- * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}
  */
 export const getSmall = async (database, key, options) => getSoon(database, key, options)
@@ -67,7 +67,7 @@ export const getSmall = async (database, key, options) => getSoon(database, key,
 /**
  * The same, without a promise where the value was read synchronously.
  *
- * @param {Database} database @param {Uint8Array} key @param {object} options  for the database
+ * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
  */
 export function getSoon (database, key, options) {
@@ -99,14 +99,14 @@ export function readSoon (files, id, start, end) {
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
 }
 
-/** Has all reads of a place go through the thread pool from now on. @param {Database | BlobFolder} [place] */
+/** Has all reads of a place go through the thread pool from now on. @param {SafeDatabase | BlobFolder} [place] */
 export function forbidSyncReads (place) {
   if (place !== undefined) paces.set(place, new Pace({ isSyncAllowed: false }))
 }
 
-const paces = /** @type {WeakMap<Database | BlobFolder, Pace>} */ (new WeakMap())
+const paces = /** @type {WeakMap<SafeDatabase | BlobFolder, Pace>} */ (new WeakMap())
 
-/** @param {Database | BlobFolder} place */
+/** @param {SafeDatabase | BlobFolder} place */
 function paceOf (place) {
   const known = paces.get(place)
   if (known !== undefined) return known

@@ -15,7 +15,7 @@ import { RunList } from './runs.js'
 import { readable } from '../errors.js'
 import { getSmall } from './read-pace.js'
 
-/** @import { Database } from '../level/database.js' */
+/** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Step } from '../../../lib/core/types.js' */
 
 export const GROUP_CHUNKS = 2 ** GROUP_LOG
@@ -131,7 +131,7 @@ export class Pages {
   /**
    * Reads pages that are not in memory yet.
    *
-   * @param {Database} data
+   * @param {SafeDatabase} data
    * @param {PageName[]} names
    * @param {object} options  for the database
    */
@@ -153,7 +153,7 @@ export class Pages {
   /**
    * Reads a page, in whose place another may be in memory.
    *
-   * @param {Database} data
+   * @param {SafeDatabase} data
    * @param {PageName} name
    * @param {object} options  for the database
    */
@@ -200,7 +200,7 @@ export class PageEditor {
   /** @param {number} group  index in the blob */
   addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
 
-  /** Brings in what is stored already. @param {Database} data @param {PageName[]} names */
+  /** Brings in what is stored already. @param {SafeDatabase} data @param {PageName[]} names */
   load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
   /**
@@ -221,7 +221,7 @@ export class StoredOutboard {
   size
 
   /**
-   * @param {Database} data
+   * @param {SafeDatabase} data
    * @param {Uint8Array} root
    * @param {{ id: number, size: number }} blob
    * @param {object} options  for the database
@@ -252,9 +252,9 @@ export class StoredOutboard {
 
 /**
  * Finds the chunks of a blob whose groups are marked as present. Reads the pages that exist, not as many as the
- * claimed size would have, and finds groups behind the claimed size, too.
+ * claimed size would have, and finds groups after the claimed size, too.
  *
- * @param {Database} data
+ * @param {SafeDatabase} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
  */
 export async function presentChunks (data, { id, size, sizeProven }) {
@@ -290,7 +290,7 @@ export function isPageOf (size, { band, lastChunk }) {
  * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file
  * there are only pages.
  *
- * @param {Database} data @param {number} id
+ * @param {SafeDatabase} data @param {number} id
  */
 async function * lowestPages (data, id) {
   const keys = data.keys({ ...allOfId(id), ...VIEWS })

@@ -21,7 +21,7 @@ export class FileWriter {
   }
 
   /**
-   * Writes bytes behind those that were appended before. They are copied: while some are written, others are
+   * Writes bytes after those that were appended before. They are copied: while some are written, others are
    * gathered.
    *
    * @param {Uint8Array} bytes
@@ -44,7 +44,7 @@ export class FileWriter {
   async write (pieces, position) {
     const due = pieces.reduce((len, { length }) => len + length, 0)
     const written = await writeSome(this.#handle.fd, pieces, position)
-    if (written < due) await this.write(behind(pieces, written), position + written)
+    if (written < due) await this.write(after(pieces, written), position + written)
   }
 
   /** Waits until everything is written. */
@@ -84,7 +84,7 @@ const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
 })
 
 /** What is left of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes */
-function behind (pieces, done) {
+function after (pieces, done) {
   const rest = []
   for (const piece of pieces) {
     if (done < piece.length) rest.push(piece.subarray(done))

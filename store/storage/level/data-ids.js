@@ -5,7 +5,7 @@ import { BATCH_ENTRIES, SMALL_ENTRIES } from './walk.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
 import { readable } from '../errors.js'
 
-/** @import { Database } from './database.js' */
+/** @import { SafeDatabase } from './safe-database.js' */
 
 /**
  * @typedef {object} FoundId
@@ -18,7 +18,7 @@ import { readable } from '../errors.js'
 const FEW_KEYS = 16
 
 /**
- * @param {Database} data
+ * @param {SafeDatabase} data
  * @param {number} from  an id
  * @param {() => void} [onDamage]  called when LevelDB has left out keys that it cannot read
  * @returns {AsyncGenerator<FoundId>} in the order of the ids

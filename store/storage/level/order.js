@@ -8,7 +8,7 @@ import { VIEWS } from '../format/keys.js'
 import { BATCH_ENTRIES } from './walk.js'
 
 /** @import { AnyLevel } from './levels.js' */
-/** @import { Database } from './database.js' */
+/** @import { SafeDatabase } from './safe-database.js' */
 
 /** Bytes of entries that are looked up together. */
 const LOOKUP_LEN = 1 << 22
@@ -21,7 +21,7 @@ const LOOKUP_LEN = 1 << 22
  * an iterator that goes forwards, but only one from an iterator that goes backwards. A damaged index of a table may
  * hide some entries from one direction and others from the other.
  *
- * @param {Database | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
+ * @param {SafeDatabase | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
  *   LevelDB: it counts as in order
  * @param {AbortSignal} [signal]
  */
@@ -50,7 +50,7 @@ export async function isInOrder (database, signal) {
   }
 }
 
-/** @param {Database | AnyLevel} database @param {object} options @param {AbortSignal} [signal] */
+/** @param {SafeDatabase | AnyLevel} database @param {object} options @param {AbortSignal} [signal] */
 async function countForwards (database, options, signal) {
   const keys = database.keys({ ...options, ...{ highWaterMarkBytes: LOOKUP_LEN } })
   try {
@@ -65,7 +65,7 @@ async function countForwards (database, options, signal) {
   }
 }
 
-/** @param {Database | AnyLevel} database @param {Uint8Array[]} keys @param {object} options */
+/** @param {SafeDatabase | AnyLevel} database @param {Uint8Array[]} keys @param {object} options */
 async function areFound (database, keys, options) {
   const isSeen = await database.hasMany(keys, options)
   const values = await database.getMany(keys, options)
@@ -73,9 +73,9 @@ async function areFound (database, keys, options) {
 }
 
 /**
- * Does a search behind this key find nothing?
+ * Does a search after this key find nothing?
  *
- * @param {Database | AnyLevel} database
+ * @param {SafeDatabase | AnyLevel} database
  * @param {Uint8Array} key
  * @param {object} options
  */

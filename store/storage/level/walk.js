@@ -3,7 +3,7 @@
 import { VIEWS } from '../format/keys.js'
 import { isCorruption } from '../errors.js'
 
-/** @import { Database } from './database.js' */
+/** @import { SafeDatabase } from './safe-database.js' */
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
 
@@ -17,7 +17,7 @@ export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
  * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, tells so at the end of
  * the range, and then withholds the last batch: `entryBatches` reads the entries of that batch again, one by one.
  *
- * @param {Database} database
+ * @param {SafeDatabase} database
  * @param {{ gte: Uint8Array, lt?: Uint8Array, lte?: Uint8Array }} range
  * @param {() => void} [onDamage]  called when LevelDB has left out entries that it cannot read; default: nothing
  * @returns {AsyncGenerator<Entry[]>}

@@ -7,13 +7,13 @@ import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../format/k
 import { decodeRecord, isWellFormed } from '../format/records.js'
 import { entryBatches } from '../level/walk.js'
 
-/** @import { Database } from '../level/database.js' */
+/** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Databases } from '../databases.js' */
 
 /**
  * @typedef {object} Recorded
  * @property {IdSet} ids  the ids in all records
- * @property {number} behind  an id behind all of them
+ * @property {number} after  an id after all of them
  * @property {boolean} areAll  could all records be read?
  */
 
@@ -58,9 +58,9 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
   return true
 }
 
-/** The ids that records name. @param {Database} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+/** The ids that records name. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
-  const recorded = { ids: new IdSet(), behind: 0, areAll: true }
+  const recorded = { ids: new IdSet(), after: 0, areAll: true }
   for await (const entries of entryBatches(index, allBlobs, () => { recorded.areAll = false })) {
     signal?.throwIfAborted()
     for (const [key, value] of entries) {
@@ -68,7 +68,7 @@ export async function recordedIds (index, signal) {
       const record = root && decodeRecord(root, value)
       if (record === undefined) recorded.areAll = false
       else {
-        recorded.behind = Math.max(recorded.behind, record.id + 1)
+        recorded.after = Math.max(recorded.after, record.id + 1)
         recorded.ids.add(record.id)
       }
     }
@@ -79,7 +79,7 @@ export async function recordedIds (index, signal) {
 /**
  * Has every entry of the index a shape that this release writes?
  *
- * @param {Database} index
+ * @param {SafeDatabase} index
  * @param {AbortSignal} [signal]
  */
 async function isIndexKnown (index, signal) {

@@ -23,7 +23,7 @@ export async function recover (databases, { create, sweeps, signal }) {
   const swept = state?.swept ?? 0
   // LevelDB may have lost the last state and show an older one, so ids that are in use are looked for.
   const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
-  const next = Math.max(state?.nextId ?? 0, await idBehindData(databases), recorded?.behind ?? 0)
+  const next = Math.max(state?.nextId ?? 0, await idAfterData(databases), recorded?.after ?? 0)
   await deleteAllDoomed(databases)
   // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
   const isSettled = (/** @type {number} */ id) => id >= swept
@@ -33,13 +33,13 @@ export async function recover (databases, { create, sweeps, signal }) {
 }
 
 /** An id greater than any that has data. @param {Databases} databases */
-async function idBehindData ({ data, files }) {
-  const behindFiles = (await files?.names() ?? []).reduce((behind, { id }) => Math.max(behind, id + 1), 0)
+async function idAfterData ({ data, files }) {
+  const idAfterFiles = (await files?.names() ?? []).reduce((after, { id }) => Math.max(after, id + 1), 0)
   for await (const key of data.keys({ reverse: true, ...VIEWS })) {
     const id = idOfKey(key)
-    if (id !== undefined) return Math.max(behindFiles, id + 1)
+    if (id !== undefined) return Math.max(idAfterFiles, id + 1)
   }
-  return behindFiles
+  return idAfterFiles
 }
 
 /** @param {Databases} databases */

@@ -6,7 +6,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ChunkRanges, hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { Database } from '../../../store/storage/level/database.js'
+import { SafeDatabase } from '../../../store/storage/level/safe-database.js'
 import { levelsAt } from '../../../store/storage/level/levels.js'
 import { Random } from '../../fuzz/random.js'
 import { same } from '../../support/bytes.js'
@@ -118,7 +118,7 @@ async function work (location, marks, seed, count) {
 async function changeLogs (location, marks, count) {
   await mkdir(location, { recursive: true })
   const fd = openSync(marks, 'w')
-  const database = new Database(levelsAt(location).index, { location, path: `${location}/index` })
+  const database = new SafeDatabase(levelsAt(location).index, { location, path: `${location}/index` })
   await database.open()
   for (let i = 0; i < count; i++) {
     await database.put(Uint8Array.of(1, i), new Uint8Array(100))

@@ -1,6 +1,7 @@
-// Wraps one of the two levels of a store, and acknowledges only writes that are there when the level is opened next.
+// Wraps one of the two databases of a store (a *level*: an abstract-level instance, usually LevelDB), and acknowledges
+// only writes that are still there after the level was closed and opened again.
 //
-// LevelDB goes on after a write to its log has failed half way. Later writes land behind the torn record, can be read,
+// LevelDB goes on after a write to its log has failed half way. Later writes land after the torn record, can be read,
 // and are gone when LevelDB replays the log at the next opening. So this class writes one batch after the other. After
 // a batch has failed it closes the level and opens it again before it writes the next one: LevelDB then drops the torn
 // record and begins a new log. Until then reads go on from the level as it is.
@@ -18,8 +19,10 @@ import { acknowledgedLost, closed, isCorruption, moved, notReopened, asStoreFull
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
 /**
- * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`:
- *   deleted
+ * The last acknowledged entry. After reopening we look for it; if it is missing, acknowledged writes were lost.
+ *
+ * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: the key
+ *   was deleted
  */
 
 /**
@@ -33,9 +36,9 @@ import { acknowledgedLost, closed, isCorruption, moved, notReopened, asStoreFull
  * @property {(error: unknown) => void} reject
  */
 
-/** What one batch holds at most, unless a single write is longer: bytes of values, and operations. */
-const GROUP_LEN = 1 << 20
-const GROUP_COUNT = 2000
+/** Writes are joined up to this many bytes of values and this many operations. A single write may be longer. */
+const WRITE_LEN = 1 << 20
+const WRITE_COUNT = 2000
 
 /** Bytes that LevelDB writes when it is opened, beside what stands in its logs. */
 const OPENING_LEN = 1 << 20
@@ -48,30 +51,30 @@ const LOCK_PAUSE = 20
 const RETRY_MS = 1000
 /** Milliseconds after which a write that need not reach the disk looks whether the directory is still there. */
 const LOOK_MS = 1000
-/** Bytes of a value that are compared with what stands there after the level was opened again. */
+/** Bytes of a value that are compared with what is stored after the level was opened again. */
 const WITNESS_LEN = 64
 
-export class Database {
+export class SafeDatabase {
   #level
   /** The directory of LevelDB; undefined where the level is not LevelDB, or somebody else made it. */
   #path
   #location
   /** Does a failed write leave nothing behind? (IndexedDB) */
   #isTransactional
-  #alone
-  #mayClose
+  #exclusively
+  #otherIsOpen
   #waiting = /** @type {Write[]} */ ([])
   #writing = /** @type {Promise<void> | undefined} */ (undefined)
-  /** What a write failed with: nothing is written before the level was opened again. */
+  /** The failure of a write. Nothing more is written until the level was opened again. */
   #failure = /** @type {unknown} */ (undefined)
   #reopening = /** @type {Promise<void> | undefined} */ (undefined)
   #triedAt = -Infinity
-  /** Was something gone that had been acknowledged? Then nothing is written any more. */
+  /** Set when acknowledged data disappeared; all later writes fail with it. */
   #lost = /** @type {BaoError | undefined} */ (undefined)
   #isClosed = false
   /** Has anything been written since the disk last had everything? */
   #hasUnsynced = false
-  /** The last entry that was acknowledged. If it is there, so is everything in front of it in the log. */
+  /** If this entry is there, so is everything before it in the log. */
   #witness = /** @type {Witness | undefined} */ (undefined)
   /** Which file LevelDB holds its lock on, and when it was last looked whether that is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
@@ -82,16 +85,18 @@ export class Database {
    * @param {object} about
    * @param {string} about.location  of the store, for messages
    * @param {string} [about.path]  the directory of the level, if that is LevelDB and the store has made it
-   * @param {<T>(work: () => Promise<T>) => Promise<T>} about.alone  has one of the two levels opened again at a time
-   * @param {() => boolean} about.mayClose  is the other level open, so that its lock keeps other processes away?
+   * @param {<T>(work: () => Promise<T>) => Promise<T>} about.exclusively  runs `work` while the other database is not
+   *   being reopened
+   * @param {() => boolean} about.otherIsOpen  is the other database open? Its lock then keeps other processes away
+   *   while this one is closed
    * @param {boolean} [about.isTransactional]  does a write that fails leave nothing behind (IndexedDB)? Default: false
    */
-  constructor (level, { location, path, alone, mayClose, isTransactional = false }) {
+  constructor (level, { location, path, exclusively, otherIsOpen, isTransactional = false }) {
     this.#level = level
     this.#location = location
     this.#path = path
-    this.#alone = alone
-    this.#mayClose = mayClose
+    this.#exclusively = exclusively
+    this.#otherIsOpen = otherIsOpen
     this.#isTransactional = isTransactional
   }
 
@@ -114,13 +119,13 @@ export class Database {
   get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
-   * What a call waits for before it begins. After a failed write the level is opened again first, so that the call's
-   * own iterators are not ended by that. While there is no space to open it, reads go on.
+   * Prepares a call of the store, which waits for the result before it begins. After a failed write this opens the
+   * level again, so that reopening does not end iterators of the call. While there is no space to open it, reads go on.
    *
    * @returns {Promise<void> | undefined}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed, and cannot be opened
    */
-  get ready () {
+  whenReady () {
     if (this.#isClosed) return undefined
     if (!this.isOpen) return this.#openAgain()
     if (this.#failure === undefined || performance.now() - this.#triedAt < RETRY_MS) return undefined
@@ -151,7 +156,7 @@ export class Database {
   snapshot () { return this.#level.snapshot() }
 
   /**
-   * Writes all of it or nothing, behind everything that was written before.
+   * Writes all of it or nothing, after everything that was written before.
    *
    * @param {Operation[]} operations  left alone until this resolves
    * @param {{ sync?: boolean }} [options]  `sync`: the disk has it, and everything before it, when this resolves
@@ -186,24 +191,24 @@ export class Database {
   }
 
   /**
-   * Writes what waits, one group after the other. Of several writes at a time, LevelDB does not say which came
-   * behind one that failed.
+   * Writes what waits, one joined write after the other. If several ran at a time and one failed, LevelDB would not
+   * say which came after it.
    */
   async #writeAll () {
     while (this.#waiting.length > 0) {
-      const group = this.#nextGroup()
+      const writes = this.#nextWrites()
       try {
-        await this.#writeGroup(group)
-        for (const { resolve } of group) resolve()
+        await this.#writeJoined(writes)
+        for (const { resolve } of writes) resolve()
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        for (const { reject } of writes) reject(error)
       }
     }
     this.#writing = undefined
   }
 
-  /** Joins batches that wait into one write, so that they wait for the disk once. */
-  #nextGroup () {
+  /** Takes the next of the waiting writes: those that are joined into one, so that they wait for the disk once. */
+  #nextWrites () {
     const [first] = this.#waiting
     let count = 1
     if (first.range === undefined) {
@@ -212,47 +217,50 @@ export class Database {
         const [nextLen, nextOperations] = sizeOf(this.#waiting[count])
         len += nextLen
         operations += nextOperations
-        if (this.#waiting[count].range !== undefined || len > GROUP_LEN || operations > GROUP_COUNT) break
+        if (this.#waiting[count].range !== undefined || len > WRITE_LEN || operations > WRITE_COUNT) break
       }
     }
     return this.#waiting.splice(0, count)
   }
 
   /**
-   * @param {Write[]} group @param {boolean} [isRetry]  is this the second attempt?
+   * @param {Write[]} writes  several batches, or a single range @param {boolean} [isRetry]  is this the second attempt?
    * @returns {Promise<void>}
    */
-  async #writeGroup (group, isRetry = false) {
+  async #writeJoined (writes, isRetry = false) {
     if (this.#failure !== undefined) await this.#openAgain()
-    const sync = group.some(({ sync }) => sync)
+    const sync = writes.some(({ sync }) => sync)
     if (!sync) this.#hasUnsynced = true // also when the write fails in the middle of a range
-    const [{ range }] = group
-    const operations = group.length === 1 ? group[0].operations : group.flatMap(({ operations }) => operations)
+    const [{ range }] = writes
+    const operations = writes.length === 1 ? writes[0].operations : writes.flatMap(({ operations }) => operations)
     try {
-      const looking = this.#assertInPlaceSometimes(sync)
-      looking.catch(() => {}) // it is awaited when the write is done
+      const placeCheck = this.#assertInPlaceSometimes(sync)
+      placeCheck.catch(() => {}) // Runs beside the write; a failure is thrown below.
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
       // When LevelDB begins a new log it does not sync the old one, which stays until a table has what it holds.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)
-      await looking
+      await placeCheck
     } catch (error) {
-      // A range whose keys cannot be read says nothing of the log.
+      // 1. Not a problem of the log: rethrow. Either the directory has moved; or a range cannot be cleared because its
+      // keys are corrupt, but the log is fine and need not be reopened.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
-      if (this.isOpen && !this.#isTransactional) this.#fail(group, error)
+      // 2. The log may have a torn record: stop writing until the level was opened again.
+      if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
       await this.#assertInPlace()
-      if (this.#failure === error && !isRetry && isOlderFailure(error)) return this.#writeGroup(group, true)
+      // 3. LevelDB refuses all writes because of an old failure: reopen, and try once more.
+      if (this.#failure === error && !isRetry && needsReopenAndRetry(error)) return this.#writeJoined(writes, true)
       throw asWriteFailed(error)
     }
   }
 
-  /** @param {Write[]} group @param {unknown} error */
-  #fail (group, error) {
+  /** @param {Write[]} writes @param {unknown} error */
+  #fail (writes, error) {
     this.#failure = error
-    // What has failed may be there when the level is opened again, in the place of what was acknowledged.
-    if (this.#witness !== undefined && touches(group, this.#witness.key)) this.#witness = undefined
+    // The failed writes may be there when the level is opened again. They may have changed the witness.
+    if (this.#witness !== undefined && touches(writes, this.#witness.key)) this.#witness = undefined
   }
 
   /** @param {boolean} sync  look in any case */
@@ -276,7 +284,7 @@ export class Database {
 
   #openAgain () {
     this.#triedAt = performance.now()
-    this.#reopening ??= this.#alone(() => this.#closeAndOpen()).finally(() => { this.#reopening = undefined })
+    this.#reopening ??= this.#exclusively(() => this.#closeAndOpen()).finally(() => { this.#reopening = undefined })
     return this.#reopening
   }
 
@@ -286,10 +294,10 @@ export class Database {
     if (this.#lost !== undefined) throw this.#lost
     await this.#assertInPlace()
     try {
-      if (this.isOpen && !this.#mayClose()) throw this.#failure
+      if (this.isOpen && !this.#otherIsOpen()) throw this.#failure
       await this.#assertSpace()
       await this.#level.close()
-      await this.#openUnlocked()
+      await this.#openWhenUnlocked()
       await this.#assertAcknowledged()
       this.#failure = undefined
     } catch (error) {
@@ -304,7 +312,8 @@ export class Database {
     await assertSpaceFor(`${this.#path}.space`, await logsLen(this.#path) + OPENING_LEN)
   }
 
-  async #openUnlocked () {
+  /** Opens the level, and tries again while another process holds its lock for a moment. */
+  async #openWhenUnlocked () {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#level.open({ createIfMissing: false })
@@ -316,8 +325,10 @@ export class Database {
   }
 
   /**
-   * LevelDB replays a log up to the first torn record, so the last entry that was acknowledged tells of all before
-   * it.
+   * Looks for the witness. LevelDB replays a log up to the first torn record, so all that was acknowledged before the
+   * witness is there if the witness is.
+   *
+   * @throws {BaoError} STORE_WRITE_FAILED
    */
   async #assertAcknowledged () {
     if (this.#witness === undefined) return
@@ -332,7 +343,7 @@ export class Database {
   }
 }
 
-/** Behind the keys that compacting is to reach. */
+/** A key after all keys that compacting is to reach. */
 const LAST_KEY = new Uint8Array(17).fill(0xff)
 
 const SYNC_BATCH = { ...BATCH, sync: true }
@@ -344,7 +355,7 @@ const sizeOf = ({ operations }) => {
   return [len, operations.length]
 }
 
-/** What tells that this was written: copied, for the memory may be used again. @param {Operation[]} operations */
+/** The witness of operations: a copy, because their memory may be reused. @param {Operation[]} operations */
 function witnessOf (operations) {
   const last = operations.at(-1)
   if (last === undefined) return undefined
@@ -352,18 +363,18 @@ function witnessOf (operations) {
   return last.type === 'del' ? { key } : { key, len: last.value.length, head: last.value.slice(0, WITNESS_LEN) }
 }
 
-/** @param {Write[]} group @param {Uint8Array} key */
-const touches = (group, key) => group.some(({ operations, range }) => range === undefined
+/** Does any of these writes change the entry of a key? @param {Write[]} writes @param {Uint8Array} key */
+const touches = (writes, key) => writes.some(({ operations, range }) => range === undefined
   ? operations.some(operation => equals(operation.key, key))
   : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
 
 /**
- * Did LevelDB fail at another file than its log, at a table or a manifest? It then refuses every later write, also when
- * there is space again.
+ * Did LevelDB fail on a table or the manifest, not on the log? It then refuses every later write, also when there is
+ * space again, until it is reopened.
  *
  * @param {unknown} error
  */
-function isOlderFailure (error) {
+function needsReopenAndRetry (error) {
   const { message = '' } = /** @type {{ message?: string }} */ (error)
   return message.startsWith('IO error: ') && !isOfLog(error)
 }
