@@ -1,4 +1,5 @@
-// The reference pages say what the code says: docs/api.md what the entry points export, docs/errors.md which codes there are.
+// The reference pages say what the code says: docs/api.md what the entry points export, docs/errors.md which codes
+// there are.
 
 import { expect } from 'chai'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -32,7 +33,10 @@ describe('docs/api.md', () => {
   /** Of classes that are returned and not exported. */
   const RETURNED = ['PagedOutboard', 'Tags', 'TempTag', 'Blockstore']
   /** Names that another entry point explains. */
-  const sharedIn = section => [.../^Exports of `baobox[^`]*`:([^.]*)/m.exec(section)?.[1].matchAll(/`(\w+)`/g) ?? []].map(([, name]) => name)
+  const sharedIn = section => {
+    const list = /^Exports of `baobox[^`]*`:([^.]*)/m.exec(section)?.[1] ?? ''
+    return [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+  }
 
   for (const [entry, section] of entries) {
     it(`lists what ${entry} exports, and nothing else`, async () => {
@@ -74,7 +78,8 @@ describe('docs/api.md', () => {
     /** Of tests and of other parts of the library. */
     const INTERNAL = { TempTag: ['assertOf'], Walk: ['setSubtrees', 'lookInside'] }
     const classes = new Map([...entries.values()].flatMap(section => [...sectionsOf(section, 3)])
-      .filter(([signature]) => signature.startsWith('class ')).map(([signature, section]) => [nameIn(signature), section]))
+      .filter(([signature]) => signature.startsWith('class '))
+      .map(([signature, section]) => [nameIn(signature), section]))
 
     it('every class', () => expect([...classes.keys()]).to.have.members(Object.keys(SAMPLES)))
 
@@ -84,11 +89,14 @@ describe('docs/api.md', () => {
         const instance = name[0].toLowerCase() + name.slice(1)
         const own = Object.getOwnPropertyNames(sample).filter(key => key !== 'stack' && key !== 'message')
         const methods = Reflect.ownKeys(Object.getPrototypeOf(sample)).filter(key => key !== 'constructor')
-        const statics = Object.getOwnPropertyNames(sample.constructor).filter(key => !['length', 'name', 'prototype'].includes(key))
+        const statics = Object.getOwnPropertyNames(sample.constructor)
+          .filter(key => !['length', 'name', 'prototype'].includes(key))
         const headings = [...sectionsOf(section, 4).keys()].filter(signature => !signature.startsWith(`new ${name}(`))
         const ofInstance = headings.filter(signature => !signature.startsWith(`${name}.`))
-          .map(signature => signature.replace(instance, '').replace(/^\[(Symbol\.\w+)\].*/, '$1').replace(/^\.(\w+).*/, '$1'))
-        const ofClass = headings.filter(signature => signature.startsWith(`${name}.`)).map(signature => /\.(\w+)/.exec(signature)[1])
+          .map(signature => signature.replace(instance, ''))
+          .map(signature => signature.replace(/^\[(Symbol\.\w+)\].*/, '$1').replace(/^\.(\w+).*/, '$1'))
+        const ofClass = headings.filter(signature => signature.startsWith(`${name}.`))
+          .map(signature => /\.(\w+)/.exec(signature)[1])
         const leftOut = [...TOGETHER[name] ?? [], ...INTERNAL[name] ?? []]
         const members = [...own, ...methods].filter(key => !leftOut.includes(key))
           .map(key => typeof key === 'symbol' ? key.description.replace(/^nodejs\./, 'Symbol.') : key)
@@ -136,7 +144,8 @@ describe('the documents', () => {
     })
 
     it(`${path} names files that are there`, () => {
-      const names = [...read(path).matchAll(/`((?:lib|encoder|verifier|store|bin|bench|test|docs|examples)\/[\w./-]*)`/g)].map(([, name]) => name)
+      const paths = /`((?:lib|encoder|verifier|store|bin|bench|test|docs|examples)\/[\w./-]*)`/g
+      const names = [...read(path).matchAll(paths)].map(([, name]) => name)
       expect(names.filter(name => !name.includes('node_modules') && !existsSync(new URL(name, ROOT)))).to.deep.equal([])
     })
 

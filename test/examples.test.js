@@ -30,7 +30,8 @@ describe('examples', () => {
 
   /** A running outboard-server.js. @param {(server: { url: string, cid: string }) => Promise<void>} work */
   async function withServer (work) {
-    const server = spawn(process.execPath, ['outboard-server.js', 'file'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+    const stdio = ['ignore', 'pipe', 'inherit']
+    const server = spawn(process.execPath, ['outboard-server.js', 'file'], { cwd: project, stdio })
     try {
       const [line] = await once(server.stdout, 'data')
       const [url, cid] = String(line).trim().split(' ')
@@ -52,7 +53,8 @@ describe('examples', () => {
   })
 
   it('cid.js prints hash and CID', async () => {
-    expect(await linesOf('cid.js', 'file')).to.deep.equal([`hash  ${Buffer.from(hash(content)).toString('hex')}`, `cid   ${cid}`])
+    const root = Buffer.from(hash(content)).toString('hex')
+    expect(await linesOf('cid.js', 'file')).to.deep.equal([`hash  ${root}`, `cid   ${cid}`])
   })
 
   it('store-and-get.js keeps what has a tag', async () => {
@@ -111,7 +113,13 @@ describe('examples', () => {
       logLevel: 'error'
     })
     await writeFile(join(project, 'page', 'run.js'), `
-      const elements = { '#files': { files: [new File(['Hello'], 'a')], addEventListener (_, listener) { this.choose = listener } }, '#output': { textContent: '' } }
+      const elements = {
+        '#files': {
+          files: [new File(['Hello'], 'a')],
+          addEventListener (_, listener) { this.choose = listener }
+        },
+        '#output': { textContent: '' }
+      }
       globalThis.document = { querySelector: name => elements[name] }
       await import('./bundle.js')
       await elements['#files'].choose()

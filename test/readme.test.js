@@ -10,7 +10,8 @@ import { promisify } from 'node:util'
 import { newProject } from './support/project.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const PAGES = ['README.md', ...readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+const DOCS = readdirSync(ROOT + 'docs').filter(name => name.endsWith('.md'))
+const PAGES = ['README.md', ...DOCS.map(name => `docs/${name}`)]
 /** Packages that examples use, and a project of their own would install. */
 const PEERS = ['memory-level']
 
@@ -26,7 +27,9 @@ for (const page of PAGES) {
       it(title, async () => {
         const project = await newProject()
         try {
-          for (const name of PEERS) await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'junction')
+          for (const name of PEERS) {
+            await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'junction')
+          }
           await writeFile(join(project, 'example.js'), code)
           const { stdout, stderr } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: project })
           expect(stderr).to.equal('')

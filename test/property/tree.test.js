@@ -38,20 +38,24 @@ describe('property: ChunkRanges', () => {
     expect(a.difference(b).union(a.intersect(b)).boundaries).to.deep.equal(a.boundaries)
   }), 200))
 
-  it('select the chunks that asking each one selects', () => holds('ranges: canonical', fc.property(sizes(SIZE), boundaries(SIZE), (size, list) => {
-    const canonical = ranges(list).canonical(size)
-    const chosen = Tree.selected(size, list)
-    for (let chunk = 0; chunk < Tree.chunkCount(size); chunk++) expect(canonical.has(chunk)).to.equal(chosen.has(chunk))
-    expect(canonical.canonical(size).boundaries).to.deep.equal(canonical.boundaries)
-  }), 200))
+  it('select the chunks that asking each one selects', () => holds(
+    'ranges: canonical', fc.property(sizes(SIZE), boundaries(SIZE), (size, list) => {
+      const canonical = ranges(list).canonical(size)
+      const chosen = Tree.selected(size, list)
+      for (let chunk = 0; chunk < Tree.chunkCount(size); chunk++) {
+        expect(canonical.has(chunk)).to.equal(chosen.has(chunk))
+      }
+      expect(canonical.canonical(size).boundaries).to.deep.equal(canonical.boundaries)
+    }), 200))
 
-  it('round outwards, to the smallest set of groups that holds them', () => holds('ranges: groups', fc.property(boundaries(SIZE), groupLogs, (list, groupLog) => {
-    const group = 2 ** groupLog
-    const set = ranges(list)
-    const rounded = set.roundToGroups(groupLog)
-    for (let start = 0; start + group <= CHUNKS; start += group) {
-      const isTouched = members(set).slice(start, start + group).includes(true)
-      expect(members(rounded).slice(start, start + group)).to.deep.equal(Array(group).fill(isTouched))
-    }
-  })))
+  it('round outwards to the smallest set of groups that holds them', () => holds(
+    'ranges: groups', fc.property(boundaries(SIZE), groupLogs, (list, groupLog) => {
+      const group = 2 ** groupLog
+      const set = ranges(list)
+      const rounded = set.roundToGroups(groupLog)
+      for (let start = 0; start + group <= CHUNKS; start += group) {
+        const isTouched = members(set).slice(start, start + group).includes(true)
+        expect(members(rounded).slice(start, start + group)).to.deep.equal(Array(group).fill(isTouched))
+      }
+    })))
 })

@@ -4,11 +4,15 @@
 
 import { IV, MIXINGS, PERMUTATION, SCHEDULE } from '../../../lib/core/constants.js'
 
-/** @typedef {(cv: ArrayLike<number>, block: ArrayLike<number>, counter: number, len: number, flags: number) => Uint32Array} Compress
- *  gives a fresh state of 16 words */
-/** @typedef {(cv: Uint32Array, cvAt: number, block: Uint32Array, blockAt: number, counter: number, len: number, flags: number,
- * out: Uint32Array, outAt: number) => void} CompressInPlace everything by word index; 8 words are written, at the end
- * */
+/**
+ * @typedef {(cv: ArrayLike<number>, block: ArrayLike<number>, counter: number, len: number, flags: number) =>
+ *  Uint32Array} Compress  gives a fresh state of 16 words
+ */
+/**
+ * @typedef {(cv: Uint32Array, cvAt: number, block: Uint32Array, blockAt: number, counter: number, len: number,
+ *  flags: number, out: Uint32Array, outAt: number) => void} CompressInPlace  takes every place as a word index, and
+ *  writes 8 words, at the end
+ */
 
 /** As in the paper: each round permutes the message into a fresh array. @type {Compress} */
 export function compressPermuting (cv, block, counter, len, flags) {
@@ -52,8 +56,10 @@ function mix (s, at, x, y) {
 const rotr = (word, bits) => (word >>> bits) | (word << (32 - bits))
 
 /** @param {ArrayLike<number>} cv @param {number} counter @param {number} len @param {number} flags */
-const stateOf = (cv, counter, len, flags) =>
-  Uint32Array.of(...Array.from(cv).slice(0, 8), ...IV.subarray(0, 4), counter, Math.floor(counter / 2 ** 32), len, flags)
+const stateOf = (cv, counter, len, flags) => {
+  const high = Math.floor(counter / 2 ** 32)
+  return Uint32Array.of(...Array.from(cv).slice(0, 8), ...IV.subarray(0, 4), counter, high, len, flags)
+}
 
 /** @param {Uint32Array} state @param {ArrayLike<number>} cv */
 function feedForward (state, cv) {
@@ -101,9 +107,13 @@ function textOf ({ state, message, isInPlace = false, isUnrolled = false }) {
   // In locals the words change places from round to round; in an array each round takes them from where they are.
   const inLocals = message === 'locals'
   const read = inLocals ? WORDS.map(i => `let m${i} = block[blockAt + ${i}] | 0`) : []
-  const wordOf = (/** @type {number} */ i, /** @type {number[]} */ order) =>
-    isUnrolled ? (inLocals ? `m${order[i]}` : `block[blockAt + ${order[i]}]`) : (inLocals ? `m${i}` : `block[blockAt + SCHEDULE[${i} + at]]`)
-  const round = (/** @type {number[]} */ order) => MIXINGS.map(([a, b, c, d], i) => mixText(s[a], s[b], s[c], s[d], wordOf(2 * i, order), wordOf(2 * i + 1, order)))
+  const wordOf = (/** @type {number} */ i, /** @type {number[]} */ order) => {
+    const place = isUnrolled ? order[i] : i
+    if (inLocals) return `m${place}`
+    return isUnrolled ? `block[blockAt + ${place}]` : `block[blockAt + SCHEDULE[${place} + at]]`
+  }
+  const round = (/** @type {number[]} */ order) => MIXINGS.map(([a, b, c, d], i) =>
+    mixText(s[a], s[b], s[c], s[d], wordOf(2 * i, order), wordOf(2 * i + 1, order)))
   const rounds = isUnrolled
     ? SCHEDULE.flatMap(round)
     : [
@@ -118,13 +128,18 @@ function textOf ({ state, message, isInPlace = false, isUnrolled = false }) {
   ]
   const head = isInPlace
     ? ['export function compress (cv, cvAt, block, blockAt, counter, len, flags, out, outAt) {']
-    : ['export function compress (cv, block, counter, len, flags) {', 'const cvAt = 0, blockAt = 0, outAt = 0, out = new Uint32Array(16)']
-  return [`const SCHEDULE = Uint8Array.of(${SCHEDULE.flat()})`, ...head, ...begin, ...read, ...rounds, ...end, '}'].join('\n')
+    : [
+        'export function compress (cv, block, counter, len, flags) {',
+        'const cvAt = 0, blockAt = 0, outAt = 0, out = new Uint32Array(16)'
+      ]
+  const schedule = `const SCHEDULE = Uint8Array.of(${SCHEDULE.flat()})`
+  return [schedule, ...head, ...begin, ...read, ...rounds, ...end, '}'].join('\n')
 }
 
 /** @param {string} a @param {string} b @param {string} c @param {string} d @param {string} x @param {string} y */
 function mixText (a, b, c, d, x, y) {
-  const turned = (/** @type {string} */ word, /** @type {number} */ bits) => `${word} = (${word} >>> ${bits}) | (${word} << ${32 - bits})`
+  const turned = (/** @type {string} */ word, /** @type {number} */ bits) =>
+    `${word} = (${word} >>> ${bits}) | (${word} << ${32 - bits})`
   const half = (/** @type {string} */ word, /** @type {number} */ r1, /** @type {number} */ r2) => [
     `${a} = (${a} + ${b} + ${word}) | 0; ${d} ^= ${a}; ${turned(d, r1)}`,
     `${c} = (${c} + ${d}) | 0; ${b} ^= ${c}; ${turned(b, r2)}`

@@ -2,7 +2,9 @@
 // offsets (offsets.js) calls instead of its own.
 
 import { CHUNK_END, CHUNK_LEN, CHUNK_START, BLOCK_LEN, HASH_LEN, IV } from '../../../lib/core/constants.js'
-import { PLAIN, SCRATCH_LEN, compile, compressFour, compressFourChunks, compressMany, compressParent } from '../kernel.js'
+import {
+  PLAIN, SCRATCH_LEN, compile, compressFour, compressFourChunks, compressMany, compressParent
+} from '../kernel.js'
 import { STACK_WORDS } from './offsets.js'
 import { readBlock } from './words.js'
 
@@ -27,7 +29,10 @@ export function transposedByBlock () {
     hashFour (bytes, words, at, index) {
       for (let i = 0; i < CV_WORDS; i++) u32.fill(IV[i], CVS / 4 + 4 * i, CVS / 4 + 4 * i + 4)
       for (let i = 0; i < BLOCKS; i++) {
-        for (let lane = 0; lane < 4; lane++) scatterBlock(bytes, words, at + lane * CHUNK_LEN + i * BLOCK_LEN, block, u32, MESSAGE / 4 + lane)
+        for (let lane = 0; lane < 4; lane++) {
+          const blockAt = at + lane * CHUNK_LEN + i * BLOCK_LEN
+          scatterBlock(bytes, words, blockAt, block, u32, MESSAGE / 4 + lane)
+        }
         exports.compressFour(index, (i === 0 ? CHUNK_START : 0) | (i === BLOCKS - 1 ? CHUNK_END : 0))
       }
       gatherCvs(u32, cvs)
@@ -91,13 +96,16 @@ export function transposedInside ({ fewest = 4 } = {}) {
 function onPage (functions) {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1 })
   if (MESSAGE + 4 * CHUNK_LEN > PAGE_LEN || TABLE + 16 > SCRATCH) throw new RangeError('the page is too small')
-  return { u8: new Uint8Array(memory.buffer), u32: new Uint32Array(memory.buffer), exports: compile(memory, functions).exports }
+  const { exports } = compile(memory, functions)
+  return { u8: new Uint8Array(memory.buffer), u32: new Uint32Array(memory.buffer), exports }
 }
 
 /** @param {Record<string, (...args: number[]) => void>} exports @param {Uint32Array} u32 */
 const parentsIn = (exports, u32) => ({
   stack: u32.subarray(STACK / 4, STACK / 4 + STACK_WORDS),
-  hashParent: (/** @type {number} */ at, /** @type {number} */ flags) => exports.compressParent(STACK + 4 * at, flags, STACK + 4 * at)
+  hashParent (/** @type {number} */ at, /** @type {number} */ flags) {
+    exports.compressParent(STACK + 4 * at, flags, STACK + 4 * at)
+  }
 })
 
 /**

@@ -1,7 +1,9 @@
 // The tree over offsets: nothing is cut out of anything. Chaining values stand side by side in one array, so the two
 // on top are the block of their parent, and whatever is compressed is written to where it belongs.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT } from '../../../lib/core/constants.js'
+import {
+  BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MAX_DEPTH, PARENT, ROOT
+} from '../../../lib/core/constants.js'
 import { readBlock, readShort } from './words.js'
 
 /** @import { CompressInPlace } from './compress.js' */
@@ -25,14 +27,18 @@ export const STACK_WORDS = (MAX_DEPTH + 2) * CV_WORDS
  */
 
 /** @param {Step} step @returns {(bytes: Uint8Array) => Uint8Array} */
-export function createHash ({ compress, keepsBuffers = false, readsWords = false, stack: ownStack, hashFour, fewest = 4, hashParent }) {
+export function createHash (step) {
+  const { compress, keepsBuffers = false, readsWords = false, stack: ownStack, hashFour, fewest = 4, hashParent } = step
   const makeBuffers = () => ({ stack: ownStack ?? new Uint32Array(STACK_WORDS), block: new Uint32Array(16) })
   const kept = makeBuffers()
   const hashChunk = chunkHasher(compress)
 
   return bytes => {
     const { stack, block } = keepsBuffers ? kept : makeBuffers()
-    const words = readsWords && bytes.byteOffset % 4 === 0 ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2) : undefined
+    const isAligned = bytes.byteOffset % 4 === 0
+    const words = readsWords && isAligned
+      ? new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
+      : undefined
     const chunks = Math.max(1, Math.ceil(bytes.length / CHUNK_LEN))
     let depth = 0
     for (let index = 0; index < chunks;) {
@@ -47,7 +53,9 @@ export function createHash ({ compress, keepsBuffers = false, readsWords = false
         }
       } else {
         depth = joinFinished(stack, depth, index)
-        hashChunk(bytes, words, at, Math.min(CHUNK_LEN, bytes.length - at), index, chunks === 1 ? ROOT : 0, block, stack, depth * CV_WORDS)
+        const len = Math.min(CHUNK_LEN, bytes.length - at)
+        const endFlag = chunks === 1 ? ROOT : 0
+        hashChunk(bytes, words, at, len, index, endFlag, block, stack, depth * CV_WORDS)
         index++
         depth++
       }

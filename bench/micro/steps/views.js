@@ -1,7 +1,9 @@
 // The tree of a naive port: views of the input, a fresh array for whatever comes out, chaining values on a stack of
 // arrays. Source: BLAKE3 paper 2.4, 2.5 and 5.1.2.
 
-import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT, ROOT } from '../../../lib/core/constants.js'
+import {
+  BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT, ROOT
+} from '../../../lib/core/constants.js'
 
 /** @import { Compress } from './compress.js' */
 /** @typedef {{ cv: ArrayLike<number>, words: ArrayLike<number>, counter: number, len: number, flags: number }} Last
@@ -22,7 +24,9 @@ export function createHash ({ readWords, compress }) {
     for (; bytes.length > CHUNK_LEN; bytes = bytes.subarray(CHUNK_LEN)) {
       let cv = cvOf(chunk(bytes.subarray(0, CHUNK_LEN), index++))
       // As many trailing zeros as the count of chunks has, so many subtrees are complete.
-      for (let count = index; count % 2 === 0; count /= 2) cv = cvOf(parent(/** @type {Uint32Array} */ (stack.pop()), cv))
+      for (let count = index; count % 2 === 0; count /= 2) {
+        cv = cvOf(parent(/** @type {Uint32Array} */ (stack.pop()), cv))
+      }
       stack.push(cv)
     }
     let last = chunk(bytes, index)
@@ -51,7 +55,9 @@ export function createHash ({ readWords, compress }) {
   function cvOf (last) { return outputOf(last, 0).slice(0, 8) }
 
   /** @param {Last} last @param {number} flag */
-  function outputOf ({ cv, words, counter, len, flags }, flag) { return compress(cv, words, counter, len, flags | flag) }
+  function outputOf ({ cv, words, counter, len, flags }, flag) {
+    return compress(cv, words, counter, len, flags | flag)
+  }
 }
 
 /** @param {Uint32Array} words */

@@ -39,8 +39,8 @@ const TESTS = {
  * @param {object} options
  * @param {(title: string, body: () => void) => unknown} options.describe
  * @param {(title: string, body: () => Promise<void>) => unknown} options.it
- * @param {() => Where | Promise<Where>} options.newPlace  gives a place that has no store yet. Two levels must keep what
- *   they hold when they are closed and opened again
+ * @param {() => Where | Promise<Where>} options.newPlace  gives a place that has no store yet. Two levels must keep
+ *   what they hold when they are closed and opened again
  * @param {(where: Where) => unknown} [options.removePlace]  gets each of these places after its test
  */
 export function testStore (options) {

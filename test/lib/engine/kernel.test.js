@@ -30,14 +30,16 @@ describe('compressMany', () => {
     it(`gives the same on both kernels for ${count} chunks, whatever the last one has`, () => {
       pointTo(count, CHUNK_LEN)
       for (const lastLen of LAST_LENS) {
-        const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS))
+        const [simd, js = simd] = results(count, flags =>
+          kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS))
         expect(simd, `last of ${lastLen} bytes`).to.equal(js)
       }
     })
 
     it(`gives the same on both kernels for ${count} pairs`, () => {
       pointTo(count, PAIR_LEN)
-      const [simd, js = simd] = results(count, flags => kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
+      const [simd, js = simd] = results(count, flags =>
+        kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
       expect(simd).to.equal(js)
     })
   }

@@ -1,7 +1,9 @@
 // Node.js Buffers are Uint8Arrays, but their `slice` does not copy and they share memory with others.
 
 import { expect } from 'chai'
-import { BaoError, ChunkRanges, Hasher, fromCid, hash, keyedHash, parentCv, parseRoot, rootHash, subtreeCv, toCid } from '../../../lib/index.js'
+import {
+  BaoError, ChunkRanges, Hasher, fromCid, hash, keyedHash, parentCv, parseRoot, rootHash, subtreeCv, toCid
+} from '../../../lib/index.js'
 import { Outboard, createOutboardSync, encode, encodeSliceSync } from '../../../encoder/index.js'
 import { decode, verifySlice } from '../../../verifier/index.js'
 import { forEachKernel } from '../../support/kernels.js'
@@ -29,7 +31,8 @@ forEachKernel(() => {
     it('as nodes', () => {
       const [left, right] = [subtreeCv(content.subarray(0, 65536), 0), subtreeCv(content.subarray(65536), 64)]
       expect(rootHash(asBuffer(left), asBuffer(right))).to.deep.equal(hash(content))
-      expect(parentCv(asBuffer(left), asBuffer(right), { key: asBuffer(key) })).to.deep.equal(parentCv(left, right, { key }))
+      const keyed = parentCv(asBuffer(left), asBuffer(right), { key: asBuffer(key) })
+      expect(keyed).to.deep.equal(parentCv(left, right, { key }))
     })
 
     it('as names', () => {

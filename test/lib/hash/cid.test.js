@@ -20,9 +20,10 @@ describe('CIDs', () => {
     expect([RAW, HASHSEQ]).to.deep.equal([0x55, 0x80])
   })
 
-  it('go to hashes and back, in every form', () => {
+  it('in every form lead back to the hash', () => {
     const cid = toCid(ROOT)
-    for (const form of [cid, cid.toString(), cid.toString(base16), cid.toString(base36), cid.toString(base58btc), cid.bytes, CID.parse(cid.toString())]) {
+    const texts = [cid.toString(), cid.toString(base16), cid.toString(base36), cid.toString(base58btc)]
+    for (const form of [cid, ...texts, cid.bytes, CID.parse(cid.toString())]) {
       expect(hex(fromCid(form))).to.equal(hex(ROOT))
       expect(hex(parseRoot(form))).to.equal(hex(ROOT))
     }
@@ -70,9 +71,13 @@ describe('CIDs', () => {
       CID.createV1(RAW, Digest.create(0x1e, ROOT.subarray(0, 20))),
       CID.createV1(RAW, Digest.create(0x1e, concat([ROOT, ROOT])))
     ]
+    const expectUnsupported = async (call, form) =>
+      expect(await errorOf(call), String(form)).to.include({ code: 'CID_UNSUPPORTED' })
     for (const cid of others) {
-      for (const form of [cid, cid.toString(), cid.bytes]) expect(await errorOf(() => fromCid(form)), String(form)).to.include({ code: 'CID_UNSUPPORTED' })
+      for (const form of [cid, cid.toString(), cid.bytes]) await expectUnsupported(() => fromCid(form), form)
     }
-    for (const text of ['', 'z', hex(ROOT).slice(2), `${toCid(ROOT)}x`, 'bafy']) expect(await errorOf(() => parseRoot(text)), text).to.include({ code: 'CID_UNSUPPORTED' })
+    for (const text of ['', 'z', hex(ROOT).slice(2), `${toCid(ROOT)}x`, 'bafy']) {
+      await expectUnsupported(() => parseRoot(text), text)
+    }
   })
 })

@@ -8,7 +8,9 @@ import { noise } from '../../support/inputs.js'
 
 describe('baobox/hash', () => {
   it('gives the functions and classes of baobox', () => {
-    const names = ['Hasher', 'OutputReader', 'deriveKey', 'hash', 'hashInto', 'hashStream', 'kernelName', 'keyedHash', 'warmup']
+    const names = [
+      'Hasher', 'OutputReader', 'deriveKey', 'hash', 'hashInto', 'hashStream', 'kernelName', 'keyedHash', 'warmup'
+    ]
     expect(Object.keys(hashing).sort()).to.deep.equal(names)
     for (const name of names.filter(name => name !== 'hashStream')) expect(hashing[name], name).to.equal(all[name])
   })

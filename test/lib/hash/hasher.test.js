@@ -13,8 +13,16 @@ const MODES = [
   { name: 'hash', once: (bytes, len) => hash(bytes, len), hasher: () => new Hasher() },
   { name: 'keyed_hash', once: (bytes, len) => keyedHash(KEY, bytes, len), hasher: () => Hasher.keyed(KEY) },
   { name: 'derive_key', once: (bytes, len) => deriveKey(CONTEXT, bytes, len), hasher: () => Hasher.deriveKey(CONTEXT) },
-  { name: 'keyed_hash_key2', once: (bytes, len) => keyedHash(unhex(key2), bytes, len), hasher: () => Hasher.keyed(unhex(key2)) },
-  { name: 'derive_key_context2', once: (bytes, len) => deriveKey(context2, bytes, len), hasher: () => Hasher.deriveKey(context2) }
+  {
+    name: 'keyed_hash_key2',
+    once: (bytes, len) => keyedHash(unhex(key2), bytes, len),
+    hasher: () => Hasher.keyed(unhex(key2))
+  },
+  {
+    name: 'derive_key_context2',
+    once: (bytes, len) => deriveKey(context2, bytes, len),
+    hasher: () => Hasher.deriveKey(context2)
+  }
 ]
 
 /** Splits with a reason: bytes, block and chunk edges, and lengths that are a multiple of neither. */
@@ -76,7 +84,10 @@ forEachKernel(() => describe('Hasher', () => {
 
   // Inputs are worked on in windows of 128 chunks: these pieces leave one half full, just full, and just begun.
   const long = input({ gen: 'xs', seed: 77, len: 700_000 })
-  const STOPS = [0, 1, 1024, 1500, 65_536, 131_071, 131_072, 131_073, 196_608, 262_144, 262_145, 393_216, 400_000, 524_288, 524_289, 700_000]
+  const STOPS = [
+    0, 1, 1024, 1500, 65_536, 131_071, 131_072, 131_073,
+    196_608, 262_144, 262_145, 393_216, 400_000, 524_288, 524_289, 700_000
+  ]
 
   it('can be asked twice, and fed on after it was asked', () => {
     const hasher = new Hasher()

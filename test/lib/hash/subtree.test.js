@@ -20,8 +20,9 @@ forEachKernel(kernel => describe('subtrees', () => {
       for (const at of OFFSETS) {
         const bytes = placed(input(subtree.input).subarray(offset, offset + len), at)
         for (const [name, options] of entries(row)) {
-          expect(hex(subtreeCv(bytes, offset / 1024, options)), `${name} ${offset}+${len}`).to.equal(row[name])
-          if (len <= 1024) expect(hex(chunkCv(bytes, offset / 1024, options)), `${name} ${offset}+${len}`).to.equal(row[name])
+          const where = `${name} ${offset}+${len}`
+          expect(hex(subtreeCv(bytes, offset / 1024, options)), where).to.equal(row[name])
+          if (len <= 1024) expect(hex(chunkCv(bytes, offset / 1024, options)), where).to.equal(row[name])
         }
       }
       count()

@@ -17,7 +17,10 @@ import { MODES } from '../../support/modes.js'
 import { hex } from '../../support/bytes.js'
 
 const SPAN_LEN = 4 * KIB
-const SIZES = [SPAN_LEN + 1, 2 * SPAN_LEN - 1, 2 * SPAN_LEN, 2 * SPAN_LEN + 1, 3 * SPAN_LEN, 4 * SPAN_LEN - KIB, 5 * SPAN_LEN + 1, 16 * SPAN_LEN, 17 * SPAN_LEN + 1025, 43 * SPAN_LEN - 1]
+const SIZES = [
+  SPAN_LEN + 1, 2 * SPAN_LEN - 1, 2 * SPAN_LEN, 2 * SPAN_LEN + 1, 3 * SPAN_LEN, 4 * SPAN_LEN - KIB, 5 * SPAN_LEN + 1,
+  16 * SPAN_LEN, 17 * SPAN_LEN + 1025, 43 * SPAN_LEN - 1
+]
 
 /** @param {Uint8Array} bytes */
 function shared (bytes) {
@@ -31,7 +34,10 @@ function shared (bytes) {
  *
  * @type {Record<string, (bytes: Uint8Array) => any>}
  */
-const SOURCES = { 'a Blob': bytes => new Blob([bytes]), ...(typeof SharedArrayBuffer === 'function' && { 'shared memory': shared }) }
+const SOURCES = {
+  'a Blob': bytes => new Blob([bytes]),
+  ...(typeof SharedArrayBuffer === 'function' && { 'shared memory': shared })
+}
 
 /**
  * On two threads, however short the source; and Blobs too, which some runtimes keep to one. Workers are there before
@@ -42,7 +48,8 @@ async function grow (source, { isCold = false, ...options } = {}) {
   if (!isCold && threads > 1) await Promise.all(pool.take(threads).map(worker => worker.starting))
   const opened = await openSource(source, options.signal)
   const shared = source instanceof Blob ? { blob: source } : opened.shared
-  return hashOpenSource({ ...opened, shared }, { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: 'test', ...options })
+  const defaults = { mode: modeOf(), threads: 2, spanLen: SPAN_LEN, type: 'test' }
+  return hashOpenSource({ ...opened, shared }, { ...defaults, ...options })
 }
 
 /**
@@ -83,7 +90,8 @@ describe('several threads', () => {
       const pool = countingPool()
       await grow(sourceOf(noise(20_000)), { pool })
       expect(pool.started).to.equal(2)
-      expect(pool.jobs.map(({ start, len }) => [start, len])).to.deep.equal([[0, 4096], [4096, 4096], [8192, 4096], [12288, 4096], [16384, 3616]])
+      const spans = pool.jobs.map(({ start, len }) => [start, len])
+      expect(spans).to.deep.equal([[0, 4096], [4096, 4096], [8192, 4096], [12288, 4096], [16384, 3616]])
       expect(pool.jobs.every(({ kernel }) => kernel === kernelName())).to.equal(true)
       await pool.close()
     })
@@ -133,9 +141,10 @@ describe('several threads', () => {
     const bytes = noise(17 * MIB + 1)
     const blob = new Blob([bytes])
     const expected = createOutboardSync(bytes)
+    const keyed = new Hasher({ key: KEY }).update(bytes).digest()
     for (const threads of [1, 2, 5, 'auto', undefined]) {
       expect(hex(await hashStream(blob, { threads }))).to.equal(hex(expected.root))
-      expect(hex(await hashStream(blob, { threads, key: KEY }))).to.equal(hex(new Hasher({ key: KEY }).update(bytes).digest()))
+      expect(hex(await hashStream(blob, { threads, key: KEY }))).to.equal(hex(keyed))
       const outboard = await createOutboard(blob, { threads })
       expect(hex(hash(outboard.bytes))).to.equal(hex(hash(expected.bytes)))
       expect(outboard.order).to.equal('pre')
@@ -162,8 +171,12 @@ describe('several threads', () => {
   })
 
   it('refuse other numbers of threads', async () => {
-    for (const threads of [0, -1, 1.5, 257, NaN, Infinity]) expect(await errorOf(hashStream(new Blob([]), { threads })), threads).to.be.instanceOf(RangeError)
-    for (const threads of ['2', 'all', null, true]) expect(await errorOf(createOutboard(noise(5), { threads })), threads).to.be.instanceOf(TypeError)
+    for (const threads of [0, -1, 1.5, 257, NaN, Infinity]) {
+      expect(await errorOf(hashStream(new Blob([]), { threads })), threads).to.be.instanceOf(RangeError)
+    }
+    for (const threads of ['2', 'all', null, true]) {
+      expect(await errorOf(createOutboard(noise(5), { threads })), threads).to.be.instanceOf(TypeError)
+    }
   })
 
   it('tell how far they are', async () => {
@@ -206,7 +219,8 @@ describe('several threads', () => {
       for (const moment of [0, 1, 2, 3, 5, 8, 13, 40, 59]) {
         const controller = new AbortController()
         let told = 0
-        const work = grow(blob, { signal: controller.signal, onProgress: () => { if (told++ === moment) controller.abort(reason) } })
+        const onProgress = () => { if (told++ === moment) controller.abort(reason) }
+        const work = grow(blob, { signal: controller.signal, onProgress })
         expect(await errorOf(work), `after ${moment}`).to.equal(reason)
         expect(told).to.equal(moment + 1)
         expect(hex((await grow(blob)).root)).to.equal(expected)
@@ -282,8 +296,9 @@ describe('workers', () => {
     for (const size of SIZES) {
       const bytes = noise(size, size)
       for (const order of ['pre', 'post']) {
-        const { root, pairs } = await grow(new Blob([bytes]), { pool: one, isCold: true, outboard: { groupLog: 1, order } })
-        const outboard = createOutboardSync(bytes, { groupLog: 1, order })
+        const outboardOptions = { groupLog: 1, order }
+        const { root, pairs } = await grow(new Blob([bytes]), { pool: one, isCold: true, outboard: outboardOptions })
+        const outboard = createOutboardSync(bytes, outboardOptions)
         expect(hex(root)).to.equal(hex(outboard.root))
         expect(hex(pairs)).to.equal(hex(outboard.bytes))
       }
@@ -308,11 +323,12 @@ describe('workers', () => {
     await pool.close()
   })
 
-  it('that cannot have the source leave it to this thread', async () => {
+  it('that cannot read the source leave it to this thread', async () => {
+    const refusing = events => thread(events, ({ id }) => setTimeout(() => events.message({ id, isNotShared: true })))
     const unable = {
-      'they say so': events => thread(events, ({ id }) => setTimeout(() => events.message({ id, isNotShared: true }))),
+      'they say so': refusing,
       'it cannot be sent': events => thread(events, () => { throw new DOMException('not this', 'DataCloneError') }),
-      'one of them': (events, number) => number === 1 ? thread(events, ({ id }) => setTimeout(() => events.message({ id, isNotShared: true }))) : startThread(events)
+      'one of them': (events, number) => number === 1 ? refusing(events) : startThread(events)
     }
     for (const [when, start] of Object.entries(unable)) {
       const pool = countingPool(start)
@@ -357,9 +373,19 @@ describe('workers', () => {
 
   it('tell what failed in them as it would be told here', async () => {
     const failures = {
-      BaoError: { kind: 'BaoError', name: 'BaoError', message: 'short', properties: { code: 'BAO_TRUNCATED', start: 5, wanted: 3, got: 1 } },
+      BaoError: {
+        kind: 'BaoError',
+        name: 'BaoError',
+        message: 'short',
+        properties: { code: 'BAO_TRUNCATED', start: 5, wanted: 3, got: 1 }
+      },
       DOMException: { kind: 'DOMException', name: 'NotReadableError', message: 'gone', properties: {} },
-      Error: { kind: 'Error', name: 'Error', message: 'EIO: i/o error, read', properties: { code: 'EIO', syscall: 'read' } }
+      Error: {
+        kind: 'Error',
+        name: 'Error',
+        message: 'EIO: i/o error, read',
+        properties: { code: 'EIO', syscall: 'read' }
+      }
     }
     for (const [kind, failure] of Object.entries(failures)) {
       const pool = countingPool(events => thread(events, ({ id }) => setTimeout(() => events.message({ id, failure }))))
@@ -377,7 +403,9 @@ describe('workers', () => {
       expect(sharedPool.isWarm).to.equal(true)
       let closing
       const work = grow(blob, { onProgress: () => { closing ??= closeWorkers() } })
-      expect(await errorOf(work)).to.include({ code: 'BAO_WORKER_FAILED' }).and.have.property('message').that.includes('closeWorkers')
+      const error = await errorOf(work)
+      expect(error).to.include({ code: 'BAO_WORKER_FAILED' })
+      expect(error.message).to.include('closeWorkers')
       await closing
       expect(sharedPool.isWarm).to.equal(false)
 

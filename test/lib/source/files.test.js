@@ -1,7 +1,9 @@
 // Files as sources: read ahead, on one thread and on several, and what happens when they change meanwhile.
 
 import { execFile, execFileSync } from 'node:child_process'
-import fs, { appendFileSync, readFileSync, readdirSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import fs, {
+  appendFileSync, readFileSync, readdirSync, renameSync, truncateSync, utimesSync, writeFileSync
+} from 'node:fs'
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +37,10 @@ const rootOn = async (threads, path, options) => {
   return root
 }
 /** The same on one thread and on two. */
-const THREADS = { 'one thread': (path, options) => rootOn(1, path, options), 'two threads': (path, options) => rootOn(2, path, options) }
+const THREADS = {
+  'one thread': (path, options) => rootOn(1, path, options),
+  'two threads': (path, options) => rootOn(2, path, options)
+}
 
 describe('files', () => {
   const bytes = noise(3 * MIB + 5)
@@ -60,10 +65,12 @@ describe('files', () => {
         const outboard = createOutboardSync(content, { groupLog: 0 })
         for (const [name, root] of Object.entries(THREADS)) {
           expect(hex(await root(path)), `${size} bytes on ${name}`).to.equal(hex(outboard.root))
-          expect(hex(await root(pathToFileURL(path), { mode: modeOf({ key: KEY }) })), `${size} bytes, keyed, on ${name}`).to.equal(hex(keyedHash(KEY, content)))
+          const keyed = await root(pathToFileURL(path), { mode: modeOf({ key: KEY }) })
+          expect(hex(keyed), `${size} bytes, keyed, on ${name}`).to.equal(hex(keyedHash(KEY, content)))
         }
         for (const threads of [1, 2]) {
-          const { pairs } = await hashSource(path, { mode: modeOf(), outboard: { groupLog: 0, order: 'pre' }, threads, spanLen: MIB / 4, type: '' })
+          const options = { mode: modeOf(), outboard: { groupLog: 0, order: 'pre' }, spanLen: MIB / 4, type: '' }
+          const { pairs } = await hashSource(path, { ...options, threads })
           expect(hex(hash(pairs)), `${size} bytes on ${threads}`).to.equal(hex(hash(outboard.bytes)))
         }
       }
@@ -74,10 +81,14 @@ describe('files', () => {
     const pipe = join(folder, 'pipe')
     execFileSync('mkfifo', [pipe])
     // By another process: in Deno, one cannot be at both ends of a pipe.
-    const [read] = await Promise.all([hashStream(pipe), promisify(execFile)('sh', ['-c', 'cat "$0" > "$1"', path, pipe])])
+    const writing = promisify(execFile)('sh', ['-c', 'cat "$0" > "$1"', path, pipe])
+    const [read] = await Promise.all([hashStream(pipe), writing])
     expect(hex(read)).to.equal(expected)
     expect(await errorOf(toRandomAccess('/dev/null'))).to.be.instanceOf(TypeError)
-    if (process.platform === 'linux') expect(hex(await hashStream('/proc/version', { threads: 2 }))).to.equal(hex(hash(readFileSync('/proc/version'))))
+    if (process.platform === 'linux') {
+      const version = '/proc/version'
+      expect(hex(await hashStream(version, { threads: 2 }))).to.equal(hex(hash(readFileSync(version))))
+    }
   })
 
   it('that cannot be opened or read fail as the system says', async () => {
@@ -153,7 +164,7 @@ describe('files', () => {
       expect(told.at(-1).done).to.equal(bytes.length)
     })
 
-    it(`are let go at an abort, whenever it comes, on ${name}`, async () => {
+    it(`are closed by an abort, whenever it comes, on ${name}`, async () => {
       const reason = new Error('enough')
       const openFiles = () => process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
       await root(path)
@@ -162,7 +173,8 @@ describe('files', () => {
         for (let moment = 0; moment < 4; moment++) {
           const controller = new AbortController()
           let told = 0
-          expect(await errorOf(root(path, { signal: controller.signal, onProgress: () => { if (told++ === moment) controller.abort(reason) } }))).to.equal(reason)
+          const onProgress = () => { if (told++ === moment) controller.abort(reason) }
+          expect(await errorOf(root(path, { signal: controller.signal, onProgress }))).to.equal(reason)
           expect(hex(await root(path))).to.equal(expected)
         }
         for (let ms = 0; ms < 5; ms++) {
@@ -235,7 +247,9 @@ describe('files', () => {
     const first = leaseBuffers()
     const second = leaseBuffers()
     const third = leaseBuffers()
-    expect(new Set([first, second, third].flatMap(({ buffers }) => buffers.map(({ buffer, byteOffset }) => `${buffer === first.buffers[0].buffer} ${byteOffset}`))).size).to.be.at.least(3)
+    const places = [first, second, third].flatMap(({ buffers }) => buffers)
+      .map(({ buffer, byteOffset }) => `${buffer === first.buffers[0].buffer} ${byteOffset}`)
+    expect(new Set(places).size).to.be.at.least(3)
     expect(second.buffers[0].buffer).to.not.equal(first.buffers[0].buffer)
     expect(second.buffers[0].buffer).to.not.equal(third.buffers[0].buffer)
     second.release()
@@ -272,10 +286,11 @@ describe('files', () => {
     expect(hex(await hashStream(path))).to.equal(expected)
   })
 
-  it('that are streams are destroyed by an abort, stuck or not begun', async () => {
+  it('that are streams are destroyed by an abort, whether they are stuck or not begun', async () => {
     const soon = AbortSignal.timeout(5)
     const never = AbortSignal.abort()
-    for (const [stream, signal] of [[new Readable({ read () {} }), soon], [new Readable({ read () {} }), never], [fs.createReadStream(path), never]]) {
+    const stuck = () => new Readable({ read () {} })
+    for (const [stream, signal] of [[stuck(), soon], [stuck(), never], [fs.createReadStream(path), never]]) {
       expect(await errorOf(hashStream(stream, { signal }))).to.equal(signal.reason)
       await new Promise(resolve => setTimeout(resolve, 5))
       expect(stream.destroyed).to.equal(true)
@@ -291,10 +306,12 @@ describe('files', () => {
       const root = await hashStream(${JSON.stringify(large)}, { threads: 2 })
       console.log(Buffer.from(root).toString('hex'))
       const controller = new AbortController()
-      hashStream(${JSON.stringify(large)}, { threads: 2, signal: controller.signal }).catch(() => console.log('aborted'))
+      const { signal } = controller
+      hashStream(${JSON.stringify(large)}, { threads: 2, signal }).catch(() => console.log('aborted'))
       setTimeout(() => controller.abort(), 1)`
     await writeFile(join(project, 'script.js'), script)
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['script.js'], { cwd: project, timeout: 15_000 })
+    const options = { cwd: project, timeout: 15_000 }
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['script.js'], options)
     expect(stderr).to.equal('')
     expect(stdout).to.equal(`${hex(hash(noise(17 * MIB)))}\naborted\n`)
     await rm(project, { recursive: true })
@@ -308,7 +325,8 @@ describe('files', () => {
       await hashStream(new Uint8Array(new SharedArrayBuffer(${17 * MIB})), { threads: 2 })
       for (let i = 0; i < 500 && !sharedPool.isWarm; i++) await new Promise(resolve => setTimeout(resolve, 20))
       console.log(sharedPool.isWarm)`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 15_000 })
+    const args = ['--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 15_000 })
     expect(stdout).to.equal('true\n')
   })
 })

@@ -25,7 +25,8 @@ describe('sources', () => {
   const bytes = noise(3_000_000)
 
   it('come in pieces of at most 1 MiB, whatever they are', async () => {
-    for (const source of [bytes, new Blob([bytes]), [bytes], new Blob([bytes]).stream(), { size: bytes.length, read: (start, end) => bytes.subarray(start, end) }]) {
+    const reader = { size: bytes.length, read: (start, end) => bytes.subarray(start, end) }
+    for (const source of [bytes, new Blob([bytes]), [bytes], new Blob([bytes]).stream(), reader]) {
       const pieces = []
       for await (const piece of toPieces(source)) pieces.push(piece.length)
       expect(Math.max(...pieces)).to.be.at.most(1 << 20)
@@ -77,7 +78,9 @@ describe('sources', () => {
     const ways = {
       encodeSlice: signal => encodeSlice(long, outboard, undefined, { signal, reuse: true }),
       'a reader': signal => new VerifiedReader({ root, source: long, outboard }).stream(0, Infinity, { signal }),
-      'a reader of an encoding': signal => new VerifiedReader({ root, encoded, groupLog: 4 }).stream(0, Infinity, { signal })
+      'a reader of an encoding' (signal) {
+        return new VerifiedReader({ root, encoded, groupLog: 4 }).stream(0, Infinity, { signal })
+      }
     }
     for (const [name, way] of Object.entries(ways)) {
       const controller = new AbortController()
@@ -128,14 +131,16 @@ describe('sources', () => {
     expect(isClosed).to.equal(true)
   })
 
-  it('that are stuck, or were never begun, hear of an abort', async () => {
+  it('are ended by an abort when they are stuck or not begun', async () => {
     const begun = new AbortController()
     const signals = { 'while it waits': () => begun.signal, 'before it begins': () => AbortSignal.abort() }
     for (const [when, signal] of Object.entries(signals)) {
       const heard = { 'a web stream': false, 'an iterable': false }
+      const never = () => new Promise(() => {})
+      const iterator = { next: never, return () { heard['an iterable'] = true } }
       const streams = {
-        'a web stream': new ReadableStream({ pull: () => new Promise(() => {}), cancel () { heard['a web stream'] = true } }),
-        'an iterable': { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}), return () { heard['an iterable'] = true } }) }
+        'a web stream': new ReadableStream({ pull: never, cancel () { heard['a web stream'] = true } }),
+        'an iterable': { [Symbol.asyncIterator]: () => iterator }
       }
       const ends = Object.values(streams).map(source => errorOf(hashStream(source, { signal: signal() })))
       await new Promise(resolve => setTimeout(resolve, 5))
@@ -148,11 +153,14 @@ describe('sources', () => {
 
   it('that end too early are an error', async () => {
     const source = { size: 2_000_000, read: (start, end) => bytes.subarray(start, Math.min(end, 1_500_000)) }
-    expect(await errorOf(hashStream(source))).to.include({ code: 'BAO_TRUNCATED', start: 1 << 20, wanted: 2_000_000 - (1 << 20) })
+    const place = { start: 1 << 20, wanted: 2_000_000 - (1 << 20) }
+    expect(await errorOf(hashStream(source))).to.include({ code: 'BAO_TRUNCATED', ...place })
     expect(await hashStream({ ...source, size: 1_500_000 })).to.deep.equal(hash(bytes.subarray(0, 1_500_000)))
   })
 
-  it('that are none of these are refused', async () => {
-    for (const source of [undefined, null, 5, {}, [5], ['bytes']]) expect(await errorOf(hashStream(source))).to.be.instanceOf(TypeError)
+  it('of other kinds are refused', async () => {
+    for (const source of [undefined, null, 5, {}, [5], ['bytes']]) {
+      expect(await errorOf(hashStream(source))).to.be.instanceOf(TypeError)
+    }
   })
 })

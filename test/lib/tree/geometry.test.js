@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { ChunkRanges, ENTER, LEAF, LEAVE, chunkCount, groupCount, leftLen, levelOf, outboardLen, walk } from '../../../lib/index.js'
+import {
+  ChunkRanges, ENTER, LEAF, LEAVE, chunkCount, groupCount, leftLen, levelOf, outboardLen, walk
+} from '../../../lib/index.js'
 import { counter } from '../../support/count.js'
 import { Tree } from '../../support/twin/index.js'
 import { levelOf as twinLevelOf } from '../../support/twin/tree.js'
@@ -8,9 +10,11 @@ import { vectors } from '../../support/vectors.js'
 const ofKind = (steps, kind) => steps.filter(step => step.kind === kind)
 
 /** What the twin knows of a step. */
-function plain ({ kind, node, level, start, len, isRoot, isStored, pre, post, hasLeft, hasRight }) {
+function plain ({ kind, start, len, isRoot, pre, ...rest }) {
   if (kind === LEAF) return { kind: 'leaf', start, len, isRoot, pre }
-  return { kind: kind === ENTER ? 'enter' : 'leave', node, level, start, len, isRoot, isStored, pre, post, hasLeft, hasRight }
+  const { node, level, isStored, post, hasLeft, hasRight } = rest
+  const name = kind === ENTER ? 'enter' : 'leave'
+  return { kind: name, node, level, start, len, isRoot, isStored, pre, post, hasLeft, hasRight }
 }
 
 describe('the shape of the tree', () => {
@@ -58,17 +62,27 @@ describe('the shape of the tree', () => {
 })
 
 describe('the walk', () => {
-  const sizes = [0, 1, 1024, 1025, 2048, 2049, 3073, 5121, 7169, 11 * 1024, 13 * 1024 - 1, 16385, 20 * 1024, 31 * 1024, 37 * 1024]
+  const KIB = 1024
+  const sizes = [
+    0, 1, KIB, KIB + 1, 2 * KIB, 2 * KIB + 1, 3 * KIB + 1, 5 * KIB + 1, 7 * KIB + 1, 11 * KIB, 13 * KIB - 1,
+    16 * KIB + 1, 20 * KIB, 31 * KIB, 37 * KIB
+  ]
+  const severalRanges = [
+    [], [0], [5], [0, 1, 3, 4], [1, 2, 9, 12, 30], [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 99], [7, 8, 2 ** 40]
+  ]
+
+  function expectStepsOfTwin (size, groupLog, boundaries) {
+    const steps = [...walk(size, groupLog, ChunkRanges.fromBoundaries(boundaries))].map(plain)
+    const expected = Tree.steps(size, groupLog, boundaries)
+    expect(steps, `${size} bytes, ${groupLog}, [${boundaries}]`).to.deep.equal(expected)
+  }
 
   it('takes the steps of the recursion, for every single range of small trees', () => {
     for (const size of sizes.filter(size => size <= 20 * 1024)) {
       const chunks = chunkCount(size)
       for (const groupLog of [0, 1, 2, 4]) {
         for (let start = 0; start <= chunks + 1; start++) {
-          for (let end = start + 1; end <= chunks + 2; end++) {
-            const steps = [...walk(size, groupLog, ChunkRanges.fromBoundaries([start, end]))].map(plain)
-            expect(steps, `${size} bytes, ${groupLog}, [${start}, ${end})`).to.deep.equal(Tree.steps(size, groupLog, [start, end]))
-          }
+          for (let end = start + 1; end <= chunks + 2; end++) expectStepsOfTwin(size, groupLog, [start, end])
         }
       }
     }
@@ -77,10 +91,7 @@ describe('the walk', () => {
   it('takes the steps of the recursion, for several ranges and for none', () => {
     for (const size of sizes) {
       for (const groupLog of [0, 1, 2, 3, 4, 5]) {
-        for (const boundaries of [[], [0], [5], [0, 1, 3, 4], [1, 2, 9, 12, 30], [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 99], [7, 8, 2 ** 40]]) {
-          const steps = [...walk(size, groupLog, ChunkRanges.fromBoundaries(boundaries))].map(plain)
-          expect(steps, `${size} bytes, ${groupLog}, [${boundaries}]`).to.deep.equal(Tree.steps(size, groupLog, boundaries))
-        }
+        for (const boundaries of severalRanges) expectStepsOfTwin(size, groupLog, boundaries)
       }
     }
   })

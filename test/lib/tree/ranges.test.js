@@ -36,7 +36,8 @@ describe('ChunkRanges for a size', () => {
     for (const [size, query, canonical] of rows) {
       const chunks = Math.max(1, Math.ceil(size / 1024))
       const ours = ranges(query).canonical(size)
-      expect(selection(ours.boundaries, chunks), `${size} [${query}]`).to.deep.equal(selection(integers(canonical), chunks))
+      const expected = selection(integers(canonical), chunks)
+      expect(selection(ours.boundaries, chunks), `${size} [${query}]`).to.deep.equal(expected)
       count()
     }
   })
@@ -77,7 +78,9 @@ describe('ChunkRanges for a size', () => {
     const seven = boundaries => ranges(boundaries).canonical(6 * 1024 + 5)
     expect([...seven([0, 6])]).to.deep.equal([[0, 6]])
     expect(seven([0, 7]).boundaries).to.deep.equal(seven([0]).boundaries)
-    for (const query of [[7, 8], [100, 101], ['18446744073709551615'], [6]]) expect([...seven(query)]).to.deep.equal([[6, 7]])
+    for (const query of [[7, 8], [100, 101], ['18446744073709551615'], [6]]) {
+      expect([...seven(query)]).to.deep.equal([[6, 7]])
+    }
     expect([...seven([0, 6, 7, 10])]).to.deep.equal([[0, 7]])
     expect([...seven([0, 5, 7, 10])]).to.deep.equal([[0, 5], [6, 7]])
     expect([...seven([])]).to.deep.equal([])
@@ -90,7 +93,10 @@ describe('ChunkRanges from bytes and to groups', () => {
   it('round outwards', () => {
     for (const row of vectors.ranges.rounding) {
       let fromBytes = none
-      for (let i = 0; i < row.bytes.length; i += 2) fromBytes = fromBytes.union(ChunkRanges.fromBytes(row.bytes[i], row.bytes[i + 1] ?? Infinity))
+      for (let i = 0; i < row.bytes.length; i += 2) {
+        const end = row.bytes[i + 1] ?? Infinity
+        fromBytes = fromBytes.union(ChunkRanges.fromBytes(row.bytes[i], end))
+      }
       expect(fromBytes.boundaries).to.deep.equal(row.chunks)
       expect(fromBytes.roundToGroups(4).boundaries).to.deep.equal(row.out_4)
       expect(fromBytes.roundToGroups(2).boundaries).to.deep.equal(row.out_2)

@@ -47,14 +47,16 @@ const postOrderPairs = (tree, groupLog) => isStored(tree, groupLog)
 export function items (tree, groupLog, boundaries) {
   const chosen = selected(tree.end, boundaries)
   const visit = tree => {
-    if (wanted(chosen, tree.start, tree.end) === 'none') return []
-    if (isLeaf(chosen, tree.start, tree.end, groupLog)) return [{ name: `L${tree.start}+${tree.end - tree.start}`, bytes: tree.bytes }]
-    return [{ name: `P${nodeNumber(tree.start, tree.end)}`, bytes: pairOf(tree) }, ...visit(tree.left), ...visit(tree.right)]
+    const { start, end, left, right } = tree
+    if (wanted(chosen, start, end) === 'none') return []
+    if (isLeaf(chosen, start, end, groupLog)) return [{ name: `L${start}+${end - start}`, bytes: tree.bytes }]
+    return [{ name: `P${nodeNumber(start, end)}`, bytes: pairOf(tree) }, ...visit(left), ...visit(right)]
   }
   return visit(tree)
 }
 
-export const response = (tree, groupLog, boundaries) => concat(items(tree, groupLog, boundaries).map(item => item.bytes))
+export const response = (tree, groupLog, boundaries) =>
+  concat(items(tree, groupLog, boundaries).map(item => item.bytes))
 
 export const slice = (tree, groupLog, boundaries) => concat([header(tree.end), response(tree, groupLog, boundaries)])
 
@@ -64,7 +66,12 @@ export const combined = (tree, groupLog) => slice(tree, groupLog, [0])
  * What a decoder must make of a response: everything that stands before the first fault, and the fault.
  *
  * @param {Uint8Array} response  without a header
- * @param {{ root: Uint8Array, size: number, groupLog: number, boundaries: Array<number | bigint>, mode?: import('./blake3.js').Mode }} options
+ * @param {object} options
+ * @param {Uint8Array} options.root
+ * @param {number} options.size
+ * @param {number} options.groupLog
+ * @param {Array<number | bigint>} options.boundaries
+ * @param {import('./blake3.js').Mode} [options.mode]
  * @returns {{ items: string[], leaves: Array<{ offset: number, bytes: Uint8Array }>, fault?: object }}
  */
 export function decode (response, { root, size, groupLog, boundaries, mode = HASH }) {
@@ -88,18 +95,20 @@ export function decode (response, { root, size, groupLog, boundaries, mode = HAS
     const isRoot = start === 0 && end === size
     if (isLeaf(chosen, start, end, groupLog)) {
       const bytes = take(end - start, { start })
-      check(subtree(bytes, start / 1024, mode), expected, isRoot, { code: 'BAO_LEAF_MISMATCH', start, len: end - start })
+      const fault = { code: 'BAO_LEAF_MISMATCH', start, len: end - start }
+      check(subtree(bytes, start / 1024, mode), expected, isRoot, fault)
       result.items.push(`L${start}+${end - start}`)
       result.leaves.push({ offset: start, bytes })
       return
     }
     const node = nodeNumber(start, end)
     const pair = take(64, { node })
-    check(parent(pair.subarray(0, 32), pair.subarray(32), mode), expected, isRoot, { code: 'BAO_PARENT_MISMATCH', node })
+    const [left, right] = [pair.subarray(0, 32), pair.subarray(32)]
+    check(parent(left, right, mode), expected, isRoot, { code: 'BAO_PARENT_MISMATCH', node })
     result.items.push(`P${node}`)
     const split = start + leftLen(end - start)
-    visit(start, split, pair.subarray(0, 32))
-    visit(split, end, pair.subarray(32))
+    visit(start, split, left)
+    visit(split, end, right)
   }
 
   try {

@@ -33,7 +33,8 @@ export function derived (context) {
 /** The mode that an options object of the library asks for. @returns {Mode} */
 export const modeOf = ({ key, context } = {}) => key ? keyed(key) : context === undefined ? HASH : derived(context)
 
-export const hash = (bytes, length = 32, mode = HASH, position = 0) => rootBytes(subtree(bytes, 0, mode), length, position)
+export const hash = (bytes, length = 32, mode = HASH, position = 0) =>
+  rootBytes(subtree(bytes, 0, mode), length, position)
 
 /** The chaining value of bytes that stand at `firstChunk`, as no root. */
 export const chainingValue = (bytes, firstChunk, mode = HASH) => cvBytes(subtree(bytes, firstChunk, mode))
