@@ -12,10 +12,18 @@ export { createProof, createProofSync } from './proof.js'
 
 // The types that signatures speak of.
 
+/** @typedef {import('./outboard.js').OutboardParts} OutboardParts */
 /** @typedef {import('./outboard.js').OutboardOptions} OutboardOptions */
 /** @typedef {import('./append.js').AppendOptions} AppendOptions */
+/** @typedef {import('./combined.js').EncodeOptions} EncodeOptions */
+/** @typedef {import('./write.js').FileLayout} FileLayout */
+/** @typedef {import('./write.js').WriteOptions} WriteOptions */
 /** @typedef {import('./write.js').KeptOutboard} KeptOutboard */
 /** @typedef {import('./write.js').WrittenOutboard} WrittenOutboard */
+/** @typedef {import('../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
+/** @typedef {import('../lib/outboard/combined-encoding.js').EncodingInfo} EncodingInfo */
+/** @typedef {import('../lib/outboard/paged-outboard.js').OutboardLayout} OutboardLayout */
 /** @typedef {import('../lib/outboard/paged-outboard.js').OutboardInfo} OutboardInfo */
 /** @typedef {import('../lib/outboard/paged-outboard.js').PagedOutboard} PagedOutboard */
 /** @typedef {import('./slice.js').SliceOptions} SliceOptions */

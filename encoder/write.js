@@ -23,8 +23,8 @@ import { toCid } from '../lib/hash/cid.js'
 /** @import { OutboardOptions } from './outboard.js' */
 
 /**
- * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} Layout
- * @typedef {NamedBlob & Layout} KeptOutboard  a `WrittenOutboard` as callers keep it: `root` or `cid` in any form
+ * @typedef {{ size: number, groupLog: number, order: Order, header: boolean }} FileLayout
+ * @typedef {NamedBlob & FileLayout} KeptOutboard  a `WrittenOutboard` as callers keep it: `root` or `cid` in any form
  * @typedef {object} WriteOptions
  * @property {boolean} [header]  begin with the size in 8 bytes, as bao does at group log 0? default: false
  * @property {KeptOutboard} [append]  the outboard that is in the target, to be extended; it says
@@ -46,7 +46,7 @@ export class WrittenOutboard {
   /** Does the outboard begin with the size in 8 bytes? */
   header
 
-  /** @param {{ root: Uint8Array } & Layout} parts */
+  /** @param {{ root: Uint8Array } & FileLayout} parts */
   constructor ({ root, size, groupLog, order, header }) {
     this.root = root
     this.size = size

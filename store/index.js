@@ -32,6 +32,8 @@ export { asBlockstore } from './interop/blockstore.js'
 /** @typedef {import('./interop/blockstore.js').InputPair} InputPair */
 /** @typedef {import('./interop/blockstore.js').Pair} Pair */
 /** @typedef {import('../encoder/outboard.js').Outboard} Outboard */
+/** @typedef {import('../encoder/outboard.js').OutboardParts} OutboardParts */
+/** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../lib/outboard/pairs.js').Order} Order */
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/core/errors.js').BaoErrorCode} BaoErrorCode */

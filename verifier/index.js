@@ -13,13 +13,19 @@ export { verifyProof } from './proof.js'
 
 // The types that signatures speak of.
 
+/** @typedef {import('./proof.js').ProofTerms} ProofTerms */
+/** @typedef {import('./sources/fetch.js').FetchParts} FetchParts */
 /** @typedef {import('./sources/fetch.js').FetchOptions} FetchOptions */
+/** @typedef {import('./sources/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./sources/http.js').HttpOptions} HttpOptions */
 /** @typedef {import('./slice/leaves.js').KeepOptions} KeepOptions */
 /** @typedef {import('./slice/leaves.js').Leaf} Leaf */
 /** @typedef {import('./slice/slice.js').ReleaseOptions} ReleaseOptions */
+/** @typedef {import('./slice/slice.js').SliceTerms} SliceTerms */
 /** @typedef {import('./slice/slice.js').SliceOptions} SliceOptions */
 /** @typedef {import('./slice/slice.js').VerifyOptions} VerifyOptions */
+/** @typedef {import('../lib/hash/cid.js').BlobName} BlobName */
+/** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
