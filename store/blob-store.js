@@ -29,7 +29,7 @@ import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
-import { closed, notFound, tagged, asStoreFull } from './storage/errors.js'
+import { closedError, notFound, tagged, asStoreFull } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
@@ -568,7 +568,7 @@ export class BlobStore {
   async #close () {
     const { activity, catalog, databases } = this.#context
     try {
-      await activity.end(closed())
+      await activity.end(closedError())
       await catalog.uses.flush().finally(() => databases.close(activity.isClean))
     } catch (error) {
       throw asStoreFull(error)

@@ -2,7 +2,7 @@
 // that is protected.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { full } from '../storage/errors.js'
+import { fullError } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
 
 /** @import { StoreContext } from '../blob-store.js' */
@@ -58,7 +58,7 @@ export class Evictor {
       const isOwn = record !== undefined && record.home !== 'reference'
       const present = isOwn ? await this.#store.presence.of(record) : ChunkRanges.none
       const len = record && isKept(record) ? 0 : lenBeyond(present)
-      if (len > this.#store.quota.limit) throw full(len, this.#store.quota.limit)
+      if (len > this.#store.quota.limit) throw fullError(len, this.#store.quota.limit)
       if (len > 0) await this.#makeSpace(len)
       return this.#store.quota.reserve(len)
     })
@@ -71,14 +71,14 @@ export class Evictor {
     // Nothing is evicted unless there is enough to evict.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
-      if (total < excess) throw full(len, len - excess + total)
+      if (total < excess) throw fullError(len, len - excess + total)
     }
     try {
       while (this.#store.quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#store.quota.excess(len))
         if (first.length > 0) await this.#sweep?.forget(first, { isMeant: this.#isMeant })
         // There are more candidates than were kept, or one of them has become protected just now.
-        else if (await this.#survey() === 0) throw full(len, len - this.#store.quota.excess(len))
+        else if (await this.#survey() === 0) throw fullError(len, len - this.#store.quota.excess(len))
       }
     } catch (error) {
       // The next reservation surveys the store again.

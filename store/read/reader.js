@@ -14,7 +14,7 @@ import { validOutboardRanges } from '../../verifier/valid.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
-import { changed, closed, corrupt, missing, notFound } from '../storage/errors.js'
+import { changed, closedError, corrupt, missing, notFound } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions, ReadOptions, StoreContext } from '../blob-store.js' */
@@ -263,7 +263,7 @@ export class BlobReader {
    * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
    */
   async #explain (error, root, record) {
-    if (this.#store.life.isEnded) return closed(error)
+    if (this.#store.life.isEnded) return closedError(error)
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)

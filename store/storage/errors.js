@@ -9,10 +9,10 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
 /** @param {string} location */
-export const absent = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
+export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
 /** @param {string} location @param {unknown} [cause] */
-export const locked = (location, cause) =>
+export const lockedError = (location, cause) =>
   new BaoError('STORE_LOCKED', `the store at ${location} is already open, or being rescued`, { location, cause })
 
 /** @param {string} location @param {number} version  of its layout */
@@ -20,7 +20,7 @@ export const unknownLayout = (location, version) => new BaoError('STORE_VERSION'
   `the store at ${location} has layout ${version}, which this release does not know: use a later one`, { location })
 
 /** @param {unknown} [cause] */
-export const closed = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
+export const closedError = cause => new BaoError('STORE_CLOSED', 'the store is closed', { cause })
 
 /** @param {Uint8Array} root */
 export const notFound = root =>
@@ -95,7 +95,7 @@ export function tagged (root, tag) {
 }
 
 /** @param {number} wanted  bytes @param {number} got  bytes */
-export const full = (wanted, got) =>
+export const fullError = (wanted, got) =>
   new BaoError('STORE_FULL', `quota exceeded: ${wanted} bytes needed, ${got} available`, { wanted, got })
 
 /** @param {unknown} cause */
@@ -150,7 +150,7 @@ export function acknowledgedLost (location, cause) {
 }
 
 /** @param {string} location */
-export function moved (location) {
+export function movedError (location) {
   const what = `the directory of the store was removed, moved or replaced while the store was open: ${location}`
   return new BaoError('STORE_MOVED', what, { location })
 }

@@ -7,7 +7,7 @@ import { toPieces } from '../../lib/source/source.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
 import { assertFormat, assertName } from '../catalog/tags.js'
-import { full, mismatch } from '../storage/errors.js'
+import { fullError, mismatch } from '../storage/errors.js'
 import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
@@ -47,7 +47,8 @@ export class BlobWriter {
         const either = eitherOf(signal, closing?.signal)
         for await (const piece of toPieces(source, { signal: either, onProgress, type: 'baobox:put' })) {
           await blob.write(piece)
-          if (path === undefined && blob.size > this.#store.quota.limit) throw full(blob.size, this.#store.quota.limit)
+          const { limit } = this.#store.quota
+          if (path === undefined && blob.size > limit) throw fullError(blob.size, limit)
         }
         const root = blob.root()
         if (cid !== undefined && !equals(cid.multihash.digest, root)) throw mismatch(cid)

@@ -2,7 +2,7 @@
 // is closed.
 
 import { BaoError } from '../../../lib/core/errors.js'
-import { closed, isNotOpen, reopened, asStoreFull } from '../errors.js'
+import { closedError, isNotOpen, reopened, asStoreFull } from '../errors.js'
 
 export class Lifetime {
   #isEnded = false
@@ -19,13 +19,13 @@ export class Lifetime {
 
   /** @throws {BaoError} STORE_CLOSED */
   assertOpen () {
-    if (this.#isEnded) throw closed()
+    if (this.#isEnded) throw closedError()
   }
 
   /** Returns the error that callers get for a failure. @param {unknown} error */
   explain (error) {
     if (!this.#isEnded) return isNotOpen(error) ? reopened(error) : asStoreFull(error)
-    return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closed(error)
+    return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closedError(error)
   }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */

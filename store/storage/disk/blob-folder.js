@@ -12,7 +12,7 @@ import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
 import { openRegular } from './regular-file.js'
-import { isDenied, isNoFile, moved, obstructed } from '../errors.js'
+import { isDenied, isNoFile, movedError, obstructed } from '../errors.js'
 import { MAX_ID } from '../format/keys.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
@@ -76,7 +76,7 @@ export class BlobFolder {
       return new FileWriter(handle)
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-      if (code === 'ENOENT') throw moved(dirname(this.#path))
+      if (code === 'ENOENT') throw movedError(dirname(this.#path))
       const isOther = code === 'EEXIST' || isNoFile(error)
       throw isOther || (isDenied(error) && await this.len(id) !== undefined) ? obstructed(path, error) : error
     }

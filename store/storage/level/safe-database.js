@@ -12,7 +12,9 @@ import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from '../format/keys.js'
 import { isLocked } from './levels.js'
-import { acknowledgedLost, closed, isCorruption, moved, notReopened, asStoreFull, asWriteFailed } from '../errors.js'
+import {
+  acknowledgedLost, asStoreFull, asWriteFailed, closedError, isCorruption, movedError, notReopened
+} from '../errors.js'
 
 /** @import { AnyLevel } from './levels.js' */
 
@@ -183,7 +185,7 @@ export class SafeDatabase {
 
   /** @param {Pick<Write, 'operations' | 'range' | 'sync'>} write @returns {Promise<void>} */
   #write (write) {
-    if (this.#isClosed) return Promise.reject(closed())
+    if (this.#isClosed) return Promise.reject(closedError())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...write, resolve, reject })
       this.#writing ??= this.#writeAll()
@@ -273,7 +275,7 @@ export class SafeDatabase {
 
   /** @throws {BaoError} STORE_MOVED when the directory is not the one any more that was opened */
   async #assertInPlace () {
-    if (await this.#lockIdentity() !== this.#identity) throw moved(this.#location)
+    if (await this.#lockIdentity() !== this.#identity) throw movedError(this.#location)
   }
 
   /** The identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
@@ -290,7 +292,7 @@ export class SafeDatabase {
 
   /** @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED */
   async #closeAndOpen () {
-    if (this.#isClosed) throw closed()
+    if (this.#isClosed) throw closedError()
     if (this.#lost !== undefined) throw this.#lost
     await this.#assertInPlace()
     try {

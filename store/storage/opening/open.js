@@ -6,7 +6,7 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
-import { absent, diskFull, isDiskFull, locked } from '../errors.js'
+import { absentError, diskFull, isDiskFull, lockedError } from '../errors.js'
 import { holdLocation } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
@@ -52,7 +52,7 @@ function assertWhere (where) {
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function tryOpening (where, { sync, create, signal }) {
   const release = typeof where === 'string' ? await holdLocation(where) : async () => {}
-  if (release === undefined) throw locked(locationOf(where))
+  if (release === undefined) throw lockedError(locationOf(where))
   try {
     if (typeof where === 'string') {
       await assertOwnFolders(where)
@@ -93,7 +93,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     if (cause instanceof BaoError) throw cause
-    if (isLocked(cause)) throw locked(location, cause)
+    if (isLocked(cause)) throw lockedError(location, cause)
     throw notOpened('open', location, cause)
   }
   try {
@@ -133,7 +133,7 @@ export async function assertOwnFolders (location) {
  */
 async function assertOpenable (location, create) {
   await assertNoRescue(location)
-  if (!create && !await isStoreAt(location)) throw absent(location)
+  if (!create && !await isStoreAt(location)) throw absentError(location)
   for (const name of NAMES) {
     const path = `${location}/${name}`
     if (!await isHeadless(path)) continue
@@ -145,7 +145,7 @@ async function assertOpenable (location, create) {
 /** @param {string} location */
 async function assertNoRescue (location) {
   const state = await rescueAt(location)
-  if (state === 'running') throw locked(location)
+  if (state === 'running') throw lockedError(location)
   if (state === 'interrupted') {
     throw notOpened('open', location, new Error('its rescue was interrupted: call BlobStore.rescue again'))
   }

@@ -1,7 +1,7 @@
 // Recovers a store that was not closed, when it is opened: completes deletions, deletes orphans, and finds the next
 // id that is free. A store that was closed is opened without looking through it.
 
-import { absent, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
+import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { recordedIds, sweepOrphans } from './orphan-sweep.js'
 import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
@@ -18,7 +18,7 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 export async function recover (databases, { create, sweeps, signal }) {
   const { index, ids, location } = databases
   const { isThere, state } = await ids.stored()
-  if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absent(location)
+  if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absentError(location)
   if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
   const swept = state?.swept ?? 0
   // LevelDB may have lost the last state and show an older one, so ids that are in use are looked for.

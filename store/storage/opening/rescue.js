@@ -14,7 +14,7 @@
 
 import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
-import { diskFull, isDiskFull, locked, unknownLayout } from '../errors.js'
+import { diskFull, isDiskFull, lockedError, unknownLayout } from '../errors.js'
 import { stateKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
 import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
@@ -47,7 +47,7 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  */
 export async function rescueDatabases (location, check, signal) {
   const release = await holdLocation(location)
-  if (release === undefined) throw locked(location)
+  if (release === undefined) throw lockedError(location)
   try {
     await assertOwnFolders(location)
     if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED))
@@ -144,7 +144,7 @@ async function replaceAll (location) {
 function notRescued (location, cause) {
   if (cause instanceof BaoError) return cause
   if (isDiskFull(cause)) return diskFull(cause)
-  if (isLocked(cause)) return locked(location, cause)
+  if (isLocked(cause)) return lockedError(location, cause)
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new BaoError('STORE_OPEN_FAILED', `could not rescue the store at ${location}: ${reason}`, { location, cause })
 }
