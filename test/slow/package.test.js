@@ -109,7 +109,7 @@ describe('the package', () => {
       }
       const testing = ['--test', '--test-reporter', 'tap', 'store.test.js']
       const { stdout: tests } = await run(process.execPath, testing, { cwd: directory }).catch(error => error)
-      expect(tests).to.match(/^# pass 1[4-9]$/m).and.match(/^# fail 0$/m)
+      expect(tests).to.match(/^# pass [4-9][0-9]$/m).and.match(/^# fail 0$/m)
       const page = { contents: "export * from 'baobox/store'", resolveDir: directory }
       const options = { bundle: true, format: 'esm', platform: 'browser', write: false, logLevel: 'silent' }
       const { errors, outputFiles } = await build({ stdin: page, ...options }).catch(error => error)
