@@ -30,7 +30,7 @@ describe('a page', () => {
 
   it('refuses a path, since it has no files', async () => {
     const error = await errorOf(hashStream('a path'))
-    expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('no files here')
+    expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('paths are not supported')
   })
 
   it('hashes a response while it arrives', async () => {

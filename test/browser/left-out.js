@@ -28,6 +28,7 @@ export const LEFT_OUT = {
   'store/gc/gc-files.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
   'store/write/receive-interrupted.test.js': 'files',
+  'store/read/sync-reads.test.js': 'files',
   'store/read/small-read-files.test.js': 'files',
   'store/storage/disk/blob-folder.test.js': 'directories',
   'store/storage/opening/rescue.test.js': 'files of LevelDB, and processes that are killed',
