@@ -21,6 +21,9 @@ function sectionsOf (page, level) {
 /** What the headings of a section call: `hash(bytes) → ...` is hash, `class Hasher` is Hasher. */
 const nameIn = signature => /^(?:class )?([\w$]+)/.exec(signature)[1]
 
+/** What the engines give to every error. */
+const OF_ERRORS = ['stack', 'message', 'line', 'column', 'sourceURL', 'originalLine', 'originalColumn']
+
 describe('docs/api.md', () => {
   const entries = sectionsOf(read('docs/api.md'), 2)
   const { exports } = JSON.parse(read('package.json'))
@@ -87,7 +90,7 @@ describe('docs/api.md', () => {
       it(name, async () => {
         const sample = await SAMPLES[name]()
         const instance = name[0].toLowerCase() + name.slice(1)
-        const own = Object.getOwnPropertyNames(sample).filter(key => key !== 'stack' && key !== 'message')
+        const own = Object.getOwnPropertyNames(sample).filter(key => !OF_ERRORS.includes(key))
         const methods = Reflect.ownKeys(Object.getPrototypeOf(sample)).filter(key => key !== 'constructor')
         const statics = Object.getOwnPropertyNames(sample.constructor)
           .filter(key => !['length', 'name', 'prototype'].includes(key))
