@@ -6,7 +6,7 @@ import { bestOf, median, speedups, spread } from './statistics.js'
  * @typedef {object} Result  of one case
  * @property {string} name  of the case
  * @property {number} bytes  that a call goes over
- * @property {keyof typeof UNITS} [unit] in which samples are printed; unless told, the time of a call up to 1 KiB,
+ * @property {keyof typeof UNITS} [unit] in which samples are printed; default: the time of a call up to 1 KiB,
  *  bytes per second above
  * @property {Record<string, number[]>} samples nanoseconds per call, or bytes of memory: the less, the better; the
  *  first contestant is the one in question

@@ -12,8 +12,8 @@ import { Random } from './random.js'
 import { targets } from './targets/index.js'
 
 /**
- * By target and seed: the bug, planted or not, that it showed. It speaks of that case as long as cases
- * are drawn in the same way; who changes that draws anew.
+ * The bug that each seed of a target showed, planted or not. A seed stands for the same case as long as cases are drawn
+ * in the same way: a change of that needs new seeds.
  */
 const known = await readJson('fuzz/seeds.json')
 const seedsOf = name => Object.keys(known[name] ?? {}).map(Number)

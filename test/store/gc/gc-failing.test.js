@@ -1,43 +1,14 @@
 // gc() that cannot read what protects blobs, or that is interrupted.
 import { expect } from 'chai'
 import { MemoryLevel } from 'memory-level'
-import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { GROUP, VIEWS } from '../../support/constants.js'
-import { concat, hex, same } from '../../support/bytes.js'
+import { hex } from '../../support/bytes.js'
 import { errorOf, listed } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
+import { small, sequenceOf, namesIn, namesOf, putAll, expectKept } from '../../support/store/collected.js'
 import { damageRecord, entriesOf, idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores } from '../../support/store/stores.js'
-
-const blobOf = (size, seed) => {
-  const bytes = noise(size, seed)
-  return { bytes, root: hash(bytes) }
-}
-
-/** Small blobs in the order of their hashes, in which they are swept. */
-const small = Array.from(
-  { length: 40 }, (_, i) => blobOf(100 + i, 700 + i)
-).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
-/** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
-const fillers = []
-for (let i = 0; fillers.length < 1100; i++) {
-  const bytes = new Uint8Array(new Uint32Array([i]).buffer)
-  const root = hash(bytes)
-  if (compare(root, small[0].root) > 0 && compare(root, small[1].root) < 0) fillers.push({ bytes, root })
-}
-const sequenceOf = (...blobs) => {
-  const bytes = concat(blobs.map(({ root }) => root))
-  return { bytes, root: hash(bytes) }
-}
-
-const namesIn = async store => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
-const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
-const putAll = async (store, blobs) => { for (const { bytes } of blobs) await store.put(bytes) }
-async function expectKept (store, blobs) {
-  for (const { bytes, root } of blobs) expect(same(await store.bytes(root), bytes)).to.equal(true)
-}
 
 describe('store: gc() that fails', () => {
   describe('because something is damaged', () => {

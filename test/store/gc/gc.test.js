@@ -1,45 +1,18 @@
 // gc() takes what nothing protects, and nothing else.
 import { expect } from 'chai'
-import { compare } from 'uint8arrays/compare'
 import { hash } from '../../../lib/index.js'
 import { concat, hex, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { errorOf, listed, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
+import {
+  blobOf, small, fillers, sequenceOf, namesIn, namesOf, putAll, expectKept
+} from '../../support/store/collected.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, forEachPlace, sliceOf } from '../../support/store/stores.js'
 
 const START = { start: 0, end: GROUP }
 
-const blobOf = (size, seed) => {
-  const bytes = noise(size, seed)
-  return { bytes, root: hash(bytes) }
-}
-
-/** Small blobs in the order of their hashes, in which they are swept. */
-const small = Array.from(
-  { length: 40 }, (_, i) => blobOf(100 + i, 700 + i)
-).sort((a, b) => hex(a.root) < hex(b.root) ? -1 : 1)
-/** More than are swept in one write; all of them behind the first of the small blobs, and in front of the others. */
-const fillers = []
-for (let i = 0; fillers.length < 1100; i++) {
-  const bytes = new Uint8Array(new Uint32Array([i]).buffer)
-  const root = hash(bytes)
-  if (compare(root, small[0].root) > 0 && compare(root, small[1].root) < 0) fillers.push({ bytes, root })
-}
-const sequenceOf = (...blobs) => {
-  const bytes = concat(blobs.map(({ root }) => root))
-  return { bytes, root: hash(bytes) }
-}
-
-const namesIn = async store => (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
-const namesOf = blobs => blobs.map(({ root }) => hex(root)).sort()
-const putAll = async (store, blobs) => { for (const { bytes } of blobs) await store.put(bytes) }
 const receivePart = (store, { bytes, root }, range = START) => store.receive(root, sliceOf(bytes, range), range)
-
-async function expectKept (store, blobs) {
-  for (const { bytes, root } of blobs) expect(same(await store.bytes(root), bytes)).to.equal(true)
-}
 
 describe('store: gc()', () => {
   forEachPlace(newPlace => {

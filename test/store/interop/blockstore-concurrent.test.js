@@ -7,29 +7,13 @@ import { asBlockstore } from '../../../store/index.js'
 import { same } from '../../support/bytes.js'
 import { collect, errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
 import { idsIn } from '../../support/store/inspect.js'
 import { newStores } from '../../support/store/stores.js'
 
-const RAW = 0x55
-const cidOf = async (hasher, bytes, codec = RAW) => CID.createV1(codec, await hasher.digest(bytes))
-
-/** What a blockstore has, by name, in order. */
-async function namesIn (blocks) {
-  const names = []
-  for await (const { cid, bytes } of blocks.getAll()) {
-    expect(cid.code).to.equal(RAW)
-    await collect(bytes)
-    names.push(cid.toString())
-  }
-  return names.sort()
-}
-
 describe('store: blockstore, concurrent calls', () => {
   const newStore = newStores()
-  const newBlocks = async options => {
-    const made = await newStore()
-    return { ...made, blocks: asBlockstore(made.store, options) }
-  }
+  const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
   it('a use is noted for the right block when the buffer of its CID is used again', async () => {

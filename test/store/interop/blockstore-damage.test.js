@@ -2,34 +2,18 @@
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { blake3, hash } from '../../../lib/index.js'
+import { RAW, blake3, hash } from '../../../lib/index.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
 import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores } from '../../support/store/stores.js'
 
-const RAW = 0x55
-const cidOf = async (hasher, bytes, codec = RAW) => CID.createV1(codec, await hasher.digest(bytes))
-
-/** What a blockstore has, by name, in order. */
-async function namesIn (blocks) {
-  const names = []
-  for await (const { cid, bytes } of blocks.getAll()) {
-    expect(cid.code).to.equal(RAW)
-    await collect(bytes)
-    names.push(cid.toString())
-  }
-  return names.sort()
-}
-
 describe('store: damaged blockstore', () => {
   const newStore = newStores()
-  const newBlocks = async options => {
-    const made = await newStore()
-    return { ...made, blocks: asBlockstore(made.store, options) }
-  }
+  const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
   it('get() fails with the place of damaged bytes', async () => {

@@ -1,40 +1,19 @@
 // putMany(), getMany() and deleteMany() of a blockstore.
 import { expect } from 'chai'
-import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { from as hasherFrom } from 'multiformats/hashes/hasher'
-import { blake3, hash, keyedHash, toCid } from '../../../lib/index.js'
+import { blake3, hash, toCid } from '../../../lib/index.js'
 import { asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { collect, errorOf, listed, ragged, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
+import { cidOf, toy, namesIn, newBlockstores } from '../../support/store/blocks.js'
 import { aliasKeysIn, idsIn, recordsIn } from '../../support/store/inspect.js'
 import { expectNoOrphans, newStores } from '../../support/store/stores.js'
 
-const RAW = 0x55
-const cidOf = async (hasher, bytes, codec = RAW) => CID.createV1(codec, await hasher.digest(bytes))
-
-/** Any function of the caller's. */
-const toy = hasherFrom({ name: 'toy', code: 0x300001, encode: bytes => keyedHash(new Uint8Array(32), bytes, 20) })
-
-/** What a blockstore has, by name, in order. */
-async function namesIn (blocks) {
-  const names = []
-  for await (const { cid, bytes } of blocks.getAll()) {
-    expect(cid.code).to.equal(RAW)
-    await collect(bytes)
-    names.push(cid.toString())
-  }
-  return names.sort()
-}
-
 describe('store: blockstore, many blocks', () => {
   const newStore = newStores()
-  const newBlocks = async options => {
-    const made = await newStore()
-    return { ...made, blocks: asBlockstore(made.store, options) }
-  }
+  const newBlocks = newBlockstores()
   const bytes = noise(40_000, 91)
 
   const hashers = [sha256, blake3, sha512, identity]
