@@ -1,7 +1,7 @@
 // The entry point `baobox/store`: the blob store, and the store as a blockstore.
 
 export { BlobStore } from './blob-store.js'
-export { asBlockstore } from './interop/blockstore.js'
+export { asBlockstore } from './exchange/blockstore/blockstore.js'
 
 // The types of public signatures.
 
@@ -25,12 +25,12 @@ export { asBlockstore } from './interop/blockstore.js'
 /** @typedef {import('./catalog/tags.js').Tags} Tags */
 /** @typedef {import('./storage/format/records.js').TagFormat} TagFormat */
 /** @typedef {import('./gc/protection.js').TempTag} TempTag */
-/** @typedef {import('./interop/blockstore.js').AbortOptions} AbortOptions */
-/** @typedef {import('./interop/blockstore.js').BlockBytes} BlockBytes */
-/** @typedef {ReturnType<typeof import('./interop/blockstore.js').asBlockstore>} Blockstore */
-/** @typedef {import('./interop/blockstore.js').BlockstoreOptions} BlockstoreOptions */
-/** @typedef {import('./interop/blockstore.js').InputPair} InputPair */
-/** @typedef {import('./interop/blockstore.js').Pair} Pair */
+/** @typedef {import('./exchange/blockstore/blockstore.js').AbortOptions} AbortOptions */
+/** @typedef {import('./exchange/blockstore/blockstore.js').BlockBytes} BlockBytes */
+/** @typedef {ReturnType<typeof import('./exchange/blockstore/blockstore.js').asBlockstore>} Blockstore */
+/** @typedef {import('./exchange/blockstore/blockstore.js').BlockstoreOptions} BlockstoreOptions */
+/** @typedef {import('./exchange/blockstore/blockstore.js').InputPair} InputPair */
+/** @typedef {import('./exchange/blockstore/blockstore.js').Pair} Pair */
 /** @typedef {import('../encoder/outboard.js').Outboard} Outboard */
 /** @typedef {import('../encoder/outboard.js').OutboardParts} OutboardParts */
 /** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */

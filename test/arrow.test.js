@@ -15,7 +15,7 @@ const MAY_IMPORT = {
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
 
-const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/interop/contract']
+const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/contract']
   .map(folder => `${folder}/index.js`)
 
 /** The folders that `baobox/hash` loads. */

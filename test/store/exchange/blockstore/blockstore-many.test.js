@@ -2,14 +2,14 @@
 import { expect } from 'chai'
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { blake3, hash, toCid } from '../../../lib/index.js'
-import { asBlockstore } from '../../../store/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { collect, errorOf, listed, ragged, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { cidOf, toy, namesIn, newBlockstores } from '../../support/store/blocks.js'
-import { aliasKeysIn, idsIn, recordsIn } from '../../support/store/inspect.js'
-import { expectNoOrphans, newStores } from '../../support/store/stores.js'
+import { blake3, hash, toCid } from '../../../../lib/index.js'
+import { asBlockstore } from '../../../../store/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { collect, errorOf, listed, ragged, stream } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { cidOf, toy, namesIn, newBlockstores } from '../../../support/store/blocks.js'
+import { aliasKeysIn, idsIn, recordsIn } from '../../../support/store/inspect.js'
+import { expectNoOrphans, newStores } from '../../../support/store/stores.js'
 
 describe('store: blockstore, many blocks', () => {
   const newStore = newStores()

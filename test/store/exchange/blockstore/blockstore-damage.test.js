@@ -2,14 +2,14 @@
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { RAW, blake3, hash } from '../../../lib/index.js'
-import { BlobStore, asBlockstore } from '../../../store/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { collect, errorOf, listed } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
-import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn } from '../../support/store/inspect.js'
-import { expectNoOrphans, inMemory, newStores } from '../../support/store/stores.js'
+import { RAW, blake3, hash } from '../../../../lib/index.js'
+import { BlobStore, asBlockstore } from '../../../../store/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { collect, errorOf, listed } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { cidOf, namesIn, newBlockstores } from '../../../support/store/blocks.js'
+import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn } from '../../../support/store/inspect.js'
+import { expectNoOrphans, inMemory, newStores } from '../../../support/store/stores.js'
 
 describe('store: damaged blockstore', () => {
   const newStore = newStores()

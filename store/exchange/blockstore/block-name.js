@@ -3,12 +3,12 @@
 import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import * as Digest from 'multiformats/hashes/digest'
-import { HASH_LEN } from '../../lib/core/constants.js'
-import { blake3 } from '../../lib/hash/cid.js'
-import { describe } from '../../lib/core/bytes.js'
-import { lookSmall } from '../read/get-many.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { blake3 } from '../../../lib/hash/cid.js'
+import { describe } from '../../../lib/core/bytes.js'
+import { lookSmall } from '../../read/get-many.js'
 
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { StoreContext } from '../../blob-store.js' */
 
 /** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  as it is stored: not believed yet */
 

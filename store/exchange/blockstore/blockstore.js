@@ -9,23 +9,23 @@ import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import * as Digest from 'multiformats/hashes/digest'
 import { equals } from 'uint8arrays/equals'
-import { hash } from '../../lib/hash/hasher.js'
-import { RAW, toCid, unsupported } from '../../lib/hash/cid.js'
-import { abortable, untilAborted } from '../../lib/source/async-util.js'
-import { assertKnownOptions } from '../../lib/core/options.js'
-import { assertInteger, concat, describe } from '../../lib/core/bytes.js'
-import { toPieces } from '../../lib/source/source.js'
-import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../storage/errors.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { RAW, toCid, unsupported } from '../../../lib/hash/cid.js'
+import { abortable, untilAborted } from '../../../lib/source/async-util.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
+import { toPieces } from '../../../lib/source/source.js'
+import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../../storage/errors.js'
 import { BlockBatch, unhurried } from './block-batch.js'
-import { LOOKUP_COUNT } from '../read/get-many.js'
-import { keepMany } from '../write/put-many.js'
+import { LOOKUP_COUNT } from '../../read/get-many.js'
+import { keepMany } from '../../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
-import { FILE_FROM } from '../write/blob-builder.js'
-import { nameOf } from '../catalog/roots.js'
-import { contextOf } from '../blob-store.js'
+import { FILE_FROM } from '../../write/blob-builder.js'
+import { nameOf } from '../../catalog/roots.js'
+import { contextOf } from '../../blob-store.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
-/** @import { BlobStore } from '../blob-store.js' */
+/** @import { BlobStore } from '../../blob-store.js' */
 /** @import { HeldBlock } from './block-name.js' */
 
 /** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
@@ -86,7 +86,7 @@ class Blockstore {
    * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
-   * @throws {import('../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash
+   * @throws {import('../../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash
    *   function that is not known, BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more
    *   bytes than `maxBlockLen`
    */
@@ -109,7 +109,7 @@ class Blockstore {
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
    * @returns {AsyncGenerator<CID>} each when its block is kept, in their order
-   * @throws {import('../../lib/core/errors.js').BaoError} as `put`
+   * @throws {import('../../../lib/core/errors.js').BaoError} as `put`
    */
   async * putMany (pairs, { signal } = {}) {
     const batch = new BlockBatch()
@@ -143,7 +143,7 @@ class Blockstore {
   /**
    * @param {CID} cid @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
   async * get (cid, { signal } = {}) {

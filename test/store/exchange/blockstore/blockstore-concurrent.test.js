@@ -2,14 +2,14 @@
 import { expect } from 'chai'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { blake3 } from '../../../lib/index.js'
-import { asBlockstore } from '../../../store/index.js'
-import { same } from '../../support/bytes.js'
-import { collect, errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { cidOf, namesIn, newBlockstores } from '../../support/store/blocks.js'
-import { idsIn } from '../../support/store/inspect.js'
-import { newStores } from '../../support/store/stores.js'
+import { blake3 } from '../../../../lib/index.js'
+import { asBlockstore } from '../../../../store/index.js'
+import { same } from '../../../support/bytes.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { cidOf, namesIn, newBlockstores } from '../../../support/store/blocks.js'
+import { idsIn } from '../../../support/store/inspect.js'
+import { newStores } from '../../../support/store/stores.js'
 
 describe('store: blockstore, concurrent calls', () => {
   const newStore = newStores()

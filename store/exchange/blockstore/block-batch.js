@@ -1,7 +1,7 @@
 // Gathers blocks that are put, so that many small ones are kept in one batch.
 
-import { abortable } from '../../lib/source/async-util.js'
-import { BATCH_COUNT, BATCH_LEN } from '../write/put-many.js'
+import { abortable } from '../../../lib/source/async-util.js'
+import { BATCH_COUNT, BATCH_LEN } from '../../write/put-many.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
