@@ -1,16 +1,15 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { DEFAULT_GROUP_LOG } from '../lib/core/constants.js'
 import { assertInteger } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
-import { parseRoot, toCid } from '../lib/hash/cid.js'
-import { toRanges } from '../lib/tree/ranges.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
 import { Catalog } from './catalog/catalog.js'
-import { nameOf } from './catalog/roots.js'
+import { deleteBlob } from './catalog/calls/delete.js'
+import { list } from './catalog/calls/list.js'
+import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
@@ -19,21 +18,23 @@ import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { Locks } from './storage/concurrency/locks.js'
-import { Observers, observe } from './catalog/observers.js'
+import { Observers, observe } from './catalog/events/observers.js'
 import { Presence } from './catalog/presence.js'
 import { Protection, TempTag } from './gc/protection.js'
 import { Quota } from './catalog/quota.js'
-import { TagIndex, Tags } from './catalog/tags.js'
+import { TagIndex } from './catalog/names/tag-index.js'
+import { Tags } from './catalog/names/tags.js'
 import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
-import { closedError, notFound, tagged, asStoreFull } from './storage/errors.js'
+import { asStoreFull, closedError } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord, TagFormat } from './storage/format/records.js' */
-/** @import { BlobState } from './catalog/observers.js' */
+/** @import { TagFormat } from './storage/format/records.js' */
+/** @import { BlobStat } from './catalog/calls/stat.js' */
+/** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
 /** @import { PutResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
@@ -74,20 +75,19 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
 const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
 
 /**
- * @typedef {object} BlobStat
- * @property {CID} cid
- * @property {number} size  bytes; a claim unless `sizeProven`
- * @property {boolean} sizeProven
- * @property {boolean} complete  is every byte present?
- * @property {Date} created
- * @property {Date} lastUsed
- */
-
-/**
  * @typedef {object} ReadOptions
  * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
  * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
  *   then. `bytes` and `stream` give memory of their own in any case. Default: false
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * @typedef {object} SliceOptions
+ * @property {number} [groupLog]  0 to 16. Below 4, more pairs are computed. Above 4, every group that is wanted in part
+ *   must be present, and is read as a whole into memory. Default: 4
+ * @property {boolean} [header]  begin with the length? Default: true
+ * @property {boolean} [reuse]  as for `get`
  * @property {AbortSignal} [signal]
  */
 
@@ -106,7 +106,7 @@ export class StoreContext {
   activity = new Activity()
   /** One lock for each blob: storage/concurrency/locks.js. */
   locks = new Locks()
-  /** catalog/observers.js */
+  /** catalog/events/observers.js */
   observers = new Observers()
   /** gc/protection.js */
   protection = new Protection()
@@ -124,7 +124,7 @@ export class StoreContext {
     this.quota = new Quota(quota) // catalog/quota.js
     this.presence = new Presence(databases.data) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
-    this.tags = new TagIndex(this) // catalog/tags.js
+    this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.reader = new BlobReader(this) // read/reader.js
     this.writer = new BlobWriter(this) // write/put.js
     this.receiver = new BlobReceiver(this) // write/receive.js
@@ -338,10 +338,7 @@ export class BlobStore {
   }
 
   /** Does the store have the whole blob? @param {BlobName} cid */
-  async has (cid) {
-    const root = parseRoot(cid, 'cid')
-    return this.#run(async () => (await this.#context.catalog.get(root))?.complete ?? false)
-  }
+  has (cid) { return this.#run(() => has(this.#context, cid)) }
 
   /**
    * What is known of a blob, and which of its chunks are present.
@@ -350,16 +347,7 @@ export class BlobStore {
    * @returns {Promise<BlobStat & { present: ChunkRanges }>}
    * @throws {BaoError} STORE_NOT_FOUND { cid }
    */
-  async stat (cid) {
-    const root = parseRoot(cid, 'cid')
-    const { catalog, presence } = this.#context
-    return this.#run(async () => {
-      const record = await catalog.get(root)
-      if (record === undefined) throw notFound(root)
-      const lastUse = await catalog.uses.lastUse(root, record)
-      return { ...statOf(root, record, lastUse), present: await presence.of(record) }
-    })
-  }
+  stat (cid) { return this.#run(() => stat(this.#context, cid)) }
 
   /**
    * All blobs, whole or in part, in the order of their hashes.
@@ -367,31 +355,7 @@ export class BlobStore {
    * @param {{ prefix?: string }} [options]  `prefix`: of the hash, in hexadecimal digits
    * @returns {AsyncGenerator<BlobStat>}
    */
-  list (options = {}) {
-    return this.#context.life.each(() => this.#list(options))
-  }
-
-  /** @param {{ prefix?: string }} options */
-  async * #list (options) {
-    assertKnownOptions(options, ['prefix'])
-    const { prefix = '' } = options
-    if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
-      throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
-    }
-    const hexPrefix = prefix.toLowerCase()
-    const { catalog, life } = this.#context
-    const uses = catalog.uses.inOrder(hexPrefix)
-    try {
-      for await (const batch of catalog.recordBatches(hexPrefix)) {
-        for (const { root, record } of batch) {
-          yield statOf(root, record, await uses.of(root, record))
-          life.assertOpen()
-        }
-      }
-    } finally {
-      await uses.close()
-    }
-  }
+  list (options = {}) { return this.#context.life.each(() => list(this.#context, options)) }
 
   /**
    * Deletes a blob, whole or in part. Readers that have begun get the rest, or STORE_NOT_FOUND.
@@ -403,17 +367,8 @@ export class BlobStore {
    * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it among its members
    *   does not count
    */
-  async delete (cid, options = {}) {
-    const root = parseRoot(cid, 'cid')
-    const { catalog, locks, tags } = this.#context
-    return this.#run(() => locks.run(nameOf(root), async () => {
-      const { isThere, record } = await catalog.find(root)
-      if (!isThere || record?.size === 0) return false
-      const { isTagged, name } = await tags.tagOf(root)
-      if (isTagged && !options.force) throw tagged(root, name)
-      await catalog.remove(root, record)
-      return true
-    }), options, ['force'])
+  delete (cid, options = {}) {
+    return this.#run(() => deleteBlob(this.#context, cid, options), options, ['force'])
   }
 
   /**
@@ -457,12 +412,11 @@ export class BlobStore {
   }
 
   /**
-   * A slice that proves these ranges of a blob: the length, then pairs and bytes at group log 4.
+   * A slice that proves these ranges of a blob: the length, then pairs and bytes.
    *
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]  must be present. Default: the whole blob
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length?
-   *   Default: true. `reuse`: as for `get`
+   * @param {SliceOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`
    * @throws {BaoError} as `get`
@@ -496,15 +450,7 @@ export class BlobStore {
    * @param {RangesLike} [ranges]  in which to look. Default: the whole blob
    * @returns {Promise<ChunkRanges>}
    */
-  async missing (cid, ranges) {
-    const root = parseRoot(cid, 'cid')
-    const wanted = toRanges(ranges)
-    const { catalog, presence } = this.#context
-    return this.#run(async () => {
-      const record = await catalog.get(root)
-      return record === undefined ? wanted.roundToGroups(DEFAULT_GROUP_LOG) : presence.missing(record, wanted)
-    })
-  }
+  missing (cid, ranges) { return this.#run(() => missing(this.#context, cid, ranges)) }
 
   /**
    * Checks everything that is kept: each extent and page of the tree against the roots, each record, and what lies
@@ -593,10 +539,3 @@ export class BlobStore {
     })
   }
 }
-
-/**
- * @param {Uint8Array} root @param {BlobRecord} record @param {number} lastUse  milliseconds since 1970
- * @returns {BlobStat}
- */
-const statOf = (root, { size, sizeProven, complete, created }, lastUse) =>
-  ({ cid: toCid(root), size, sizeProven, complete, created: new Date(created), lastUsed: new Date(lastUse) })

@@ -4,7 +4,7 @@
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { Aliases } from './aliases.js'
+import { Aliases } from './names/aliases.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
