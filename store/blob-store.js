@@ -86,6 +86,15 @@ const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
  */
 
 /**
+ * @typedef {object} SliceOptions
+ * @property {number} [groupLog]  0 to 16. Below 4, more pairs are computed. Above 4, every group that is wanted in part
+ *   must be present, and is read as a whole into memory. Default: 4
+ * @property {boolean} [header]  begin with the length? Default: true
+ * @property {boolean} [reuse]  as for `get`
+ * @property {AbortSignal} [signal]
+ */
+
+/**
  * Which bytes are read, and how. `end` is not included, and may lie beyond the end of the blob.
  *
  * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
@@ -407,12 +416,11 @@ export class BlobStore {
   }
 
   /**
-   * A slice that proves these ranges of a blob: the length, then pairs and bytes at group log 4.
+   * A slice that proves these ranges of a blob: the length, then pairs and bytes.
    *
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]  must be present. Default: the whole blob
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  `header`: begin with the length?
-   *   Default: true. `reuse`: as for `get`
+   * @param {SliceOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`
    * @throws {BaoError} as `get`

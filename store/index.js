@@ -10,6 +10,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./blob-store.js').GetOptions} GetOptions */
 /** @typedef {import('./blob-store.js').PutOptions} PutOptions */
 /** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */
+/** @typedef {import('./blob-store.js').SliceOptions} SliceOptions */
 /** @typedef {import('./blob-store.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
