@@ -70,11 +70,14 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
  * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
+ * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
+ *   source is not read: a stream is cancelled
+ * @property {number} [size]  bytes that the blob must have
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
+const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
 
 /**
  * @typedef {object} ReadOptions
@@ -230,7 +233,8 @@ export class BlobStore {
    *   before
    * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: nothing was deleted then,
    *   unless something came to be protected meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a
-   *   damaged tag or sequence protects
+   *   damaged tag or sequence protects; CID_MISMATCH { cid, actual } when the bytes are not those that `expect` names;
+   *   SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the end when there are too few
    */
   put (source, options = {}) {
     return this.#run(() => this.#context.writer.put(source, options), options, PUT_OPTIONS)

@@ -58,14 +58,15 @@ export const READ_LEN = 1 << 20
 export const READS = region(2 * READ_LEN)
 
 const WASM_PAGE_LEN = 65536
-const pages = Math.ceil(end / WASM_PAGE_LEN)
+/** Pages of the WebAssembly memory. */
+export const PAGES = Math.ceil(end / WASM_PAGE_LEN)
 
 /** The WebAssembly memory, or undefined where WebAssembly is refused. */
 export const memory = typeof WebAssembly === 'object'
-  ? new WebAssembly.Memory({ initial: pages, maximum: pages })
+  ? new WebAssembly.Memory({ initial: PAGES, maximum: PAGES })
   : undefined
 
-const buffer = memory?.buffer ?? new ArrayBuffer(pages * WASM_PAGE_LEN)
+const buffer = memory?.buffer ?? new ArrayBuffer(PAGES * WASM_PAGE_LEN)
 export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
 export const i32 = new Int32Array(buffer)

@@ -334,7 +334,8 @@ class Blockstore {
    */
   #write (bytes, signal, name) {
     const { writer, life } = this.#context
-    return life.run(() => writer.put(bytes, { signal }, name))
+    const [expect, alias] = 'cid' in name ? [name.cid] : [undefined, name.alias]
+    return life.run(() => writer.put(bytes, { signal, expect }, { alias, isAlwaysRead: true }))
   }
 }
 
