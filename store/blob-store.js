@@ -13,6 +13,7 @@ import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
+import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
@@ -139,18 +140,7 @@ export class StoreContext {
   }
 }
 
-/**
- * The context of a store, for modules that are built upon a store, and for tests.
- *
- * @type {(store: BlobStore) => StoreContext}
- */
-export let contextOf
-
 export class BlobStore {
-  static {
-    contextOf = store => store.#context
-  }
-
   #context
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
@@ -166,6 +156,7 @@ export class BlobStore {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
     this.#context = new StoreContext(databases, { verify, syncReads, quota })
+    setContext(this, this.#context)
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
 
