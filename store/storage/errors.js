@@ -36,8 +36,15 @@ export function blockNotFound (cid, cause) {
   return Object.assign(error, { name: 'NotFoundError' })
 }
 
-/** @param {CID} cid */
-export const mismatch = cid => new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}`, { cid })
+/** @param {CID} cid  what was expected @param {CID} [actual]  of the bytes that came, where it is known */
+export const mismatch = (cid, actual) => {
+  const instead = actual === undefined ? '' : `: they are ${actual}`
+  return new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}${instead}`, { cid, actual })
+}
+
+/** @param {number} wanted  bytes @param {number} got  bytes so far @param {CID} [cid]  of the blob, if it is known */
+export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
+  `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
 /** @param {CID} cid @param {number} len  bytes that it may have */
 export const blockTooLong = (cid, len) =>
