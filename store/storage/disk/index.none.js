@@ -24,6 +24,9 @@ export const assertLevel = async _path => {}
 export const isHeadless = async _path => false
 
 /** @param {string} _path */
+export const folderLen = async _path => 0
+
+/** @param {string} _path */
 export const exists = async _path => false
 
 /** @param {string} path */
