@@ -60,7 +60,9 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('rename'), name, other: name }),
   fc.record({ do: fc.constant('gc') }),
   fc.record({ do: fc.constant('fsck'), repair: fc.boolean() }),
-  fc.record({ do: fc.constant('reopen') })
+  fc.record({ do: fc.constant('reopen') }),
+  fc.record({ do: fc.constant('copyTo') }),
+  fc.record({ do: fc.constant('readOnly') })
 )
 
 /** What the store is expected to have of a blob: whole groups. */
@@ -238,6 +240,27 @@ const CALLS = {
     await real.store.close()
     await expectNoOrphans(real.place)
     real.store = await real.place.open(FAST)
+  },
+
+  /** What is opened for reading beside the store has everything. */
+  async readOnly ({ place, model }) {
+    if (typeof place.where !== 'string') return
+    const store = await place.open({ readOnly: true })
+    await expectAll({ store, model })
+    await store.close()
+  },
+
+  /** Another store has everything afterwards, and nothing is left to be copied. */
+  async copyTo ({ store, model }) {
+    const place = await inMemory()
+    try {
+      const copy = await place.open(FAST)
+      expect((await store.copyTo(copy)).failed).to.deep.equal([])
+      await expectAll({ store: copy, model })
+      expect(await store.copyTo(copy)).to.deep.include({ blobs: 0, bytes: 0, tags: 0 })
+    } finally {
+      await place.remove()
+    }
   }
 }
 
