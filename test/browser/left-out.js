@@ -26,6 +26,7 @@ export const LEFT_OUT = {
   'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',
+  'store/exchange/download/download-file.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
   'store/write/receive-interrupted.test.js': 'files',
   'store/read/sync-reads.test.js': 'files',
