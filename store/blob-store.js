@@ -1,12 +1,13 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
 import { DEFAULT_GROUP_LOG } from '../lib/core/constants.js'
-import { assertInteger } from '../lib/core/bytes.js'
+import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { parseRoot, toCid } from '../lib/hash/cid.js'
 import { toRanges } from '../lib/tree/ranges.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
+import { Healer } from './read/healer.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
 import { Catalog } from './catalog/catalog.js'
@@ -15,6 +16,7 @@ import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { Databases } from './storage/databases.js'
+import { DamageNotes } from './check/damage-notes.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
@@ -39,6 +41,7 @@ import { closedError, notFound, tagged, asStoreFull } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { Heal } from './read/healer.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -54,24 +57,29 @@ import { closedError, notFound, tagged, asStoreFull } from './storage/errors.js'
  *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
+ * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
+ *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
+ *   not read the same blob from this store
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
+const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
  * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
+ * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
+ *   damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'signal', 'onProgress']
+const PUT_OPTIONS = ['tag', 'format', 'verify', 'signal', 'onProgress']
 
 /**
  * @typedef {object} BlobStat
@@ -113,9 +121,9 @@ export class StoreContext {
 
   /**
    * @param {Databases} databases
-   * @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions`
+   * @param {{ verify: boolean, syncReads: boolean, quota?: number, heal?: Heal }} options  see `StoreOptions`
    */
-  constructor (databases, { verify, syncReads, quota }) {
+  constructor (databases, { verify, syncReads, quota, heal }) {
     this.databases = databases // storage/databases.js
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
@@ -125,6 +133,8 @@ export class StoreContext {
     this.presence = new Presence(databases.data) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/tags.js
+    this.damage = new DamageNotes(this) // check/damage-notes.js
+    this.healer = new Healer(this, heal) // read/healer.js
     this.reader = new BlobReader(this) // read/reader.js
     this.writer = new BlobWriter(this) // write/put.js
     this.receiver = new BlobReceiver(this) // write/receive.js
@@ -154,13 +164,14 @@ export class BlobStore {
   /**
    * Call `BlobStore.open` instead.
    *
-   * @param {Databases} databases @param {{ verify?: boolean, syncReads?: boolean, quota?: number }} options
+   * @param {Databases} databases
+   * @param {{ verify?: boolean, syncReads?: boolean, quota?: number, heal?: Heal }} options
    */
-  constructor (databases, { verify = true, syncReads = true, quota } = {}) {
+  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
     if (!(databases instanceof Databases)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
-    this.#context = new StoreContext(databases, { verify, syncReads, quota })
+    this.#context = new StoreContext(databases, { verify, syncReads, quota, heal })
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
 
@@ -174,14 +185,17 @@ export class BlobStore {
    */
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
-    const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { durability = 'sync', verify, syncReads, quota, heal, create = true, wait = 0, signal } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
+    if (heal !== undefined && typeof heal !== 'function') {
+      throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
+    }
     const databases = await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
-    const store = new BlobStore(databases, { verify, syncReads, quota })
+    const store = new BlobStore(databases, { verify, syncReads, quota, heal })
     try {
       await store.#context.evictor.start()
     } catch (error) {
@@ -516,17 +530,19 @@ export class BlobStore {
    *       await store.receive(cid, await fetchSlice(cid, missing), missing)
    *     }
    *
-   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops
-   *   what is damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that
-   *   while the store is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
+   * @param {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName> }} [options]  `repair`: computes again what
+   *   can be computed; drops what is damaged, so that it is missing and can be received; deletes data that no record
+   *   names. Nothing of that while the store is not readable (see `isReadable`). Default: false. `cids`: look at these
+   *   blobs alone, as far as the store has them, and at nothing beside them. Default: everything. `onProgress` gets
+   *   `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
-    const { repair = false, signal, onProgress } = options
-    const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
+    const { repair = false, cids, signal, onProgress } = options
+    const run = () => new Fsck(this.#context, { repair, cids, signal, onProgress }).run()
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
-    return this.#run(work, options, ['repair', 'signal', 'onProgress'])
+    return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**

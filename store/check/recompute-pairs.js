@@ -17,13 +17,14 @@ import { VIEWS } from '../storage/format/keys.js'
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {ChunkRanges} stored  groups that are stored
+ * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: those that are stored; `wanted`: those among
+ *   them that are to be proven
  * @param {AbortSignal} [signal]
  */
-export async function recomputePairs (databases, root, record, stored, signal) {
+export async function recomputePairs (databases, root, record, { stored, wanted }, signal) {
   const { data } = databases
-  const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), stored, { signal })
-  const doubtful = stored.difference(provable)
+  const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), wanted, { signal })
+  const doubtful = wanted.difference(provable)
   if (doubtful.isEmpty) return
   const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
   try {
@@ -43,7 +44,7 @@ class PairRecomputer {
    * @param {Uint8Array} what.root
    * @param {BlobRecord} what.record
    * @param {ChunkRanges} what.stored  groups that are stored
-   * @param {ChunkRanges} what.doubtful  groups that the stored pairs do not prove
+   * @param {ChunkRanges} what.doubtful  groups to be proven that the stored pairs do not prove
    * @param {ReturnType<typeof sourceOf>} what.reader
    * @param {AbortSignal} [what.signal]
    */

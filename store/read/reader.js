@@ -1,16 +1,14 @@
 // Reads blobs: as verified bytes, as slices that others verify, and as outboards.
 
-import { BaoError, leafMismatch, truncated } from '../../lib/core/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
-import { ENTER, walk } from '../../lib/tree/walk.js'
-import { outboardLen } from '../../lib/tree/geometry.js'
-import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
-import { validOutboardRanges } from '../../verifier/valid.js'
+import { copyOutboard } from '../storage/content/copy-outboard.js'
+import { HealingRead } from './healer.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
@@ -19,6 +17,7 @@ import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions, ReadOptions, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Outboard } from '../../encoder/outboard.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
@@ -103,13 +102,28 @@ export class BlobReader {
   }
 
   /**
-   * Reads the long way. The caller protects the blob.
+   * Reads the long way, and goes on where damage was healed. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
-    if (start >= end) return
+    const healing = new HealingRead(this.#store, root, { notes: verify, signal })
+    for (let [at, now] = [start, record]; at < end;) {
+      try {
+        for await (const piece of this.#piecesFrom({ root, record: now, start: at, end, verify, reuse, signal })) {
+          at += piece.length
+          yield piece
+        }
+        return
+      } catch (error) {
+        now = await healing.after(error, now, ChunkRanges.fromBytes(at, end))
+      }
+    }
+  }
+
+  /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
     const chunks = ChunkRanges.fromBytes(start, end)
     await this.#require(root, record, chunks)
     const range = { start, end: Math.min(end, record.size) }
@@ -130,11 +144,32 @@ export class BlobReader {
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
+    const validate = this.#store.verifies || record.home === 'reference'
+    const healing = new HealingRead(this.#store, root, { notes: validate, signal })
+    let given = 0
     try {
-      await this.#require(root, record, wanted)
-      const validate = this.#store.verifies || record.home === 'reference'
-      yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-        encodeSlice(source, outboard, wanted, { header, validate, reuse, signal }))
+      for (let now = record; ;) {
+        let skipped = 0
+        try {
+          await this.#require(root, now, wanted)
+          const pieces = this.#reading(root, now, spanOf(wanted, now.size), ({ source, outboard }) =>
+            encodeSlice(source, outboard, wanted, { header, validate, reuse, signal }))
+          for await (const piece of pieces) {
+            const fresh = piece.subarray(Math.min(given - skipped, piece.length))
+            skipped += piece.length - fresh.length
+            if (fresh.length === 0) continue
+            given += fresh.length
+            skipped += fresh.length
+            yield fresh
+          }
+          return
+        } catch (error) {
+          const next = await healing.after(error, now, wanted)
+          // What was given began with another size.
+          if (given > 0 && next.size !== now.size) throw error
+          now = next
+        }
+      }
     } finally {
       release()
     }
@@ -149,12 +184,19 @@ export class BlobReader {
     const { signal } = options
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
+    const healing = new HealingRead(this.#store, root, { notes: true, signal })
     try {
-      await this.#require(root, record, ChunkRanges.all)
-      const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
-      const { value } = await reading.next()
-      await reading.return(undefined)
-      return /** @type {Outboard} */ (value)
+      for (let now = record; ;) {
+        try {
+          await this.#require(root, now, ChunkRanges.all)
+          const reading = this.#reading(root, now, [0, 0], view => given(copyOutboard(view.outboard, signal)))
+          const { value } = await reading.next()
+          await reading.return(undefined)
+          return /** @type {Outboard} */ (value)
+        } catch (error) {
+          now = await healing.after(error, now, ChunkRanges.all)
+        }
+      }
     } finally {
       release()
     }
@@ -188,9 +230,9 @@ export class BlobReader {
     assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
-      const { root, record } = await this.#use(cid, options.signal)
+      const { root, record: found } = await this.#use(cid, options.signal)
       // Behind the end that was claimed there may be chunks, too.
-      if (!record.complete) await this.#require(root, record, range)
+      const record = found.complete ? found : await this.#present(root, found, range, options)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
     }
     assertKnownOptions(range, RANGE_OPTIONS)
@@ -231,6 +273,17 @@ export class BlobReader {
     })
   }
 
+  /**
+   * Waits until ranges are present of a blob, if they can be healed.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
+   * @returns {Promise<BlobRecord>} the record as it is then
+   */
+  #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
+    const healing = new HealingRead(this.#store, root, { notes: verify, signal })
+    return this.#store.life.run(() => healing.present(record, wanted))
+  }
+
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
     const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
@@ -267,7 +320,7 @@ export class BlobReader {
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)
-    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
+    return now.id === record.id || now.isDamaged ? corrupt(root, record.size, error) : changed(root, error)
   }
 }
 
@@ -282,49 +335,5 @@ function spanOf (wanted, size) {
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
 }
 
-/** Pairs that are copied together: as many as stand in a page. */
-const COPIED = 63
-/** Bytes of an outboard that are allocated before any pair of it was found. */
-const FIRST_LEN = 1 << 20
-
-/**
- * The size is a claim: the memory grows with the pairs that are there.
- *
- * @param {StoredView} view @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Outboard>} one
- * @throws {BaoError} BAO_TRUNCATED { node }, BAO_LEAF_MISMATCH { start, len }
- */
-async function * outboardOf ({ outboard: stored }, signal) {
-  const { root, size } = stored
-  const len = outboardLen(size, GROUP_LOG)
-  let bytes = new Uint8Array(Math.min(len, FIRST_LEN))
-  let steps = /** @type {{ node: number, pre: number }[]} */ ([])
-  const copy = async () => {
-    signal?.throwIfAborted()
-    await stored.prepare(steps.map(({ node }) => node))
-    for (const { node, pre } of steps) {
-      const at = pre * PAIR_LEN
-      if (at === bytes.length) bytes = grown(bytes, Math.min(len, 2 * at))
-      if (!stored.copyPair({ node }, bytes, at)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
-    }
-    steps = []
-  }
-  for (const { kind, node, pre, isStored } of walk(size, GROUP_LOG)) {
-    if (kind !== ENTER || !isStored) continue
-    steps.push({ node, pre })
-    if (steps.length === COPIED) await copy()
-  }
-  await copy()
-  const outboard = Outboard.from({ root, size, groupLog: GROUP_LOG, order: 'pre', bytes })
-  const valid = await validOutboardRanges(outboard, undefined, { signal })
-  const wrong = ChunkRanges.all.canonical(size).difference(valid).toBytes(size)
-  if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
-  yield outboard
-}
-
-/** @param {Uint8Array} bytes  copied @param {number} len */
-function grown (bytes, len) {
-  const more = new Uint8Array(len)
-  more.set(bytes)
-  return more
-}
+/** One value. @template T @param {Promise<T>} value @returns {AsyncGenerator<T>} */
+async function * given (value) { yield await value }

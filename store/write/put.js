@@ -2,6 +2,8 @@
 
 import { equals } from 'uint8arrays/equals'
 import { eitherOf } from '../storage/concurrency/activity.js'
+import { isIntact } from '../check/inspect-blob.js'
+import { pathOfReference } from '../storage/content/stored-file.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { toPieces } from '../../lib/source/source.js'
 import { IncomingBlob } from './blob-builder.js'
@@ -12,6 +14,7 @@ import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { Databases } from '../storage/databases.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
@@ -33,7 +36,7 @@ export class BlobWriter {
    *   compared; or the multihash of another function, which was. `path`: of a file that has the bytes and will keep
    *   them
    */
-  put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
+  put (source, { signal, onProgress, tag, format = 'raw', verify = false }, { cid, alias, path } = {}) {
     // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#store.activity.run(async () => {
@@ -59,7 +62,7 @@ export class BlobWriter {
         const lenBeyond = present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0
         const reservation = await this.#store.evictor.reserve(root, lenBeyond)
         try {
-          const how = { reservation, tagging, alias, path, signal }
+          const how = { reservation, tagging, alias, path, verify, signal }
           return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, how))
         } finally {
           reservation.release()
@@ -78,16 +81,18 @@ export class BlobWriter {
    * Commits the record of a written blob, unless the store has the blob already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
-   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }}
-   *   options  `tagging`: the tag that it is to have
+   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, verify: boolean,
+   *   signal?: AbortSignal }} options  `tagging`: the tag that it is to have
    */
-  async #adopt (id, root, blob, { reservation, tagging, alias, path, signal }) {
-    const { isThere, record: before } = await this.#store.catalog.find(root)
-    const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
-    if (before?.complete && (isKept(before) || path !== undefined)) {
+  async #adopt (id, root, blob, { reservation, tagging, alias, path, verify, signal }) {
+    const { catalog, databases } = this.#store
+    const { isThere, record: before } = await catalog.find(root)
+    const isWhole = before?.complete === true && (!verify || await isIntact(databases, root, before, signal))
+    const result = { cid: toCid(root), size: blob.size, isNew: !isWhole }
+    if (before && isWhole && (isKept(before) || await isReferenceTo(databases, before, path))) {
       if (tagging !== undefined) await this.#store.tags.set(tagging)
       await this.#discard(id, blob)
-      await this.#store.catalog.putAgain(root, before, alias)
+      await catalog.putAgain(root, before, alias)
       return result
     }
     // First the data, then the record that names it: this order keeps the two databases consistent.
@@ -106,7 +111,7 @@ export class BlobWriter {
     /** @param {Operation[]} [also] */
     const commit = also => {
       blob.mayBeRecorded = true
-      return this.#store.catalog.commit([change], { also })
+      return catalog.commit([change], { also })
     }
     await (tagging === undefined ? commit() : this.#store.tags.set(tagging, commit))
     blob.mayBeRecorded = false // the record is acknowledged
@@ -131,3 +136,11 @@ export class BlobWriter {
     }
   }
 }
+
+/**
+ * Are the bytes of a blob by reference read from this path? Otherwise they will be: the path has them now.
+ *
+ * @param {Databases} databases @param {BlobRecord} record @param {string} [path]  of the file that is put by reference
+ */
+const isReferenceTo = async (databases, record, path) =>
+  path !== undefined && path === await pathOfReference(databases, record.id)
