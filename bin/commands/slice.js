@@ -16,8 +16,6 @@ import { withStore } from './with-store.js'
 
 /** @import { Leaf } from '../../verifier/slice/leaves.js' */
 
-/** @typedef {{ start: number, end: number }} Span  bytes, half-open */
-
 export const slice = command({
   summary: 'cut out the part of a blob that proves a range of it',
   usage: [
@@ -81,7 +79,7 @@ export const verify = command({
     const span = rangeOf(values)
     const { pieces } = await openInput(from, signal)
     const leaves = withHints(verifyStream(pieces, { root, ranges: span, groupLog: values['group-log'], signal }))
-    await deliver(bytesInside(span, leaves), values.output, { name: `verify ${from}` })
+    await deliver(bytesOf(leaves), values.output, { name: `verify ${from}` })
   }
 })
 
@@ -134,16 +132,9 @@ async function * withHints (leaves) {
   }
 }
 
-/**
- * The bytes of leaves that lie in a range. A leaf is one or more whole chunks, so it can reach beyond.
- *
- * @param {Span} span @param {AsyncIterable<Leaf>} leaves
- */
-async function * bytesInside ({ start, end }, leaves) {
-  for await (const { offset, bytes } of leaves) {
-    const part = bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))
-    if (part.length > 0) yield part
-  }
+/** @param {AsyncIterable<Leaf>} leaves */
+async function * bytesOf (leaves) {
+  for await (const { bytes } of leaves) yield bytes
 }
 
 /** @param {string} name */

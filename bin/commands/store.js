@@ -8,7 +8,8 @@ import { deliver, print } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
 import { withStore } from './with-store.js'
 
-/** @import { BlobStat, BlobStore } from '../../store/blob-store.js' */
+/** @import { BlobStat } from '../../store/index.js' */
+/** @import { BlobStore } from '../../store/blob-store.js' */
 
 /** Columns for the longest result of `formatSize`, and for `already there`. */
 const SIZE_WIDTH = 11

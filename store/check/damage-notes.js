@@ -2,8 +2,8 @@
 // pair of the tree that can be computed again is no loss, and is written again.
 
 import { nameOf } from '../catalog/roots.js'
-import { partAround } from './inspect-blob.js'
-import { leaveData, settleBlob } from './settle-blob.js'
+import { partAround } from './blob/inspect-blob.js'
+import { leaveData, settleBlob } from './blob/settle-blob.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Reservation } from '../catalog/quota.js' */

@@ -7,9 +7,9 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
 import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
-import { inspectBlob } from './inspect-blob.js'
+import { inspectBlob } from './blob/inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
-import { settleBlob } from './settle-blob.js'
+import { settleBlob } from './blob/settle-blob.js'
 import { nameOf } from '../catalog/roots.js'
 import { rangesLen } from '../catalog/presence.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
@@ -22,7 +22,7 @@ import { createYielder } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Findings } from './inspect-blob.js' */
+/** @import { Findings } from './blob/inspect-blob.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */

@@ -1,23 +1,24 @@
 // Reads blobs: as verified bytes, as slices that others verify, and as outboards.
 
 import { BaoError } from '../../lib/core/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
+import { outboardLen } from '../../lib/tree/geometry.js'
+import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
-import { copyOutboard } from '../storage/content/copy-outboard.js'
-import { HealingRead } from './healer.js'
+import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
 import { changed, closedError, corrupt, missing, notFound } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
-/** @import { BlobName, GetOptions, ReadOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobName, GetOptions, ReadOptions, SliceOptions, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Outboard } from '../../encoder/outboard.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
@@ -29,9 +30,18 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {boolean} verify
  * @property {boolean} [reuse]  are pieces borrowed until the next piece?
  * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]
  */
 
-const READ_OPTIONS = ['verify', 'reuse', 'signal']
+/**
+ * @typedef {object} OutboardPart
+ * @property {number} groupLog  0 to 16
+ * @property {number} [start]  bytes of the outboard. Default: 0
+ * @property {number} [end]  Default: its end
+ * @property {AbortSignal} [signal]
+ */
+
+const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
 const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
@@ -52,7 +62,15 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * get (cid, range, options) {
-    for (const wanted of await this.#findAll(cid, range, options)) {
+    yield * this.#told(await this.#findAll(cid, range, options))
+  }
+
+  /** @param {Wanted[]} all */
+  #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
+
+  /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesOf (all) {
+    for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
       const release = this.#store.protection.use(wanted.root)
       try {
@@ -73,9 +91,9 @@ export class BlobReader {
    */
   async bytes (cid, range, options) {
     const all = await this.#findAll(cid, range, options)
-    if (all.length === 1) return this.#bytesOf(all[0])
+    if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
-    for (const wanted of all) parts.push(await this.#bytesOf(wanted))
+    for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
     return concat(parts)
   }
 
@@ -107,23 +125,16 @@ export class BlobReader {
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
-    const healing = new HealingRead(this.#store, root, { notes: verify, signal })
-    for (let [at, now] = [start, record]; at < end;) {
-      try {
-        for await (const piece of this.#piecesFrom({ root, record: now, start: at, end, verify, reuse, signal })) {
-          at += piece.length
-          yield piece
-        }
-        return
-      } catch (error) {
-        now = await healing.after(error, now, ChunkRanges.fromBytes(at, end))
-      }
-    }
+  #pieces (wanted) {
+    const { root, record, start, end, verify, signal } = wanted
+    const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
+    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+      this.#piecesFrom({ ...wanted, record: now, start: start + given }))
   }
 
   /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
+    if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     await this.#require(root, record, chunks)
     const range = { start, end: Math.min(end, record.size) }
@@ -135,41 +146,29 @@ export class BlobReader {
   /**
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @param {SliceOptions} [options]  see `BlobStore.slice`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * slice (cid, ranges, options = {}) {
-    assertKnownOptions(options, ['header', 'reuse', 'signal'])
-    const { header = true, reuse, signal } = options
+    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
+    const { groupLog = GROUP_LOG, header = true, reuse, signal } = options
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
     const validate = this.#store.verifies || record.home === 'reference'
-    const healing = new HealingRead(this.#store, root, { notes: validate, signal })
-    let given = 0
+    // The pairs inside a group that is wanted in part are computed from all of its bytes.
+    const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
+    /** @param {BlobRecord} now @param {number} given  bytes of the slice */
+    const read = async (now, given) => {
+      await this.#require(root, now, needed)
+      return withoutFirst(given, this.#reading(root, now, spanOf(needed, now.size), view => {
+        const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
+        return encodeSlice(view.source, outboard, wanted, { header, validate, reuse, signal })
+      }))
+    }
     try {
-      for (let now = record; ;) {
-        let skipped = 0
-        try {
-          await this.#require(root, now, wanted)
-          const pieces = this.#reading(root, now, spanOf(wanted, now.size), ({ source, outboard }) =>
-            encodeSlice(source, outboard, wanted, { header, validate, reuse, signal }))
-          for await (const piece of pieces) {
-            const fresh = piece.subarray(Math.min(given - skipped, piece.length))
-            skipped += piece.length - fresh.length
-            if (fresh.length === 0) continue
-            given += fresh.length
-            skipped += fresh.length
-            yield fresh
-          }
-          return
-        } catch (error) {
-          const next = await healing.after(error, now, wanted)
-          // What was given began with another size.
-          if (given > 0 && next.size !== now.size) throw error
-          now = next
-        }
-      }
+      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -183,20 +182,35 @@ export class BlobReader {
     assertKnownOptions(options, ['signal'])
     const { signal } = options
     const { root, record } = await this.#use(cid, signal)
+    const pieces = []
+    // The size is a claim: the memory grows with the pairs that are there.
+    for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
+    return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
+  }
+
+  /**
+   * A part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified before it is given.
+   *
+   * @param {BlobName} cid @param {OutboardPart} part
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
+   */
+  async * outboardPieces (cid, part) {
+    const { root, record } = await this.#use(cid, part.signal)
+    yield * this.#outboardPieces(root, record, part)
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
+  async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
     const release = this.#store.protection.use(root)
-    const healing = new HealingRead(this.#store, root, { notes: true, signal })
+    /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
+    const read = async (now, given) => {
+      await this.#require(root, now, ChunkRanges.all)
+      const stop = Math.min(end, outboardLen(now.size, groupLog))
+      return this.#reading(root, now, [0, now.size], view =>
+        outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
+    }
     try {
-      for (let now = record; ;) {
-        try {
-          await this.#require(root, now, ChunkRanges.all)
-          const reading = this.#reading(root, now, [0, 0], view => given(copyOutboard(view.outboard, signal)))
-          const { value } = await reading.next()
-          await reading.return(undefined)
-          return /** @type {Outboard} */ (value)
-        } catch (error) {
-          now = await healing.after(error, now, ChunkRanges.all)
-        }
-      }
+      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }
@@ -252,9 +266,9 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal }) {
+  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal }
+    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
   }
 
   /**
@@ -280,7 +294,7 @@ export class BlobReader {
    * @returns {Promise<BlobRecord>} the record as it is then
    */
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
-    const healing = new HealingRead(this.#store, root, { notes: verify, signal })
+    const healing = this.#store.healer.read(root, { notes: verify, signal })
     return this.#store.life.run(() => healing.present(record, wanted))
   }
 
@@ -325,6 +339,21 @@ export class BlobReader {
 }
 
 /**
+ * Reports progress when the caller has finished a piece.
+ *
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  of which they are; at least one
+ */
+async function * withProgress (pieces, all) {
+  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  let done = 0
+  for await (const piece of pieces) {
+    yield piece
+    done += piece.length
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
+  }
+}
+
+/**
  * The bytes between which all groups of the wanted chunks lie.
  *
  * @param {ChunkRanges} wanted @param {number} size
@@ -335,5 +364,17 @@ function spanOf (wanted, size) {
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
 }
 
-/** One value. @template T @param {Promise<T>} value @returns {AsyncGenerator<T>} */
-async function * given (value) { yield await value }
+/**
+ * Pieces without the first bytes.
+ *
+ * @param {number} len  of the first bytes @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * withoutFirst (len, pieces) {
+  let left = len
+  for await (const piece of pieces) {
+    const rest = left === 0 ? piece : piece.subarray(Math.min(left, piece.length))
+    left -= piece.length - rest.length
+    if (rest.length > 0) yield rest
+  }
+}

@@ -2,21 +2,23 @@
 // what the record must say.
 
 import { equals } from 'uint8arrays/equals'
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { validRanges } from '../../verifier/valid.js'
-import { CELL_LEN } from '../storage/content/extents.js'
-import { FileReader } from '../storage/content/stored-file.js'
-import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from '../storage/content/tree-pages.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { validRanges } from '../../../verifier/valid.js'
+import { CELL_LEN } from '../../storage/content/extents.js'
+import { FileReader } from '../../storage/content/stored-file.js'
+import {
+  GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup
+} from '../../storage/content/tree-pages.js'
 import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
-import { VIEWS, extentKey, pageKey, placeOfKey } from '../storage/format/keys.js'
-import { eachReadable, isOfSystem, orIfUnreadable } from '../storage/errors.js'
+import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
+import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'
 import { recomputePairs } from './recompute-pairs.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 /** @import { Part } from './inspect-blob.js' */
-/** @import { SafeDatabase, Operation } from '../storage/level/safe-database.js' */
+/** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
 /** Bytes of changes that are written in one batch, and how many. */
 const CHANGES_LEN = 1 << 22

@@ -13,6 +13,8 @@ import { missing } from '../storage/errors.js'
 /** @import { Source } from '../../lib/core/types.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
+/** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
+
 /**
  * Brings groups of a blob that the store lacks, or has found damaged.
  *
@@ -42,6 +44,13 @@ export class Healer {
   }
 
   get canHeal () { return this.#heal !== undefined }
+
+  /**
+   * @param {Uint8Array} root
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: are bytes compared with the hash, so that a
+   *   fault is damage?
+   */
+  read (root, options) { return new HealingRead(this.#store, root, options) }
 
   /**
    * Has groups brought and kept. What another read has asked for is not asked for again.
@@ -97,7 +106,7 @@ export class Healer {
  * One read, which goes on when what was damaged or missing has come back. Every group is asked for once, and every
  * place is looked at once more, so that a read ends even if the disk damages what has come.
  */
-export class HealingRead {
+class HealingRead {
   #store
   #root
   #notes
@@ -110,14 +119,38 @@ export class HealingRead {
   /**
    * @param {StoreContext} store
    * @param {Uint8Array} root
-   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: were bytes compared with the hash, so that a
-   *   fault is damage?
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Healer.read`
    */
   constructor (store, root, { notes, signal }) {
     this.#store = store
     this.#root = root
     this.#notes = notes
     this.#signal = signal
+  }
+
+  /**
+   * What is read, piece by piece.
+   *
+   * @param {BlobRecord} record
+   * @param {(given: number) => ChunkRanges} wanted  what is still to be read, after so many bytes
+   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  what comes after so many bytes
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * pieces (record, wanted, read) {
+    let given = 0
+    for (let now = record; ;) {
+      try {
+        for await (const piece of await read(now, given)) {
+          given += piece.length
+          yield piece
+        }
+        return
+      } catch (error) {
+        const next = await this.#after(error, now, wanted(given))
+        if (given > 0 && next.size !== now.size) throw error // what was given may not fit what comes
+        now = next
+      }
+    }
   }
 
   /**
@@ -129,7 +162,7 @@ export class HealingRead {
    * @returns {Promise<BlobRecord>} that the read may go on by
    * @throws the error, when it may not. When nobody could bring what is missing, the reason is its `cause`
    */
-  async after (error, seen, wanted) {
+  async #after (error, seen, wanted) {
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
     const { catalog, healer, presence } = this.#store
@@ -170,7 +203,7 @@ export class HealingRead {
     for (let now = record; ;) {
       const lost = await this.#store.presence.missing(now, wanted)
       if (lost.isEmpty) return now
-      now = await this.after(missing(this.#root, lost), now, wanted)
+      now = await this.#after(missing(this.#root, lost), now, wanted)
     }
   }
 

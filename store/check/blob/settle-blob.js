@@ -1,14 +1,14 @@
 // Settles what is damaged of a stored blob: repairs its data, and commits the record that is true then. `fsck` does
 // this with whole blobs, and a read that finds damage with the part around it.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
 import { wholeOf } from './inspect-blob.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
-/** @import { Reservation } from '../catalog/quota.js' */
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { StoreContext } from '../../blob-store.js' */
 
 /**
  * The caller holds the blob's lock.

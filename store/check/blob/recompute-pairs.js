@@ -1,19 +1,19 @@
 // Computes pairs that a disk has lost again, from pairs or bytes below them. A pair is right when it hashes to what
 // the pair above it expects.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
-import { concat } from '../../lib/core/bytes.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { concat } from '../../../lib/core/bytes.js'
 import { equals } from 'uint8arrays/equals'
-import { leftLen } from '../../lib/tree/geometry.js'
-import { parentCv, rootHash, subtreeCv } from '../../lib/hash/subtree.js'
-import { validOutboardRanges } from '../../verifier/valid.js'
-import { sourceOf } from '../read/snapshot.js'
-import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../storage/content/tree-pages.js'
-import { VIEWS } from '../storage/format/keys.js'
+import { leftLen } from '../../../lib/tree/geometry.js'
+import { parentCv, rootHash, subtreeCv } from '../../../lib/hash/subtree.js'
+import { validOutboardRanges } from '../../../verifier/valid.js'
+import { sourceOf } from '../../read/snapshot.js'
+import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record

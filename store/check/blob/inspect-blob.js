@@ -1,22 +1,22 @@
 // Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside
 // them.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { chunkCount } from '../../lib/tree/geometry.js'
-import { validOutboardRanges, validRanges } from '../../verifier/valid.js'
-import { CELL_LEN } from '../storage/content/extents.js'
-import { FileReader } from '../storage/content/stored-file.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { chunkCount } from '../../../lib/tree/geometry.js'
+import { validOutboardRanges, validRanges } from '../../../verifier/valid.js'
+import { CELL_LEN } from '../../storage/content/extents.js'
+import { FileReader } from '../../storage/content/stored-file.js'
 import {
   GROUP_LEN, PAGE_SPAN, Page, StoredOutboard, isPageOf, markedChunks, presentChunks
-} from '../storage/content/tree-pages.js'
-import { RunList } from '../storage/content/runs.js'
-import { VIEWS, allOfId, extentsOf, placeOfKey } from '../storage/format/keys.js'
-import { isCorruption, isOfSystem } from '../storage/errors.js'
+} from '../../storage/content/tree-pages.js'
+import { RunList } from '../../storage/content/runs.js'
+import { VIEWS, allOfId, extentsOf, placeOfKey } from '../../storage/format/keys.js'
+import { isCorruption, isOfSystem } from '../../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
 /** How much the database hands over at a time. */
 const READ_AHEAD = 1 << 20
