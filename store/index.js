@@ -6,23 +6,30 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 // The types of public signatures.
 
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
-/** @typedef {import('./blob-store.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/stat.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
+/** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
+/** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./blob-store.js').GetOptions} GetOptions */
 /** @typedef {import('./blob-store.js').PutOptions} PutOptions */
 /** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */
+/** @typedef {import('./blob-store.js').SliceOptions} SliceOptions */
 /** @typedef {import('./blob-store.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
-/** @typedef {import('./catalog/observers.js').BlobState} BlobState */
+/** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
+/** @typedef {import('./exchange/transfer/copy.js').CopyOptions} CopyOptions */
+/** @typedef {import('./exchange/transfer/copy.js').CopyResult} CopyResult */
+/** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
-/** @typedef {import('./catalog/tags.js').TagInfo} TagInfo */
-/** @typedef {import('./catalog/tags.js').Tags} Tags */
+/** @typedef {import('./catalog/names/tags.js').TagInfo} TagInfo */
+/** @typedef {import('./catalog/names/tags.js').Tags} Tags */
 /** @typedef {import('./storage/format/records.js').TagFormat} TagFormat */
 /** @typedef {import('./gc/protection.js').TempTag} TempTag */
 /** @typedef {import('./exchange/blockstore/blockstore.js').AbortOptions} AbortOptions */

@@ -20,6 +20,7 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('./sources/http.js').HttpOptions} HttpOptions */
 /** @typedef {import('./slice/leaves.js').KeepOptions} KeepOptions */
 /** @typedef {import('./slice/leaves.js').Leaf} Leaf */
+/** @typedef {import('./slice/wanted-bytes.js').ExactOptions} ExactOptions */
 /** @typedef {import('./slice/slice.js').ReleaseOptions} ReleaseOptions */
 /** @typedef {import('./slice/slice.js').SliceTerms} SliceTerms */
 /** @typedef {import('./slice/slice.js').SliceOptions} SliceOptions */

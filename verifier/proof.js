@@ -10,11 +10,13 @@ import { assertKnownOptions } from '../lib/core/options.js'
 import { modeOf } from '../lib/hash/mode-options.js'
 import { parentCv, rootHash } from '../lib/hash/subtree.js'
 import { rootOf } from '../lib/hash/cid.js'
+import { spansOf, trimTo } from './slice/wanted-bytes.js'
 import { toRanges } from '../lib/tree/ranges.js'
 
 /** @import { NamedBlob } from '../lib/hash/cid.js' */
 /** @import { BaoError } from '../lib/core/errors.js' */
 /** @import { RangesLike } from '../lib/tree/ranges.js' */
+/** @import { ExactOptions } from './slice/wanted-bytes.js' */
 
 /**
  * @typedef {object} ProofTerms
@@ -33,9 +35,9 @@ import { toRanges } from '../lib/tree/ranges.js'
  *
  * @param {Proof | Uint8Array} proof  as it was sent, or parsed by `Proof.fromBytes`
  * @param {Uint8Array} bytes  those of the proof's `spans`, one after the other
- * @param {NamedBlob & ProofTerms} options
+ * @param {NamedBlob & ProofTerms & ExactOptions} options
  * @returns {{ offset: number, bytes: Uint8Array }[]} one for each range, increasing: views of `bytes`.
- *   None for the empty blob
+ *   Without `ranges` in bytes, whole chunks. None for the empty blob, and for a range beyond the end
  * @throws {BaoError} BAO_BAD_PROOF when proof, bytes and ranges do not fit each other;
  *   BAO_SIZE_TOO_LARGE; BAO_PROOF_MISMATCH when they fit, but are not what the root names
  */
@@ -43,8 +45,8 @@ export function verifyProof (proof, bytes, options) {
   const parsed = proof instanceof Proof ? proof : Proof.fromBytes(proof)
   assertBytes('bytes', bytes)
   assertOptions('options', options, '{ root, ... }')
-  assertKnownOptions(options, ['root', 'cid', 'ranges', 'key'])
-  const { ranges, key } = options
+  assertKnownOptions(options, ['root', 'cid', 'ranges', 'key', 'exact'])
+  const { ranges, key, exact } = options
   const expected = rootOf(options)
   const wanted = toRanges(ranges)
   modeOf({ key })
@@ -56,11 +58,13 @@ export function verifyProof (proof, bytes, options) {
     throw badProof(`it is about ${contentLen} bytes, got ${bytes.length}`, { wanted: contentLen, got: bytes.length })
   }
   if (!areEqual(expected, 0, computeRoot(parsed, bytes, key))) throw proofMismatch()
+  const trimmed = trimTo(spansOf(ranges, exact) ?? parsed.spans)
   let at = 0
-  return parsed.spans.map(([start, end]) => {
-    const from = at
+  return parsed.spans.flatMap(([start, end]) => {
+    const before = at - start
     at += end - start
-    return { offset: start, bytes: bytes.subarray(from, at) }
+    return trimmed(start, end - start)
+      .map(([from, to]) => ({ offset: from, bytes: bytes.subarray(before + from, before + to) }))
   })
 }
 

@@ -6,8 +6,7 @@ import { bytes, define, flag, groupLog, json, output, range, rangeExcludes, stor
 const BAO_LOG = 0
 const INPUT_NOTE =
   'INPUT is a file, or - for stdin, or the CID or tag of a blob in a store; ./NAME is always a file.'
-const GROUPS_NOTE =
-  'bao reads and writes group log 0 only. A blob in a store is hashed again for that, but not for group log 4.'
+const GROUPS_NOTE = 'bao reads and writes group log 0 only.'
 const AFTER_ERROR_NOTE =
   'After an error, stdout has the bytes that were verified before it; a file is replaced only by all of the bytes.'
 

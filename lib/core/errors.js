@@ -8,9 +8,9 @@
  * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH'
  *   | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED' | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG'
  *   | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'FETCH_CHANGED' | 'FETCH_FAILED' | 'FETCH_REFUSED' | 'FETCH_STATUS'
- *   | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED'
- *   | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_REOPENED' | 'STORE_TAGGED'
- *   | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION' | 'STORE_WRITE_FAILED'} BaoErrorCode
+ *   | 'SIZE_MISMATCH' | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL'
+ *   | 'STORE_LOCKED' | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_REOPENED'
+ *   | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION' | 'STORE_WRITE_FAILED'} BaoErrorCode
  */
 
 /**
@@ -21,10 +21,12 @@
  * @property {number} [wanted]    bytes that were expected
  * @property {number} [got]       bytes that came
  * @property {unknown} [cid]      of CID_UNSUPPORTED: the value that was given as a CID
+ * @property {CID} [actual]       of the bytes that came
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {number} [status]    of HTTP
+ * @property {number} [pid]       id of a process
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -38,7 +40,7 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, ranges, location, tag, status } = place
+    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, status, pid } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
@@ -46,10 +48,12 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (got !== undefined) this.got = got
     /** A CID, or of CID_UNSUPPORTED the value that was given as one. @type {CID | string | Uint8Array | undefined} */
     if (cid !== undefined) this.cid = /** @type {CID | string | Uint8Array} */ (cid)
+    /** @type {CID | undefined} */ if (actual !== undefined) this.actual = actual
     /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
     /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
     /** @type {number | undefined} */ if (status !== undefined) this.status = status
+    /** @type {number | undefined} */ if (pid !== undefined) this.pid = pid
   }
 }
 

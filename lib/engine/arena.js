@@ -36,6 +36,8 @@ export const BLOCK = region(BLOCK_LEN)
 export const OUT = region(BLOCK_LEN)
 /** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
+/** A block of each of these chunks, word by word, likewise. */
+export const LANE_MESSAGE = region(LANES * BLOCK_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
 /** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */
@@ -58,14 +60,15 @@ export const READ_LEN = 1 << 20
 export const READS = region(2 * READ_LEN)
 
 const WASM_PAGE_LEN = 65536
-const pages = Math.ceil(end / WASM_PAGE_LEN)
+/** Pages of the WebAssembly memory. */
+export const PAGES = Math.ceil(end / WASM_PAGE_LEN)
 
 /** The WebAssembly memory, or undefined where WebAssembly is refused. */
 export const memory = typeof WebAssembly === 'object'
-  ? new WebAssembly.Memory({ initial: pages, maximum: pages })
+  ? new WebAssembly.Memory({ initial: PAGES, maximum: PAGES })
   : undefined
 
-const buffer = memory?.buffer ?? new ArrayBuffer(pages * WASM_PAGE_LEN)
+const buffer = memory?.buffer ?? new ArrayBuffer(PAGES * WASM_PAGE_LEN)
 export const u8 = new Uint8Array(buffer)
 export const u32 = new Uint32Array(buffer)
 export const i32 = new Int32Array(buffer)

@@ -121,6 +121,33 @@ export function placeOf (node, size, groupLog) {
 }
 
 /**
+ * The parents whose pairs stand in a part of an outboard in pre-order. Subtrees in front of the part are passed over.
+ *
+ * @param {number} size  bytes of the blob
+ * @param {number} groupLog  0 to 16
+ * @param {number} from  index of the first pair
+ * @param {number} to  index behind the last pair
+ * @returns {Generator<number>} in-order numbers
+ */
+export function * nodesInPreOrder (size, groupLog, from, to) {
+  const group = 2 ** groupLog
+  const subtrees = [[0, chunkCount(size)]]
+  for (let at = 0; at < to;) {
+    const [start, end] = subtrees.pop() ?? [0, 0]
+    if (end === 0) return
+    const pairs = Math.ceil((end - start) / group) - 1
+    if (pairs === 0 || at + pairs <= from) {
+      at += pairs
+      continue
+    }
+    const middle = start + leftChunks(end - start)
+    if (at >= from) yield middle - 1
+    at++
+    subtrees.push([middle, end], [start, middle])
+  }
+}
+
+/**
  * Pairs that stand before a leaf in pre-order: those above it, and all to its left.
  *
  * @param {number} chunk  in the leaf

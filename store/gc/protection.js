@@ -2,7 +2,7 @@
 // tags name.
 
 import { nameOf, rootOf } from '../catalog/roots.js'
-import { target } from '../catalog/tags.js'
+import { target } from '../catalog/names/tag-target.js'
 
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */

@@ -1,24 +1,24 @@
 // Reads blobs: as verified bytes, as slices that others verify, and as outboards.
 
-import { BaoError, leafMismatch, truncated } from '../../lib/core/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
+import { BaoError } from '../../lib/core/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { parseRoot } from '../../lib/hash/cid.js'
-import { ENTER, walk } from '../../lib/tree/walk.js'
 import { outboardLen } from '../../lib/tree/geometry.js'
 import { Outboard } from '../../encoder/outboard.js'
 import { encodeSlice } from '../../encoder/slice.js'
-import { validOutboardRanges } from '../../verifier/valid.js'
+import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
 import { changed, closedError, corrupt, missing, notFound } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
-/** @import { BlobName, GetOptions, ReadOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobName, GetOptions, ReadOptions, SliceOptions, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
@@ -30,9 +30,18 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {boolean} verify
  * @property {boolean} [reuse]  are pieces borrowed until the next piece?
  * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]
  */
 
-const READ_OPTIONS = ['verify', 'reuse', 'signal']
+/**
+ * @typedef {object} OutboardPart
+ * @property {number} groupLog  0 to 16
+ * @property {number} [start]  bytes of the outboard. Default: 0
+ * @property {number} [end]  Default: its end
+ * @property {AbortSignal} [signal]
+ */
+
+const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
 const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
@@ -53,7 +62,15 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * get (cid, range, options) {
-    for (const wanted of await this.#findAll(cid, range, options)) {
+    yield * this.#told(await this.#findAll(cid, range, options))
+  }
+
+  /** @param {Wanted[]} all */
+  #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
+
+  /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesOf (all) {
+    for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
       const release = this.#store.protection.use(wanted.root)
       try {
@@ -74,9 +91,9 @@ export class BlobReader {
    */
   async bytes (cid, range, options) {
     const all = await this.#findAll(cid, range, options)
-    if (all.length === 1) return this.#bytesOf(all[0])
+    if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
-    for (const wanted of all) parts.push(await this.#bytesOf(wanted))
+    for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
     return concat(parts)
   }
 
@@ -121,20 +138,25 @@ export class BlobReader {
   /**
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
-   * @param {{ header?: boolean, reuse?: boolean, signal?: AbortSignal }} [options]  see `BlobStore.slice`
+   * @param {SliceOptions} [options]  see `BlobStore.slice`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * slice (cid, ranges, options = {}) {
-    assertKnownOptions(options, ['header', 'reuse', 'signal'])
-    const { header = true, reuse, signal } = options
+    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
+    const { groupLog = GROUP_LOG, header = true, reuse, signal } = options
+    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
     try {
-      await this.#require(root, record, wanted)
+      // The pairs inside a group that is wanted in part are computed from all of its bytes.
+      const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
+      await this.#require(root, record, needed)
       const validate = this.#store.verifies || record.home === 'reference'
-      yield * this.#reading(root, record, spanOf(wanted, record.size), ({ source, outboard }) =>
-        encodeSlice(source, outboard, wanted, { header, validate, reuse, signal }))
+      yield * this.#reading(root, record, spanOf(needed, record.size), view => {
+        const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
+        return encodeSlice(view.source, outboard, wanted, { header, validate, reuse, signal })
+      })
     } finally {
       release()
     }
@@ -148,13 +170,31 @@ export class BlobReader {
     assertKnownOptions(options, ['signal'])
     const { signal } = options
     const { root, record } = await this.#use(cid, signal)
+    const pieces = []
+    // The size is a claim: the memory grows with the pairs that are there.
+    for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
+    return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
+  }
+
+  /**
+   * A part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified before it is given.
+   *
+   * @param {BlobName} cid @param {OutboardPart} part
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
+   */
+  async * outboardPieces (cid, part) {
+    const { root, record } = await this.#use(cid, part.signal)
+    yield * this.#outboardPieces(root, record, part)
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
+  async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
     const release = this.#store.protection.use(root)
     try {
       await this.#require(root, record, ChunkRanges.all)
-      const reading = this.#reading(root, record, [0, 0], view => outboardOf(view, signal))
-      const { value } = await reading.next()
-      await reading.return(undefined)
-      return /** @type {Outboard} */ (value)
+      const stop = Math.min(end, outboardLen(record.size, groupLog))
+      yield * this.#reading(root, record, [0, record.size], view =>
+        outboardPieces(view, { groupLog, start, end: stop, signal }))
     } finally {
       release()
     }
@@ -210,9 +250,9 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal }) {
+  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal }
+    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
   }
 
   /**
@@ -272,6 +312,21 @@ export class BlobReader {
 }
 
 /**
+ * Reports progress when the caller has finished a piece.
+ *
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  of which they are; at least one
+ */
+async function * withProgress (pieces, all) {
+  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  let done = 0
+  for await (const piece of pieces) {
+    yield piece
+    done += piece.length
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
+  }
+}
+
+/**
  * The bytes between which all groups of the wanted chunks lie.
  *
  * @param {ChunkRanges} wanted @param {number} size
@@ -280,51 +335,4 @@ export class BlobReader {
 function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
-}
-
-/** Pairs that are copied together: as many as stand in a page. */
-const COPIED = 63
-/** Bytes of an outboard that are allocated before any pair of it was found. */
-const FIRST_LEN = 1 << 20
-
-/**
- * The size is a claim: the memory grows with the pairs that are there.
- *
- * @param {StoredView} view @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Outboard>} one
- * @throws {BaoError} BAO_TRUNCATED { node }, BAO_LEAF_MISMATCH { start, len }
- */
-async function * outboardOf ({ outboard: stored }, signal) {
-  const { root, size } = stored
-  const len = outboardLen(size, GROUP_LOG)
-  let bytes = new Uint8Array(Math.min(len, FIRST_LEN))
-  let steps = /** @type {{ node: number, pre: number }[]} */ ([])
-  const copy = async () => {
-    signal?.throwIfAborted()
-    await stored.prepare(steps.map(({ node }) => node))
-    for (const { node, pre } of steps) {
-      const at = pre * PAIR_LEN
-      if (at === bytes.length) bytes = grown(bytes, Math.min(len, 2 * at))
-      if (!stored.copyPair({ node }, bytes, at)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
-    }
-    steps = []
-  }
-  for (const { kind, node, pre, isStored } of walk(size, GROUP_LOG)) {
-    if (kind !== ENTER || !isStored) continue
-    steps.push({ node, pre })
-    if (steps.length === COPIED) await copy()
-  }
-  await copy()
-  const outboard = Outboard.from({ root, size, groupLog: GROUP_LOG, order: 'pre', bytes })
-  const valid = await validOutboardRanges(outboard, undefined, { signal })
-  const wrong = ChunkRanges.all.canonical(size).difference(valid).toBytes(size)
-  if (wrong.length > 0) throw leafMismatch(wrong[0][0], wrong[0][1] - wrong[0][0])
-  yield outboard
-}
-
-/** @param {Uint8Array} bytes  copied @param {number} len */
-function grown (bytes, len) {
-  const more = new Uint8Array(len)
-  more.set(bytes)
-  return more
 }

@@ -1,6 +1,7 @@
 // Holds the two databases of an open store, and its files. The data of a blob is kept under its id, in extents of
 // the data database or in a file, so this is also where the data of an id is deleted.
 
+import { folderLen } from '#disk'
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
 import { orIfUnreadable } from './errors.js'
@@ -215,6 +216,13 @@ export class Databases {
     if (this.#going.has(id)) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
+  }
+
+  /** Bytes that the store takes on the disk; undefined where it is not in a directory. */
+  async lenOnDisk () {
+    if (this.#kind !== 'LevelDB') return undefined
+    const lens = await Promise.all(['index', 'data', 'blobs'].map(name => folderLen(`${this.location}/${name}`)))
+    return lens.reduce((sum, len) => sum + len, 0)
   }
 
   /** Has LevelDB rewrite its tables without what was deleted. */

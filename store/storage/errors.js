@@ -11,9 +11,12 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {unknown} [cause] */
-export const lockedError = (location, cause) =>
-  new BaoError('STORE_LOCKED', `the store at ${location} is already open, or being rescued`, { location, cause })
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it */
+export function lockedError (location, { pid, cause } = {}) {
+  const where = pid === undefined ? '' : ` in process ${pid}`
+  const what = `the store at ${location} is already open${where}, or being rescued${where && ' there'}`
+  return new BaoError('STORE_LOCKED', what, { location, pid, cause })
+}
 
 /** @param {string} location @param {number} version  of its layout */
 export const unknownLayout = (location, version) => new BaoError('STORE_VERSION',
@@ -36,8 +39,15 @@ export function blockNotFound (cid, cause) {
   return Object.assign(error, { name: 'NotFoundError' })
 }
 
-/** @param {CID} cid */
-export const mismatch = cid => new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}`, { cid })
+/** @param {CID} cid  what was expected @param {CID} [actual]  of the bytes that came, where it is known */
+export const mismatch = (cid, actual) => {
+  const instead = actual === undefined ? '' : `: they are ${actual}`
+  return new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}${instead}`, { cid, actual })
+}
+
+/** @param {number} wanted  bytes @param {number} got  bytes so far @param {CID} [cid]  of the blob, if it is known */
+export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
+  `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
 /** @param {CID} cid @param {number} len  bytes that it may have */
 export const blockTooLong = (cid, len) =>

@@ -1,23 +1,39 @@
 // Puts whole blobs: their bytes are written under a fresh id before the hash is known, then the record is committed.
 
-import { equals } from 'uint8arrays/equals'
 import { eitherOf } from '../storage/concurrency/activity.js'
 import { toCid } from '../../lib/hash/cid.js'
-import { toPieces } from '../../lib/source/source.js'
+import { cancelSource, toPieces } from '../../lib/source/source.js'
+import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertName } from '../catalog/tags.js'
-import { fullError, mismatch } from '../storage/errors.js'
+import { assertFormat, assertName } from '../catalog/names/tag-target.js'
+import { fullError } from '../storage/errors.js'
 import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
-/** @import { CID } from 'multiformats/cid' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
-/** @import { BlobRecord, Tag } from '../storage/format/records.js' */
+/** @import { PutResult } from './put-many.js' */
+/** @import { BlobRecord, Tag, TagFormat } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+
+/**
+ * What parts of the store say of a blob that is put, beside what a caller may say.
+ *
+ * @typedef {object} Known
+ * @property {Uint8Array} [alias]  the multihash of another function, which the bytes have, to be a name of the blob
+ * @property {string} [path]  of a file that has the bytes and will keep them
+ * @property {boolean} [isAlwaysRead]  is the source read and compared with `expect` although the store has that blob?
+ *   Default: false
+ */
+
+/**
+ * Under which names a blob is put, and where its bytes stay.
+ *
+ * @typedef {{ tag?: string | TempTag, format: TagFormat, alias?: Uint8Array, path?: string, signal?: AbortSignal }} How
+ */
 
 export class BlobWriter {
   #store
@@ -29,67 +45,113 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
-   * @param {{ cid?: CID, alias?: Uint8Array, path?: string }} [known]  what names it: a BLAKE3 CID, which is
-   *   compared; or the multihash of another function, which was. `path`: of a file that has the bytes and will keep
-   *   them
+   * @param {Known} [known]
+   * @returns {Promise<PutResult>}
    */
-  put (source, { signal, onProgress, tag, format = 'raw' }, { cid, alias, path } = {}) {
+  put (source, { signal, onProgress, tag, format = 'raw', ...options }, { alias, path, isAlwaysRead = false } = {}) {
     // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#store.activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
       else if (tag !== undefined) assertName('tag', tag)
-      const id = await this.#store.databases.ids.newId()
-      const blob = new IncomingBlob(this.#store.databases, id, { isElsewhere: path !== undefined })
-      let release = () => {}
-      try {
-        const either = eitherOf(signal, closing?.signal)
-        for await (const piece of toPieces(source, { signal: either, onProgress, type: 'baobox:put' })) {
-          await blob.write(piece)
-          const { limit } = this.#store.quota
-          if (path === undefined && blob.size > limit) throw fullError(blob.size, limit)
+      const expected = new Expectation(options)
+      const how = { tag, format, alias, path, signal }
+      if (!isAlwaysRead && expected.root !== undefined) {
+        const result = await this.#putUnread(expected.root, expected, how).catch(error => {
+          cancelSource(source)
+          throw error
+        })
+        if (result !== undefined) {
+          cancelSource(source)
+          return result
         }
-        const root = blob.root()
-        if (cid !== undefined && !equals(cid.multihash.digest, root)) throw mismatch(cid)
-        release = this.#store.protection.use(root)
-        if (tag instanceof TempTag) tag.add(root, { format })
-        const tagging = typeof tag === 'string' ? { name: tag, root, format } : undefined
-        /** @param {ChunkRanges} present */
-        const lenBeyond = present => path === undefined ? blob.size - rangesLen(present, blob.size) : 0
-        const reservation = await this.#store.evictor.reserve(root, lenBeyond)
-        try {
-          const how = { reservation, tagging, alias, path, signal }
-          return await this.#store.locks.run(nameOf(root), () => this.#adopt(id, root, blob, how))
-        } finally {
-          reservation.release()
-        }
-      } catch (error) {
-        await this.#giveUp(id, blob)
-        throw error
-      } finally {
-        release()
-        if (!blob.mayBeRecorded) this.#store.databases.ids.settle(id)
       }
+      const read = { signal: eitherOf(signal, closing?.signal), onProgress, type: 'baobox:put' }
+      return this.#putRead(toPieces(source, read), expected, how)
     }, closing && (reason => closing.abort(reason)))
+  }
+
+  /**
+   * Puts a blob that the store has already, when its hash is known before it is read.
+   *
+   * @param {Uint8Array} root @param {Expectation} expected @param {How} how
+   * @returns {Promise<PutResult | undefined>} undefined when the source must be read
+   */
+  async #putUnread (root, expected, how) {
+    how.signal?.throwIfAborted()
+    const release = this.#store.protection.use(root)
+    try {
+      return await this.#store.locks.run(nameOf(root), async () => {
+        const { record } = await this.#store.catalog.find(root)
+        if (record === undefined || !isThereAs(record, how)) return undefined
+        expected.assertSize(record.size)
+        if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
+        return this.#putAgain(root, record, how)
+      })
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * @param {AsyncIterable<Uint8Array>} pieces @param {Expectation} expected @param {How} how
+   * @returns {Promise<PutResult>}
+   */
+  async #putRead (pieces, expected, how) {
+    const { databases, evictor, locks, protection, quota } = this.#store
+    const isElsewhere = how.path !== undefined
+    const id = await databases.ids.newId()
+    const blob = new IncomingBlob(databases, id, { isElsewhere })
+    /** @param {number} size  bytes */
+    const assertFits = size => {
+      if (!isElsewhere && size > quota.limit) throw fullError(size, quota.limit)
+    }
+    let release = () => {}
+    try {
+      assertFits(expected.size ?? 0)
+      for await (const piece of pieces) {
+        expected.assertMayHave(blob.size + piece.length)
+        await blob.write(piece)
+        assertFits(blob.size)
+      }
+      expected.assertSize(blob.size)
+      const root = blob.root()
+      expected.assertRoot(root)
+      release = protection.use(root)
+      if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
+      /** @param {ChunkRanges} present */
+      const lenBeyond = present => isElsewhere ? 0 : blob.size - rangesLen(present, blob.size)
+      const reservation = await evictor.reserve(root, lenBeyond)
+      try {
+        return await locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
+      } finally {
+        reservation.release()
+      }
+    } catch (error) {
+      await this.#giveUp(id, blob)
+      throw error
+    } finally {
+      release()
+      if (!blob.mayBeRecorded) databases.ids.settle(id)
+    }
   }
 
   /**
    * Commits the record of a written blob, unless the store has the blob already. Under the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
-   * @param {{ reservation: Reservation, tagging?: Tag, alias?: Uint8Array, path?: string, signal?: AbortSignal }}
-   *   options  `tagging`: the tag that it is to have
+   * @param {How & { reservation: Reservation }} how
+   * @returns {Promise<PutResult>}
    */
-  async #adopt (id, root, blob, { reservation, tagging, alias, path, signal }) {
+  async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
-    const result = { cid: toCid(root), size: blob.size, isNew: !before?.complete }
-    if (before?.complete && (isKept(before) || path !== undefined)) {
-      if (tagging !== undefined) await this.#store.tags.set(tagging)
+    if (before !== undefined && isThereAs(before, how)) {
+      const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
-      await this.#store.catalog.putAgain(root, before, alias)
       return result
     }
+    const { reservation, alias, path, signal } = how
     // First the data, then the record that names it: this order keeps the two databases consistent.
     await blob.finish()
     signal?.throwIfAborted()
@@ -108,9 +170,23 @@ export class BlobWriter {
       blob.mayBeRecorded = true
       return this.#store.catalog.commit([change], { also })
     }
+    const tagging = tagOf(root, how)
     await (tagging === undefined ? commit() : this.#store.tags.set(tagging, commit))
     blob.mayBeRecorded = false // the record is acknowledged
-    return result
+    return { cid: toCid(root), size: blob.size, isNew: !before?.complete }
+  }
+
+  /**
+   * Gives a blob that the store has its new names. Under the blob's lock.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   * @returns {Promise<PutResult>}
+   */
+  async #putAgain (root, record, how) {
+    const tagging = tagOf(root, how)
+    if (tagging !== undefined) await this.#store.tags.set(tagging)
+    await this.#store.catalog.putAgain(root, record, how.alias)
+    return { cid: toCid(root), size: record.size, isNew: false }
   }
 
   /** Leaves nothing of a blob whose put has failed. @param {number} id @param {IncomingBlob} blob */
@@ -131,3 +207,13 @@ export class BlobWriter {
     }
   }
 }
+
+/**
+ * Is nothing to be written of a blob that is put like that? A reference is no copy, and a copy will do for both.
+ *
+ * @param {BlobRecord} record @param {How} how
+ */
+const isThereAs = (record, { path }) => record.complete && (isKept(record) || path !== undefined)
+
+/** The tag that a blob is to have. @param {Uint8Array} root @param {How} how @returns {Tag | undefined} */
+const tagOf = (root, { tag, format }) => typeof tag === 'string' ? { name: tag, root, format } : undefined

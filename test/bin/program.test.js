@@ -78,7 +78,7 @@ describe('baobox', () => {
       ["unknown shell 'tcsh'", 'baobox completion --help', ['completion', 'tcsh']],
       ['OUTPUT excludes --output', 'baobox get --help', ['get', HEX, 'a', '-o', 'b']],
       ['OUTPUT excludes --outboard', 'baobox encode --help', ['encode', 'a', 'b', '--outboard', 'c']],
-      ['--outboard excludes --store', 'baobox slice --help', ['slice', '0', '1', 'a', '--outboard', 'b', '--store', 'c']],
+      ['--outboard excludes --store', 'baobox slice --help', ['slice', '0', '1', 'a', '--outboard=b', '--store=c']],
       ["'1kb' is not a size", 'baobox slice --help', ['slice', '1kb', '1', 'a']],
       ['--output needs --svg', 'baobox tree --help', ['tree', 'a', '-o', 'b']],
       ['--tag goes with one FILE only', 'baobox add --help', ['add', '--tag', 'a', 'b', 'c']],

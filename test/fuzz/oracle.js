@@ -172,3 +172,23 @@ export function oneByOne (response) {
     return part
   }
 }
+
+/**
+ * A range in bytes that means the same chunks as one range of chunks.
+ *
+ * @param {(number | bigint)[]} boundaries @param {number} by  moves its start and end within their chunks
+ * @returns {{ start: number, end?: number } | undefined} undefined where there is none
+ */
+export function byteRangeOf (boundaries, by) {
+  const [first, last] = boundaries.map(Number)
+  if (boundaries.length < 1 || boundaries.length > 2 || (last ?? first) > 2 ** 42) return undefined
+  const start = first * 1024 + by % 1024
+  return last === undefined ? { start } : { start, end: Math.max(start, last * 1024 - (by >>> 3) % 1024) }
+}
+
+/** What lies in a range in bytes. @param {{ offset: number, bytes: Uint8Array }[]} leaves */
+export const trimmed = (leaves, { start, end = Infinity }) => leaves
+  .map(({ offset, bytes }) => ({
+    offset: Math.max(offset, start), bytes: bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))
+  }))
+  .filter(({ bytes }) => bytes.length > 0)

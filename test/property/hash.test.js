@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Hasher, chunkCv, deriveKey, hash, keyedHash, parentCv, subtreeCv } from '../../lib/index.js'
 import { concat, hex } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
-import { forEachKernel, onEachKernel } from '../support/kernels.js'
+import { ALL_KERNELS, forEachKernel, onEachKernel } from '../support/kernels.js'
 import { cutAt, cuts, holds, keys, sizes } from '../support/property.js'
 import { chainingValue, hash as twinHash, modeOf } from '../support/twin/index.js'
 
@@ -113,4 +113,4 @@ forEachKernel(kernel => describe('property: the twin', () => {
           }
         }
       }), 120))
-}))
+}), ALL_KERNELS)

@@ -68,9 +68,8 @@ export function chosenRuns (bytes, boundaries) {
 /** Whether a query proves the size: only the last chunk does. */
 export const provesSize = (size, boundaries) => selected(size, boundaries).has(chunkCount(size) - 1)
 
-/** Only those bytes of leaves that lie in [start, end), in one piece. */
-export const within = (leaves, start, end) =>
-  concat(leaves.map(({ offset, bytes }) => bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))))
+/** The bytes of leaves, one after the other. */
+export const bytesOf = leaves => concat(leaves.map(({ bytes }) => bytes))
 
 /** What an async iterable gives, as bytes. */
 export async function collect (parts) {

@@ -1,22 +1,17 @@
-// Runs the same tests on every kernel there is.
+// Runs the same tests on several kernels.
 import { kernelName, useKernel } from '../../lib/engine/kernel/index.js'
 
-const available = ['simd', 'js'].filter(name => {
-  const usual = kernelName()
-  try {
-    useKernel(name)
-    return true
-  } catch (err) {
-    console.log(`kernel ${name} cannot be had here, its tests do not run: ${err.message}`)
-    return false
-  } finally {
-    useKernel(usual)
-  }
-})
+/** All kernels that can be had here, with both forms of the SIMD kernel. */
+export const ALL_KERNELS = ['simd-words', 'simd-rows', 'js'].filter(isAvailable)
+/** The quicker form of the SIMD kernel, and the JavaScript kernel. */
+const KERNELS = ['simd', 'js'].filter(isAvailable)
 
-/** @param {(kernel: 'simd' | 'js') => void} tests  defines tests; hashes only inside them, when the kernel is set */
-export function forEachKernel (tests) {
-  for (const kernel of available) {
+/**
+ * @param {(kernel: string) => void} tests  defines tests; hashes only inside them, when the kernel is set
+ * @param {string[]} [kernels]
+ */
+export function forEachKernel (tests, kernels = KERNELS) {
+  for (const kernel of kernels) {
     describe(`kernel ${kernel}`, () => {
       let usual
       before(() => { usual = kernelName(); useKernel(kernel) })
@@ -26,11 +21,32 @@ export function forEachKernel (tests) {
   }
 }
 
-/** Both kernels in one test. @returns {Array<any>} one result per kernel */
-export function onEachKernel (run) {
+/**
+ * Runs the same in one test on several kernels.
+ *
+ * @template T
+ * @param {() => T} run
+ * @param {string[]} [kernels]
+ * @returns {T[]} one result per kernel
+ */
+export function onEachKernel (run, kernels = KERNELS) {
   const usual = kernelName()
   try {
-    return available.map(kernel => { useKernel(kernel); return run(kernel) })
+    return kernels.map(kernel => { useKernel(kernel); return run() })
+  } finally {
+    useKernel(usual)
+  }
+}
+
+/** @param {string} name */
+function isAvailable (name) {
+  const usual = kernelName()
+  try {
+    useKernel(name)
+    return true
+  } catch (err) {
+    console.log(`kernel ${name} cannot be had here, its tests do not run: ${err.message}`)
+    return false
   } finally {
     useKernel(usual)
   }

@@ -1,7 +1,10 @@
 // Keeps verified bytes for callers. They stand in memory that is reused at once, so they are copied, or
 // handed to a callback.
 
+import { trimTo } from './wanted-bytes.js'
 import { assertBytes, describe } from '../../lib/core/bytes.js'
+
+/** @import { Span } from './wanted-bytes.js' */
 
 /**
  * @typedef {{ offset: number, bytes: Uint8Array<ArrayBuffer> }} Leaf  verified bytes, and where they
@@ -23,6 +26,7 @@ export const KEEP_OPTIONS = ['into', 'reuse', 'onLeaf']
 /** A sink for a checker that keeps leaves in the way that options say. */
 export class Leaves {
   #leaves = /** @type {Leaf[]} */ ([])
+  #trimmed
   #onLeaf
   #reuses
   /** Memory that leaves are copied to; undefined if each has memory of its own. @type {Uint8Array | undefined} */
@@ -31,14 +35,15 @@ export class Leaves {
   /** See `VerifiedSink`. @type {((node: number, at: number) => void) | undefined} */
   parent
 
-  /** @param {KeepOptions} options */
-  constructor ({ into, reuse = false, onLeaf }) {
+  /** @param {KeepOptions} options @param {Span[]} [spans]  the bytes to keep, see `trimTo`; default: all */
+  constructor ({ into, reuse = false, onLeaf }, spans) {
     if (into !== undefined) assertBytes('into', into)
     if (onLeaf !== undefined && typeof onLeaf !== 'function') {
       throw new TypeError(`"onLeaf" expected a function, got ${describe(onLeaf)}`)
     }
     const ways = [into !== undefined, onLeaf !== undefined, reuse].filter(isGiven => isGiven)
     if (ways.length > 1) throw new TypeError('"into", "reuse" and "onLeaf" exclude each other: expected at most one')
+    this.#trimmed = spans && trimTo(spans)
     this.#onLeaf = onLeaf
     this.#reuses = reuse
     this.#memory = into
@@ -57,6 +62,14 @@ export class Leaves {
 
   /** @param {number} offset @param {Uint8Array} memory @param {number} at @param {number} len */
   leaf (offset, memory, at, len) {
+    if (this.#trimmed === undefined) return this.#keep(offset, memory, at, len)
+    for (const [start, end] of this.#trimmed(offset, len)) {
+      this.#keep(start, memory, at + start - offset, end - start)
+    }
+  }
+
+  /** @param {number} offset @param {Uint8Array} memory @param {number} at @param {number} len */
+  #keep (offset, memory, at, len) {
     if (this.#onLeaf === undefined) this.#leaves.push({ offset, bytes: this.#copy(memory, at, len) })
     else callWith(this.#onLeaf, offset, memory.subarray(at, at + len))
   }

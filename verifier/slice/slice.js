@@ -10,10 +10,12 @@ import { assertKnownOptions } from '../../lib/core/options.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { rootOf } from '../../lib/hash/cid.js'
 import { FIRST_CHUNKS } from '../../lib/slice/batches.js'
+import { spansOf } from './wanted-bytes.js'
 import { toRanges } from '../../lib/tree/ranges.js'
 
 /** @import { BlobName, NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { VerifiedSink } from '../../lib/core/types.js' */
+/** @import { ExactOptions } from './wanted-bytes.js' */
 /** @import { KeepOptions, Leaf } from './leaves.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
@@ -37,9 +39,9 @@ import { toRanges } from '../../lib/tree/ranges.js'
  *   `soon`
  */
 
-/** @typedef {SliceOptions & ReleaseOptions & KeepOptions} VerifyOptions */
+/** @typedef {SliceOptions & ExactOptions & ReleaseOptions & KeepOptions} VerifyOptions */
 
-export const SLICE_OPTIONS = ['root', 'cid', 'ranges', 'groupLog', 'size', 'key']
+export const SLICE_OPTIONS = ['root', 'cid', 'ranges', 'groupLog', 'size', 'key', 'exact']
 export const VERIFY_OPTIONS = [...SLICE_OPTIONS, 'release', ...KEEP_OPTIONS]
 
 const MIN_CHUNKS = { leaf: 1, soon: SOON_CHUNKS, window: WINDOW_CHUNKS }
@@ -68,20 +70,20 @@ export class SliceVerifier {
 
   /**
    * @param {VerifyOptions} options
-   * @param {VerifiedSink | Leaves} [sink]  takes pairs and leaves as soon as they are verified. With
+   * @param {VerifiedSink | Leaves} [sink]  takes pairs and whole leaves as soon as they are verified. With
    *   any sink but `Leaves`, the methods below return no leaves
    */
   constructor (options, sink) {
     assertOptions('options', options, '{ root, ... }')
     assertKnownOptions(options, VERIFY_OPTIONS)
-    const { release = 'soon', size } = options
+    const { release = 'soon', size, ranges, exact } = options
     if (!Object.hasOwn(MIN_CHUNKS, release)) {
       const got = typeof release === 'string' ? `'${release}'` : describe(release)
       throw new TypeError(`"release" expected 'soon', 'leaf' or 'window', got ${got}`)
     }
     const minChunks = MIN_CHUNKS[release]
     this.#options = { ...checked(options), minChunks, firstChunks: release === 'soon' ? FIRST_CHUNKS : minChunks }
-    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options)
+    this.#leaves = sink instanceof Leaves ? sink : new Leaves(options, spansOf(ranges, exact))
     this.#sink = sink ?? this.#leaves
     if (size !== undefined) this.#begin(size, 0)
   }
@@ -195,7 +197,7 @@ function checked (options) {
  * Verifies a slice in memory. Bytes behind its end are ignored.
  *
  * @param {Uint8Array} slice
- * @param {SliceOptions & KeepOptions} options
+ * @param {SliceOptions & ExactOptions & KeepOptions} options
  * @returns {Leaf[]} in increasing order
  * @throws {BaoError} as `SliceVerifier`
  * @throws {RangeError} when `into` is too short
@@ -205,7 +207,7 @@ export function verifySlice (slice, options) {
   assertOptions('options', options, '{ root, ... }')
   assertKnownOptions(options, [...SLICE_OPTIONS, ...KEEP_OPTIONS])
   const { root, ranges, groupLog, mode } = checked(options)
-  const leaves = new Leaves(options)
+  const leaves = new Leaves(options, spansOf(options.ranges, options.exact))
   const at = options.size === undefined ? HEADER_LEN : 0
   const size = options.size ?? headerOf(slice)
   const checker = new Checker({ root, ranges, groupLog, mode, size }, leaves)

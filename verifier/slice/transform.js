@@ -7,15 +7,17 @@ import { assertOptions } from '../../lib/core/bytes.js'
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { ReleaseOptions, SliceOptions } from './slice.js' */
+/** @import { ExactOptions } from './wanted-bytes.js' */
 
 /**
- * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other.
+ * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. Of ranges in
+ * bytes exactly these come out, unless `exact` is false.
  *
  * It takes a piece when everything from the piece before has been read, so at most one piece waits. The
  * readable side ends where the slice ends. Bytes behind that in the same piece are dropped. A further
  * piece is refused, which cancels the source of a pipe.
  *
- * @param {SliceOptions & ReleaseOptions} options
+ * @param {SliceOptions & ExactOptions & ReleaseOptions} options
  * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for
  *   `pipeThrough`, and for `pipeline` of Node.js; the `pipeline` of Bun never ends with it. It is no
  *   `TransformStream`, which cannot end its readable side without an error on its writable side
@@ -41,7 +43,7 @@ class Transform {
   #isOver = false
   #onWanted = () => {}
 
-  /** @param {SliceOptions & ReleaseOptions} options */
+  /** @param {SliceOptions & ExactOptions & ReleaseOptions} options */
   constructor (options) {
     this.#verifier = new SliceVerifier(options)
     this.readable = new ReadableStream({

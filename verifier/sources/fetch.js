@@ -158,10 +158,7 @@ async function * ofEndpoint (url, part, { fetch = globalThis.fetch, headers, sig
     const why = `asked for a slice at group log ${groupLog}, it answers with ${got}`
     throw fetchRefused(locationOf(url), `${why}. If it is no Bao endpoint, give an outboard`)
   })
-  for await (const { offset, bytes } of verifyPieces(verifier, pieces)) {
-    const part = bytes.subarray(Math.max(start - offset, 0), Math.max(end - offset, 0))
-    if (part.length > 0) yield part
-  }
+  for await (const { bytes } of verifyPieces(verifier, pieces)) yield bytes
 }
 
 /** @param {string | null} contentType @param {number} groupLog */

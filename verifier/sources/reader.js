@@ -7,6 +7,7 @@ import { Combined } from '../slice/combined.js'
 import { Leaves } from '../slice/leaves.js'
 import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { SliceVerifier } from '../slice/slice.js'
+import { spansOf } from '../slice/wanted-bytes.js'
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { cut } from '../../lib/slice/slicer.js'
@@ -19,6 +20,7 @@ import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { Span } from '../slice/wanted-bytes.js' */
 /** @import { RandomAccess, SliceOutboard } from '../../lib/core/types.js' */
 
 /**
@@ -110,16 +112,9 @@ export class VerifiedReader {
     const chunks = toRanges(ranges)
     if (!(ranges instanceof ChunkRanges) && ranges.start === ranges.end) return
     const origin = await this.#openOrigin(signal)
-    const spans = ranges instanceof ChunkRanges ? ranges.toBytes(origin.size) : [[ranges.start, ranges.end]]
-    let next = 0
-    for await (const { offset, bytes } of this.#leaves(origin, chunks, signal)) {
-      while (next < spans.length && spans[next][1] <= offset) next++
-      for (let i = next; i < spans.length && spans[i][0] < offset + bytes.length; i++) {
-        const from = Math.max(spans[i][0] - offset, 0)
-        const to = Math.min(spans[i][1] - offset, bytes.length)
-        yield from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
-      }
-    }
+    // Of chunks, too: whole groups are read, and only the chunks are wanted.
+    const spans = spansOf(ranges) ?? chunks.toBytes(origin.size)
+    for await (const { bytes } of this.#leaves(origin, chunks, spans, signal)) yield bytes
   }
 
   /**
@@ -132,7 +127,7 @@ export class VerifiedReader {
     assertKnownOptions(options, ['signal'])
     if (this.#provenSize === undefined) {
       const { signal } = options
-      const leaves = this.#leaves(await this.#openOrigin(signal), ChunkRanges.last, signal)
+      const leaves = this.#leaves(await this.#openOrigin(signal), ChunkRanges.last, [], signal)
       while (!(await leaves.next()).done);
     }
     return /** @type {number} */ (this.#provenSize)
@@ -162,15 +157,16 @@ export class VerifiedReader {
   }
 
   /**
-   * The verified leaves of all groups that some chunks are in.
+   * The verified bytes of some spans.
    *
-   * @param {Origin} origin @param {ChunkRanges} chunks @param {AbortSignal} [signal]
+   * @param {Origin} origin @param {ChunkRanges} chunks  that hold the spans; all groups that they are in are read
+   * @param {Span[]} spans @param {AbortSignal} [signal]
    */
-  async * #leaves (origin, chunks, signal) {
+  async * #leaves (origin, chunks, spans, signal) {
     const { size, groupLog } = origin
     // Whole groups: pairs inside a group would have to be made from the very bytes that they prove.
     const ranges = chunks.canonical(size).roundToGroups(groupLog)
-    const leaves = new Leaves({})
+    const leaves = new Leaves({}, spans)
     if (origin.keep) leaves.parent = (node, at) => origin.keep?.(node, at)
     const verifier = new SliceVerifier({ root: this.#root, ranges, groupLog, size, key: this.#key }, leaves)
     yield * verifyPieces(verifier, origin.batches(ranges, signal))

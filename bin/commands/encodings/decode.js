@@ -53,7 +53,7 @@ export async function decodeSlice ({ values, operands: [hash, start, count, name
   const { signal } = context
   const { pieces } = await openInput(name, signal)
   const leaves = verifyStream(pieces, { root, ranges: span, groupLog, signal })
-  await deliver(withHints(bytesInside(span, leaves)), output, { name: `decode-slice ${name}` })
+  await deliver(withHints(bytesOf(leaves)), output, { name: `decode-slice ${name}` })
 }
 
 async function * nothing () {}
@@ -71,9 +71,13 @@ async function * withHints (pieces) {
   }
 }
 
+/** @param {AsyncIterable<Leaf>} leaves */
+async function * bytesOf (leaves) {
+  for await (const { bytes } of leaves) yield bytes
+}
+
 /**
- * The bytes of leaves that lie in a range. A leaf is one or more whole chunks, so it can reach beyond. The leaves
- * behind a range are not waited for.
+ * The bytes of leaves that lie in a range. The leaves behind it are not waited for.
  *
  * @param {Span} span @param {AsyncIterable<Leaf>} leaves
  */
@@ -81,6 +85,6 @@ async function * bytesInside ({ start, end }, leaves) {
   for await (const { offset, bytes } of leaves) {
     const part = bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))
     if (part.length > 0) yield part
-    if (offset + bytes.length >= end && end > start) return
+    if (offset + bytes.length >= end) return
   }
 }

@@ -20,10 +20,15 @@ export async function encode ({ values, operands: [name, output] }, context) {
     return outboardTo(file, { name, dir, groupLog, header: true }, context)
   }
   refuseTerminal(output, 'an encoding')
-  await withBlob(name, dir, context, blob => withOutboard(blob, groupLog, context, async outboard => {
-    const pieces = encodeStream(blob.source, outboard, { signal: context.signal })
-    await deliver(pieces, output, { name: `encode ${name}`, size: sliceLen(outboard) })
-  }))
+  const { signal } = context
+  /** @param {AsyncIterable<Uint8Array>} pieces @param {number} size  of the blob */
+  const write = (pieces, size) =>
+    deliver(pieces, output, { name: `encode ${name}`, size: sliceLen({ size, groupLog }) })
+  await withBlob(name, dir, context, blob => blob.stored
+    // The slice of a whole blob is its combined encoding.
+    ? write(blob.stored.store.slice(blob.stored.root, undefined, { groupLog, signal }), blob.size)
+    : withOutboard(blob, groupLog, context, outboard =>
+      write(encodeStream(blob.source, outboard, { signal }), blob.size)))
 }
 
 /** @type {Run<typeof import('../../table/encodings.js').outboard>} */

@@ -4,7 +4,7 @@ import { encodeSlice } from '../../../encoder/index.js'
 import { parseSpan } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { deliver, refuseTerminal } from '../../terminal/output.js'
-import { isInStore, withBlob, withEncoding, withFile, withOutboard, withOutboardFile } from './blobs.js'
+import { isInStore, withEncoding, withFile, withOutboardFile, withStored } from './blobs.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -26,9 +26,7 @@ export async function slice ({ values, operands: [start, count, name = '-', outp
     }))
   }
   if (await isInStore(name, dir)) {
-    return withBlob(name, dir, context, blob => withOutboard(blob, groupLog, context, async outboard => {
-      await write(encodeSlice(blob.source, outboard, span, { signal }))
-    }))
+    return withStored(name, dir, context, ({ store, root }) => write(store.slice(root, span, { groupLog, signal })))
   }
   return withFile(name, context, path => withEncoding(path, groupLog, async ({ source, outboard }) => {
     await write(encodeSlice(source, outboard, span, { signal }))

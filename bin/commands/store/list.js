@@ -7,7 +7,8 @@ import { print, printResult } from '../../terminal/output.js'
 import { rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
-/** @import { BlobStat, BlobStore } from '../../../store/blob-store.js' */
+/** @import { BlobStat } from '../../../store/index.js' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 
 /** Columns for the longest size. */

@@ -36,8 +36,11 @@ export const i32 = {
   or: op(0x72),
   shl: op(0x74),
   shrU: op(0x76),
+  rotr: op(0x78),
+  xor: op(0x73),
   eq: op(0x46),
   ltS: op(0x48),
+  leS: op(0x4c),
   gtS: op(0x4a),
   eqz: op(0x45)
 }

@@ -11,6 +11,14 @@ const FEW = 64
 let calls = 0
 const kernelForOne = () => calls++ < FEW ? jsKernel : choose()
 
+/** @type {Record<string, () => Kernel>} */
+const KERNELS = {
+  simd: () => createSimdKernel(),
+  'simd-rows': () => createSimdKernel('rows'),
+  'simd-words': () => createSimdKernel('words'),
+  js: () => jsKernel
+}
+
 /** Stands in until a kernel is chosen. @type {Kernel} */
 const undecided = {
   name: 'undecided',
@@ -31,21 +39,26 @@ export function warmup () {
   if (kernel === undecided) choose()
 }
 
-/** Which kernel runs: `simd`, or `js` where WebAssembly or its SIMD is refused or BAOBOX_KERNEL=js is set. */
+/**
+ * Which kernel runs: `simd-rows` or `simd-words`, which differ in how they hash one chunk alone; or `js`, where
+ * WebAssembly or its SIMD is refused or BAOBOX_KERNEL=js is set.
+ */
 export function kernelName () {
   warmup()
   return kernel.name
 }
 
 /**
- * Switches the kernel of this thread. For tests.
+ * Switches the kernel of this thread. For tests, and for workers, which use the kernel of the thread that started them.
  *
- * @param {string} name  `simd` or `js`
+ * @param {string} name  `simd-rows`, `simd-words`, `js`, or `simd` for the quicker one of the first two
  * @throws when it cannot be had here
  */
 export function useKernel (name) {
-  if (name !== 'simd' && name !== 'js') throw new RangeError(`unknown kernel "${name}": expected "simd" or "js"`)
-  kernel = name === 'js' ? jsKernel : createSimdKernel()
+  if (!Object.hasOwn(KERNELS, name)) {
+    throw new RangeError(`unknown kernel "${name}": expected one of ${Object.keys(KERNELS).join(', ')}`)
+  }
+  kernel = KERNELS[name]()
   return kernel
 }
 

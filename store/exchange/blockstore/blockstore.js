@@ -22,7 +22,7 @@ import { keepMany } from '../../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
 import { nameOf } from '../../catalog/roots.js'
-import { contextOf } from '../../blob-store.js'
+import { contextOf } from '../context-of.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobStore } from '../../blob-store.js' */
@@ -334,7 +334,8 @@ class Blockstore {
    */
   #write (bytes, signal, name) {
     const { writer, life } = this.#context
-    return life.run(() => writer.put(bytes, { signal }, name))
+    const [expect, alias] = 'cid' in name ? [name.cid] : [undefined, name.alias]
+    return life.run(() => writer.put(bytes, { signal, expect }, { alias, isAlwaysRead: true }))
   }
 }
 

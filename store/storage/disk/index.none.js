@@ -24,6 +24,9 @@ export const assertLevel = async _path => {}
 export const isHeadless = async _path => false
 
 /** @param {string} _path */
+export const folderLen = async _path => 0
+
+/** @param {string} _path */
 export const exists = async _path => false
 
 /** @param {string} path */
@@ -80,3 +83,8 @@ export const placeFolder = async (_from, _to, _options) => {}
 
 /** @param {string} _path @param {string} _prefix */
 export const removeFoldersLike = async (_path, _prefix) => {}
+
+export const ownPid = undefined
+
+/** @param {string[]} _paths @returns {Promise<number | undefined>} */
+export const lockOwner = async _paths => undefined

@@ -11,7 +11,7 @@ import { withinBudget } from '../budget.js'
 import { someCase } from '../cases.js'
 import { expectFault, expectLeaves, expectThat, finding } from '../finding.js'
 import { lieAbout, responseOf, truthOf } from '../mutations.js'
-import { decodeBy, oneByOne, placesOf, selectedSpans } from '../oracle.js'
+import { byteRangeOf, decodeBy, oneByOne, placesOf, selectedSpans, trimmed } from '../oracle.js'
 import { inPieces } from '../random.js'
 
 /** @import { Random } from '../random.js' */
@@ -76,14 +76,16 @@ function sent (random, lie) {
   let bytes = hasHeader ? concat([header(lie.size), response]) : response
   // A header that is cut, or not there.
   if (hasHeader && random.chance(0.02)) bytes = bytes.slice(0, random.below(9))
+  // Half of the slices that can be are asked for in bytes.
+  const inBytes = bytes.length % 2 === 0 ? byteRangeOf(lie.boundaries, bytes.length) : undefined
   const options = {
     root: lie.root,
-    ranges: ChunkRanges.fromBoundaries(lie.boundaries),
+    ranges: inBytes ?? ChunkRanges.fromBoundaries(lie.boundaries),
     groupLog: lie.groupLog,
     key: lie.key,
     ...hasHeader ? {} : { size: Number(lie.size) }
   }
-  return { bytes, hasHeader, options }
+  return { bytes, hasHeader, options, inBytes }
 }
 
 /** Feeds a verifier until it is done or throws; the memory of each piece is written over as soon as it was taken. */
@@ -249,11 +251,13 @@ const slices = {
   async run (random) {
     const truth = someCase(random)
     const lie = lieAbout(random, truth)
-    const { bytes, hasHeader, options } = sent(random, lie)
-    const due = dueFor(truth, lie, bytes, hasHeader)
+    const { bytes, hasHeader, options, inBytes } = sent(random, lie)
+    const whole = dueFor(truth, lie, bytes, hasHeader)
+    const exact = inBytes ? { ...whole, leaves: trimmed(whole.leaves, inBytes) } : whole
     const receiver = random.weighted(
       { verifier: 60, sink: 10, atOnce: 10, stream: 6, oneOfSeveral: 6, endless: 6, transform: 4 }
     )
+    const due = receiver === 'sink' ? whole : exact
     try {
       await RECEIVERS[receiver](random, bytes, options, due, hasHeader, truth)
     } catch (error) {

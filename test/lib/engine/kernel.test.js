@@ -1,23 +1,39 @@
-// The two kernels against each other, call by call, on an arena full of rubbish.
+// The kernels against each other, call by call, on an arena full of rubbish.
 import { expect } from 'chai'
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT } from '../../../lib/core/constants.js'
+import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../../lib/core/constants.js'
 import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, u32, u8 } from '../../../lib/engine/arena.js'
 import { enter, keyedMode } from '../../../lib/engine/mode.js'
 import { kernel } from '../../../lib/engine/kernel/index.js'
-import { hex } from '../../support/bytes.js'
+import { hex, same } from '../../support/bytes.js'
 import { noise } from '../../support/inputs.js'
-import { onEachKernel } from '../../support/kernels.js'
+import { ALL_KERNELS, onEachKernel } from '../../support/kernels.js'
 
 const KEY = keyedMode(noise(32, 8))
+/** What stands in the input region. */
+const RUBBISH = noise(INPUT_LEN, 7)
 const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1023, 1024]
 
-/** What each kernel gives, when both find the same in the arena. */
-const results = (count, call) => onEachKernel(() => {
-  u8.set(noise(INPUT_LEN, 7), INPUT)
+/**
+ * What each kernel gives in several cases, when it finds the same in the arena each time.
+ *
+ * @template T
+ * @param {T[]} cases @param {number} count  chaining values that a call writes
+ * @param {(flags: number, value: T) => void} call
+ */
+const results = (cases, count, call) => onEachKernel(() => cases.map(value => {
+  u8.set(RUBBISH, INPUT)
   u8.fill(0xee, CVS, CVS + HASH_LEN * (count + 4))
-  call(enter(KEY))
-  return hex(u8.subarray(CVS, CVS + HASH_LEN * count))
-})
+  call(enter(KEY), value)
+  return `${value}: ${hex(u8.subarray(CVS, CVS + HASH_LEN * count))}`
+}), ALL_KERNELS)
+
+/** Expects that all are the same. */
+function expectSame (results) {
+  for (const result of results.slice(1)) expect(result).to.deep.equal(results[0])
+}
+
+/** All lengths from 0 to the given one. */
+const lengths = last => Array.from({ length: last + 1 }, (_, len) => len)
 
 /** Inputs in no order, and not one behind the other. */
 function pointTo (count, len) {
@@ -27,28 +43,46 @@ function pointTo (count, len) {
 
 describe('compressMany', () => {
   for (let count = 1; count <= 9; count++) {
-    it(`gives the same on both kernels for ${count} chunks, whatever the last one has`, () => {
+    it(`gives the same on every kernel for ${count} chunks, whatever the last one has`, () => {
       pointTo(count, CHUNK_LEN)
-      for (const lastLen of LAST_LENS) {
-        const [simd, js = simd] = results(count, flags =>
-          kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS))
-        expect(simd, `last of ${lastLen} bytes`).to.equal(js)
-      }
+      expectSame(results(LAST_LENS, count, (flags, lastLen) =>
+        kernel.compressMany(TABLE, count, lastLen, flags, 0xfffffffd, 5, CVS)))
     })
 
-    it(`gives the same on both kernels for ${count} pairs`, () => {
+    it(`gives the same on every kernel for ${count} pairs`, () => {
       pointTo(count, PAIR_LEN)
-      const [simd, js = simd] = results(count, flags =>
-        kernel.compressMany(TABLE, count, PAIR_LEN, flags | PARENT, 0, 0, CVS))
-      expect(simd).to.equal(js)
+      expectSame(results([PAIR_LEN], count, (flags, len) =>
+        kernel.compressMany(TABLE, count, len, flags | PARENT, 0, 0, CVS)))
     })
   }
+})
+
+describe('compressChunk', () => {
+  it('gives the same on every kernel for a chunk of any length, whatever stands behind it', () => {
+    expectSame(results(lengths(CHUNK_LEN), 1, (flags, len) =>
+      kernel.compressChunk(INPUT + BLOCK_LEN, len, flags, CHUNK_END, 0xffffffff, len, CVS)))
+  })
+
+  it('leaves the input as it was', () => {
+    u8.set(RUBBISH, INPUT)
+    onEachKernel(() => {
+      for (const len of LAST_LENS) kernel.compressChunk(INPUT, len, enter(KEY), CHUNK_END, 0, 0, CVS)
+    }, ALL_KERNELS)
+    expect(same(u8.subarray(INPUT, INPUT + INPUT_LEN), RUBBISH)).to.equal(true)
+  })
+})
+
+describe('compressBlock', () => {
+  it('gives the same 64 bytes on every kernel for a block of any length, whatever stands behind it', () => {
+    expectSame(results(lengths(BLOCK_LEN), 2, (flags, len) =>
+      kernel.compressBlock(INPUT + CHUNK_LEN, INPUT + BLOCK_LEN, len, flags | ROOT, 0xfffffffe, len, CVS)))
+  })
 })
 
 describe('gather and scatter', () => {
   /** What stands in the stage afterwards, and what should. */
   const moved = (count, len, call, expected) => onEachKernel(() => {
-    const bytes = noise(INPUT_LEN, 7)
+    const bytes = RUBBISH
     u8.set(bytes, INPUT)
     u8.fill(0xee, STAGE, STAGE + INPUT_LEN)
     call()
@@ -76,8 +110,7 @@ describe('compare', () => {
     it(`finds any difference among ${count} times ${len} bytes, and none where there is none`, () => {
       const found = onEachKernel(() => {
         pointTo(count, len)
-        const bytes = noise(INPUT_LEN, 7)
-        u8.set(bytes, INPUT)
+        u8.set(RUBBISH, INPUT)
         kernel.gather(TABLE, count, len, STAGE)
         const isSame = () => {
           kernel.compare(TABLE, count, len, STAGE)

@@ -4,7 +4,7 @@ import { Hasher, deriveKey, hash, keyedHash } from '../../../lib/index.js'
 import { OFFSETS, hex, placed } from '../../support/bytes.js'
 import { counter } from '../../support/count.js'
 import { CONTEXT, KEY, input } from '../../support/inputs.js'
-import { forEachKernel } from '../../support/kernels.js'
+import { ALL_KERNELS, forEachKernel } from '../../support/kernels.js'
 import { official, skipAloud } from '../../support/vectors.js'
 
 const vectors = official('blake3')
@@ -38,5 +38,5 @@ if (vectors === undefined) {
         }
       })
     }
-  }))
+  }), ALL_KERNELS)
 }

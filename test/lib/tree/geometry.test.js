@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import {
   ChunkRanges, ENTER, LEAF, LEAVE, chunkCount, groupCount, leftLen, levelOf, outboardLen, walk
 } from '../../../lib/index.js'
+import { nodesInPreOrder } from '../../../lib/tree/geometry.js'
 import { counter } from '../../support/count.js'
 import { Tree } from '../../support/twin/index.js'
 import { levelOf as twinLevelOf } from '../../support/twin/tree.js'
@@ -118,6 +119,23 @@ describe('the walk', () => {
         if (node <= 2 ** 43) expect(levelOf(node), `${node}`).to.equal(level)
       }
     }
+  })
+
+  it('lists the parents of any part of an outboard in pre-order', () => {
+    for (const size of [0, 1024, 1025, 16_385, 100_000, 1_000_001]) {
+      for (const groupLog of [0, 2, 4]) {
+        const all = ofKind([...walk(size, groupLog)], ENTER).filter(step => step.isStored).map(step => step.node)
+        for (const from of [0, 1, 2, 7, 31, all.length - 1, all.length]) {
+          for (const to of [from, from + 1, from + 40, all.length]) {
+            const [first, end] = [Math.max(0, from), Math.max(0, to)]
+            const part = [...nodesInPreOrder(size, groupLog, first, end)]
+            expect(part, `${first} to ${end} of ${size} bytes`).to.deep.equal(all.slice(first, end))
+          }
+        }
+      }
+    }
+    const last = 2 ** 43 - 2
+    expect([...nodesInPreOrder(Number.MAX_SAFE_INTEGER, 0, last, last + 1)]).to.deep.equal([2 ** 43 - 2])
   })
 
   it('walks the largest blob, where shifts and 32 bits would break', () => {

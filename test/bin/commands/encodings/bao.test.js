@@ -151,7 +151,8 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     expect((await folder.run(['slice', ...SPAN, 'damaged', 'bad.slice'])).err).to.match(/^baobox: BAO_\w+_MISMATCH: /)
     for (const len of [0, 7, 20, 5000]) {
       await folder.write('damaged', combined.subarray(0, len))
-      expect((await folder.run(['slice', ...SPAN, 'damaged', 'bad.slice'])).err, `${len} bytes`).to.match(/^baobox: BAO_/)
+      const { err } = await folder.run(['slice', ...SPAN, 'damaged', 'bad.slice'])
+      expect(err, `${len} bytes`).to.match(/^baobox: BAO_/)
     }
     await leavesNothing(/^bad|^baobox-/)
   })

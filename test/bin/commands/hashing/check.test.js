@@ -23,7 +23,8 @@ describe('baobox hash --check', () => {
   })
 
   it('says FAILED for others, counts them, and exits with 1', async () => {
-    const { code, out, err } = await check(`${HASH}  c\n${HASH}  nothing\n${HASH}  .\nnonsense\n\n${HASH}  b\n`, '--quiet')
+    const lines = `${HASH}  c\n${HASH}  nothing\n${HASH}  .\nnonsense\n\n${HASH}  b\n`
+    const { code, out, err } = await check(lines, '--quiet')
     expect({ code, out }).to.deep.equal({
       code: 1,
       out: 'c: FAILED\nnothing: FAILED (No such file or directory (os error 2))\n.: FAILED (. is a directory)\n'

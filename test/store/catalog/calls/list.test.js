@@ -1,10 +1,10 @@
 // Blobs are listed in the order of their hashes, all of them or those whose hash begins in some way.
 import { expect } from 'chai'
-import { hash } from '../../../lib/index.js'
-import { hex } from '../../support/bytes.js'
-import { listed } from '../../support/feeding.js'
-import { expectSlip } from '../../support/slips.js'
-import { forEachPlace } from '../../support/store/stores.js'
+import { hash } from '../../../../lib/index.js'
+import { hex } from '../../../support/bytes.js'
+import { listed } from '../../../support/feeding.js'
+import { expectSlip } from '../../../support/slips.js'
+import { forEachPlace } from '../../../support/store/stores.js'
 
 describe('store: list()', () => {
   forEachPlace(newPlace => {

@@ -1,13 +1,13 @@
 // What a store tells of a blob that is coming in, and the outboard of one that is here.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { createOutboardSync } from '../../../encoder/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { collect, errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { entriesOf } from '../../support/store/inspect.js'
-import { forEachPlace, gated, newStores, sliceOf } from '../../support/store/stores.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { createOutboardSync } from '../../../../encoder/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { entriesOf } from '../../../support/store/inspect.js'
+import { forEachPlace, gated, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const BYTES = noise(40 * GROUP + 5001, 600)
 const ROOT = hash(BYTES)

@@ -1,13 +1,13 @@
 // Tags: names for blobs, kept under the name and beside the blob. Both places always say the same.
 import { expect } from 'chai'
 import { compare } from 'uint8arrays/compare'
-import { HASHSEQ, RAW, hash, toCid } from '../../../lib/index.js'
-import { hex } from '../../support/bytes.js'
-import { errorOf, listed, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { expectSlip } from '../../support/slips.js'
-import { clearTags, tagBesideBlobEntry, tagEntry } from '../../support/store/inspect.js'
-import { forEachPlace, newStores, sliceOf } from '../../support/store/stores.js'
+import { HASHSEQ, RAW, hash, toCid } from '../../../../lib/index.js'
+import { hex } from '../../../support/bytes.js'
+import { errorOf, listed, stream } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { expectSlip } from '../../../support/slips.js'
+import { clearTags, tagBesideBlobEntry, tagEntry } from '../../../support/store/inspect.js'
+import { forEachPlace, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const first = hash(Uint8Array.of(1))
 const second = hash(Uint8Array.of(2))

@@ -1,98 +1,15 @@
-// Tags: names under which blobs are protected from garbage collection. The index keeps each tag twice, under its name
-// and beside the blob that it names.
+// The tags in the index. Each is kept twice, under its name and beside the blob that it names.
 
-import { HASHSEQ, RAW, codecOf, parseRoot, toCid } from '../../lib/hash/cid.js'
-import { assertKnownOptions } from '../../lib/core/options.js'
-import { describe } from '../../lib/core/bytes.js'
-import { SortedCursor } from './sorted-cursor.js'
-import { SMALL_ENTRIES } from '../storage/level/entries.js'
-import { nameOf } from './roots.js'
-import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../storage/format/keys.js'
-import { TAG_FORMATS, checkOfTag, decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
-import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../storage/errors.js'
+import { SortedCursor } from '../sorted-cursor.js'
+import { SMALL_ENTRIES } from '../../storage/level/entries.js'
+import { nameOf } from '../roots.js'
+import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'
+import { checkOfTag, decodeTag, decodeTagged, encodeTag } from '../../storage/format/records.js'
+import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
-/** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreContext } from '../blob-store.js' */
-/** @import { Lifetime } from '../storage/concurrency/lifetime.js' */
-/** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { Tag, TagFormat } from '../storage/format/records.js' */
-
-/** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */
-
-export class Tags {
-  #index
-  #life
-
-  /** @param {TagIndex} index @param {Lifetime} life */
-  constructor (index, life) {
-    this.#index = index
-    this.#life = life
-  }
-
-  /**
-   * Protects a blob, whether the store has it already or not. A tag of that name is replaced.
-   *
-   * @param {string} name  any text but an empty one
-   * @param {BlobName} cid
-   * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists
-   *   of, 32 bytes each; default for a CID with the codec of hash sequences (0x80)
-   */
-  async set (name, cid, options) {
-    assertName('name', name)
-    const what = target(cid, options)
-    return this.#life.run(() => this.#index.set({ name, ...what }))
-  }
-
-  /**
-   * @param {string} name
-   * @returns {Promise<TagInfo | undefined>}
-   * @throws {BaoError} STORE_CORRUPT { tag }: it can be set again
-   */
-  async get (name) {
-    assertName('name', name)
-    return this.#life.run(async () => {
-      const tag = await this.#index.get(name)
-      return tag && infoOf(tag)
-    })
-  }
-
-  /** @param {string} name @returns {Promise<boolean>} was there one? */
-  async delete (name) {
-    assertName('name', name)
-    return this.#life.run(() => this.#index.delete(name))
-  }
-
-  /**
-   * In one step: the blob is protected all the time.
-   *
-   * @param {string} from
-   * @param {string} to  a tag of that name is replaced
-   * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }
-   */
-  async rename (from, to) {
-    assertName('from', from)
-    assertName('to', to)
-    return this.#life.run(() => this.#index.rename(from, to))
-  }
-
-  /**
-   * @param {{ prefix?: string }} [options]  of the names
-   * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
-   */
-  list (options = {}) {
-    return this.#life.each(() => this.#list(options))
-  }
-
-  /** @param {{ prefix?: string }} options */
-  async * #list (options) {
-    assertKnownOptions(options, ['prefix'])
-    const { prefix = '' } = options
-    if (typeof prefix !== 'string') throw new TypeError(`"prefix" expected a string, got ${describe(prefix)}`)
-    assertWellFormed('prefix', prefix)
-    for await (const tag of this.#index.list(prefix)) yield infoOf(tag)
-  }
-}
+/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { Operation } from '../../storage/level/safe-database.js' */
+/** @import { Tag } from '../../storage/format/records.js' */
 
 export class TagIndex {
   #store
@@ -129,6 +46,15 @@ export class TagIndex {
       else firstDamaged ??= nameOfTag(key)
     }
     if (firstDamaged !== undefined) throw damaged()
+  }
+
+  /** How many tags there are. A damaged one does not count. */
+  async count () {
+    let count = 0
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
+      if (decodeTag(key, value) !== undefined) count++
+    }
+    return count
   }
 
   /**
@@ -250,51 +176,8 @@ export class TagIndex {
   }
 }
 
-/** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format }) => ({ name, cid: toCid(root, format === 'hashseq' ? HASHSEQ : RAW), format })
-
 /** @returns {never} */
 const fail = () => { throw damagedTags() }
 
 /** @param {Tag} tag @returns {Operation[]} */
 const puts = tag => Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
-
-/**
- * What a tag is to name.
- *
- * @param {BlobName} cid
- * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
- *   else `raw`
- * @returns {{ root: Uint8Array, format: TagFormat }}
- */
-export function target (cid, options = {}) {
-  const root = parseRoot(cid, 'cid')
-  assertKnownOptions(options, ['format'])
-  const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
-  assertFormat(format)
-  return { root, format }
-}
-
-/** @param {unknown} format @returns {asserts format is TagFormat} */
-export function assertFormat (format) {
-  if (TAG_FORMATS.includes(/** @type {TagFormat} */ (format))) return
-  const given = typeof format === 'string' ? `'${format}'` : describe(format)
-  throw new TypeError(`"format" expected 'raw' or 'hashseq', got ${given}`)
-}
-
-/** @param {string} argument @param {unknown} name @returns {asserts name is string} */
-export function assertName (argument, name) {
-  if (typeof name !== 'string') throw new TypeError(`"${argument}" expected a string, got ${describe(name)}`)
-  if (name === '') throw new RangeError(`"${argument}" expected a name, got an empty string`)
-  assertWellFormed(argument, name)
-}
-
-/**
- * Half of a surrogate pair has no UTF-8: two such names would be kept as one.
- *
- * @param {string} argument @param {string} text
- */
-export function assertWellFormed (argument, text) {
-  if (!/\p{Surrogate}/u.test(text)) return
-  throw new RangeError(`"${argument}" expected text that UTF-8 can hold, got half a surrogate pair`)
-}

@@ -1,14 +1,14 @@
 // Tells observers of a blob how it is now, and again whenever its record has changed. Nothing is queued: a slow
 // observer is told the state of the moment, and misses what lay between.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { nameOf } from './roots.js'
-import { assertKnownOptions } from '../../lib/core/options.js'
-import { parseRoot } from '../../lib/hash/cid.js'
-import { untilAborted } from '../../lib/source/async-util.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { nameOf } from '../roots.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
 
-/** @import { BlobName, StoreContext } from '../blob-store.js' */
-/** @import { Change } from './catalog.js' */
+/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { Change } from '../catalog.js' */
 
 /**
  * @typedef {object} BlobState

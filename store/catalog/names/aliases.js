@@ -2,18 +2,18 @@
 // multihash and by the blob. Both entries go into the batch that holds the blob's record, or into a later one, so an
 // alias never leads to a blob without a record. What it leads to is hashed when it is read.
 
-import { HASH_LEN } from '../../lib/core/constants.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
-import { SortedCursor } from './sorted-cursor.js'
-import { SMALL_ENTRIES } from '../storage/level/entries.js'
-import { damagedRecord, eachReadable, orIfUnreadable } from '../storage/errors.js'
+import { SortedCursor } from '../sorted-cursor.js'
+import { SMALL_ENTRIES } from '../../storage/level/entries.js'
+import { damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
 import {
   VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
   multihashOfAliasOf
-} from '../storage/format/keys.js'
+} from '../../storage/format/keys.js'
 
-/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
-/** @import { Operation } from '../storage/level/safe-database.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { Operation } from '../../storage/level/safe-database.js' */
 
 export class Aliases {
   #index
@@ -60,8 +60,8 @@ export class Aliases {
   /**
    * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all of them, in the order of their
    *   multihashes
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others have
-   *   been given
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others
+   *   have been given
    */
   async * all () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
