@@ -13,6 +13,7 @@ import { list } from './catalog/calls/list.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
+import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
@@ -62,12 +63,16 @@ import { asStoreFull, closedError } from './storage/errors.js'
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
+ *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
+ * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
+ *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
+const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'readOnly', 'tempDir', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
@@ -112,8 +117,6 @@ const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
  * every other part, but not before all of them are made.
  */
 export class StoreContext {
-  /** Calls that are under way: storage/concurrency/activity.js. */
-  activity = new Activity()
   /** One lock for each blob: storage/concurrency/locks.js. */
   locks = new Locks()
   /** catalog/events/observers.js */
@@ -127,6 +130,8 @@ export class StoreContext {
    */
   constructor (databases, { verify, syncReads, quota }) {
     this.databases = databases // storage/databases.js
+    /** Calls that are under way: storage/concurrency/activity.js. */
+    this.activity = new Activity(() => databases.assertWritable())
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
@@ -176,12 +181,16 @@ export class BlobStore {
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
     const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { readOnly = false, tempDir } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
-    const databases = await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
+    if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+    const databases = readOnly
+      ? await openReadOnly(where, { tempDir, signal })
+      : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
     const store = new BlobStore(databases, { verify, syncReads, quota })
     try {
       await store.#context.evictor.start()
@@ -495,7 +504,10 @@ export class BlobStore {
    */
   fsck (options = {}) {
     const { repair = false, signal, onProgress } = options
-    const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
+    const run = async () => {
+      if (repair) this.#context.databases.assertWritable()
+      return new Fsck(this.#context, { repair, signal, onProgress }).run()
+    }
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
     return this.#run(work, options, ['repair', 'signal', 'onProgress'])

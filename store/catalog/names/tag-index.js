@@ -171,6 +171,7 @@ export class TagIndex {
    * @returns {Promise<T>}
    */
   #alone (names, work) {
+    this.#store.databases.assertWritable()
     const [first, ...rest] = [...new Set(names)].sort()
     return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
   }
