@@ -30,8 +30,8 @@ describe('baobox completion', () => {
     if (!isHere('bash')) this.skip()
     await writeFile(folder.at('script'), completionOf('bash', TABLE))
     const completed = (...words) => {
-      const line = '. ./script; COMP_WORDS=(baobox "$@"); COMP_CWORD=$#; _baobox; echo "${COMPREPLY[*]}"'
-      return spawnSync('bash', ['-c', line, 'bash', ...words], { cwd: folder.path, encoding: 'utf8' }).stdout.trim()
+      const script = '. ./script; COMP_WORDS=(baobox "$@"); COMP_CWORD=$#; _baobox; echo "$' + '{COMPREPLY[*]}"'
+      return spawnSync('bash', ['-c', script, 'bash', ...words], { cwd: folder.path, encoding: 'utf8' }).stdout.trim()
     }
     expect(completed('de')).to.equal('decode decode-slice demo')
     expect(completed('tree', '--s')).to.equal('--store --svg')
