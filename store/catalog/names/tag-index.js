@@ -97,11 +97,18 @@ export class TagIndex {
   }
 
   /** @param {Tag} tag @returns {Promise<() => void>} lets it go */
-  async #protect ({ root, format, alias }) {
-    const { catalog, protection } = this.#store
-    const blob = alias === undefined ? root : await catalog.aliases.resolve(alias)
-    return blob === undefined ? () => {} : protection.tag(blob, format)
+  async #protect (tag) {
+    const root = await this.blobOf(tag)
+    return root === undefined ? () => {} : this.#store.protection.tag(root, tag.format)
   }
+
+  /**
+   * The blob that a tag names, itself or by an alias.
+   *
+   * @param {Tag} tag
+   * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
+   */
+  async blobOf ({ root, alias }) { return alias === undefined ? root : this.#store.catalog.aliases.resolve(alias) }
 
   /**
    * Does a tag name a blob itself, or an alias of it?

@@ -75,7 +75,7 @@ describe('store: aliases', () => {
     await blocks.put(alias, bytes)
     const entry = aliasEntry(index, alias.multihash.bytes)
     const stored = await entry.read()
-    for (const damaged of [flipped(stored, 3), flipped(stored, 32), stored.subarray(0, 40), hash(bytes)]) {
+    for (const damaged of [flipped(stored, 3), flipped(stored, 32), stored.subarray(0, 40), new Uint8Array(0)]) {
       await entry.write(damaged)
       const error = await errorOf(store.resolve(alias))
       expect(error).to.include({ code: 'STORE_CORRUPT' })

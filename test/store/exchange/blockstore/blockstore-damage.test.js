@@ -40,7 +40,8 @@ describe('store: damaged blockstore', () => {
     const notFound = { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }
     for (const [value, expected] of [
       [misled, { code: 'STORE_CORRUPT', cid }],
-      ...[flipped(right, 5), flipped(right, 32), right.subarray(0, 40), hash(bytes), new Uint8Array(0)]
+      [hash(other), { code: 'STORE_CORRUPT', cid }],
+      ...[flipped(right, 5), flipped(right, 32), right.subarray(0, 40), hash(other).subarray(1), new Uint8Array(0)]
         .map(value => [value, notFound])
     ]) {
       await blocks.put(cid, bytes)
