@@ -33,7 +33,7 @@ export class DamageNotes {
     const { activity, catalog, databases, locks, presence } = this.#store
     const isReachable = seen.home === 'extents' || databases.files !== undefined
     if (!isReachable) return Promise.resolve(undefined)
-    return activity.run(() => locks.run(nameOf(root), async () => {
+    const noting = activity.run(() => locks.run(nameOf(root), async () => {
       const { record } = await catalog.find(root)
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // then another read has noted it
@@ -41,7 +41,8 @@ export class DamageNotes {
       const part = partAround(record, span, await presence.of(record))
       const right = await settleBlob(this.#store, root, record, { part })
       return right && (await catalog.find(root)).record
-    }).catch(() => undefined))
+    }))
+    return noting.catch(() => undefined)
   }
 
   /**
