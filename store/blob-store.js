@@ -1,6 +1,6 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertInteger } from '../lib/core/bytes.js'
+import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
@@ -13,6 +13,7 @@ import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
+import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
@@ -28,6 +29,7 @@ import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
+import { copyTo } from './exchange/transfer/copy.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
@@ -40,6 +42,7 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -137,18 +140,7 @@ export class StoreContext {
   }
 }
 
-/**
- * The context of a store, for modules that are built upon a store, and for tests.
- *
- * @type {(store: BlobStore) => StoreContext}
- */
-export let contextOf
-
 export class BlobStore {
-  static {
-    contextOf = store => store.#context
-  }
-
   #context
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
@@ -164,6 +156,7 @@ export class BlobStore {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
     this.#context = new StoreContext(databases, { verify, syncReads, quota })
+    setContext(this, this.#context)
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
 
@@ -477,6 +470,24 @@ export class BlobStore {
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
     return this.#run(work, options, ['repair', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Copies blobs, whole or in part, with their aliases, and tags to another open store: only what that store lacks.
+   * Both stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. Nothing
+   * is deleted from the other store. A tag there is replaced by the one of the same name.
+   *
+   * Damage here does not stop the copy. Everything else arrives, also of a blob that is damaged in some places.
+   *
+   * @param {BlobStore} other
+   * @param {CopyOptions} [options]  `cids`: only these blobs; `tags`: only what these tags protect, and these tags
+   * @returns {Promise<CopyResult>}
+   * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and what writing to the other store may throw
+   */
+  async copyTo (other, options = {}) {
+    if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
+    const run = () => copyTo(this.#context, other.#context, options)
+    return this.#run(run, options, ['cids', 'tags', 'signal', 'onProgress'])
   }
 
   /**

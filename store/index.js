@@ -19,6 +19,9 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
+/** @typedef {import('./exchange/transfer/copy.js').CopyOptions} CopyOptions */
+/** @typedef {import('./exchange/transfer/copy.js').CopyResult} CopyResult */
+/** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */

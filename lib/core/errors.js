@@ -26,6 +26,7 @@
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
  * @property {number} [status]    of HTTP
+ * @property {number} [pid]       id of a process
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -39,7 +40,7 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, status } = place
+    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, status, pid } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
@@ -52,6 +53,7 @@ export class BaoError extends Error {
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
     /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
     /** @type {number | undefined} */ if (status !== undefined) this.status = status
+    /** @type {number | undefined} */ if (pid !== undefined) this.pid = pid
   }
 }
 

@@ -36,6 +36,8 @@ export const BLOCK = region(BLOCK_LEN)
 export const OUT = region(BLOCK_LEN)
 /** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */
 export const LANE_CVS = region(LANES * HASH_LEN)
+/** A block of each of these chunks, word by word, likewise. */
+export const LANE_MESSAGE = region(LANES * BLOCK_LEN)
 /** Pointers to the chunks of a window, filled once. */
 export const CHUNK_TABLE = region(4 * (WINDOW_CHUNKS + LANES))
 /** Pointers to every 64 bytes of CVS, filled once: the parents of any level of a reduction. */

@@ -11,9 +11,12 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {unknown} [cause] */
-export const lockedError = (location, cause) =>
-  new BaoError('STORE_LOCKED', `the store at ${location} is already open, or being rescued`, { location, cause })
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it */
+export function lockedError (location, { pid, cause } = {}) {
+  const where = pid === undefined ? '' : ` in process ${pid}`
+  const what = `the store at ${location} is already open${where}, or being rescued${where && ' there'}`
+  return new BaoError('STORE_LOCKED', what, { location, pid, cause })
+}
 
 /** @param {string} location @param {number} version  of its layout */
 export const unknownLayout = (location, version) => new BaoError('STORE_VERSION',

@@ -60,7 +60,8 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('rename'), name, other: name }),
   fc.record({ do: fc.constant('gc') }),
   fc.record({ do: fc.constant('fsck'), repair: fc.boolean() }),
-  fc.record({ do: fc.constant('reopen') })
+  fc.record({ do: fc.constant('reopen') }),
+  fc.record({ do: fc.constant('copyTo') })
 )
 
 /** What the store is expected to have of a blob: whole groups. */
@@ -238,6 +239,19 @@ const CALLS = {
     await real.store.close()
     await expectNoOrphans(real.place)
     real.store = await real.place.open(FAST)
+  },
+
+  /** Another store has everything afterwards, and nothing is left to be copied. */
+  async copyTo ({ store, model }) {
+    const place = await inMemory()
+    try {
+      const copy = await place.open(FAST)
+      expect((await store.copyTo(copy)).failed).to.deep.equal([])
+      await expectAll({ store: copy, model })
+      expect(await store.copyTo(copy)).to.deep.include({ blobs: 0, bytes: 0, tags: 0 })
+    } finally {
+      await place.remove()
+    }
   }
 }
 

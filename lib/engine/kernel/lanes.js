@@ -2,7 +2,7 @@
 // Source: BLAKE3 paper 5.3.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT } from '../../core/constants.js'
-import { CV, KEY, LANE_CVS, OUT } from '../arena.js'
+import { CV, KEY, LANE_CVS, LANE_MESSAGE, OUT } from '../arena.js'
 import { call, func, i32, i32x4, i64, i64x2, loopWhile, select, v128, when, whenElse } from './assembler.js'
 import { vectorArithmetic, sevenRounds } from './mixing.js'
 
@@ -12,10 +12,20 @@ import { vectorArithmetic, sevenRounds } from './mixing.js'
 const WORDS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 
 /**
+ * Vectors in the arena, used like local variables.
+ *
+ * @param {number} region @param {number} count
+ */
+const vectorsAt = (region, count) => WORDS.slice(0, count).map(i => ({
+  get: v128.load(i32.const(region), 16 * i),
+  set: (/** @type {Code} */ value) => v128.store(i32.const(region), value, 16 * i)
+}))
+
+/**
  * Four vectors of four words become their transpose.
  *
  * @param {{ get: Code }[]} rows
- * @param {Local[]} columns  may be the rows themselves
+ * @param {{ set: (value: Code) => Code }[]} columns  may be the rows themselves
  * @param {Local[]} scratch  four
  * @returns {Code}
  */
@@ -56,14 +66,12 @@ export const compressMany = alone => func('compressMany', 7, (params, local) => 
   const counters23 = local('v128')
   const pointers = [0, 1, 2, 3].map(() => local('i32'))
   const state = WORDS.map(() => local('v128'))
-  const message = WORDS.map(() => local('v128'))
   const scratch = [0, 1, 2, 3].map(() => local('v128'))
   const { arithmetic, setUp: setUpArithmetic } = vectorArithmetic(local)
-  // Chaining values wait in the arena from block to block: eight vectors less to be spilled in between.
-  const cv = WORDS.slice(0, 8).map(i => ({
-    get: v128.load(i32.const(LANE_CVS), 16 * i),
-    set: (/** @type {Code} */ value) => v128.store(i32.const(LANE_CVS), value, 16 * i)
-  }))
+  // The state takes 16 of the 16 or 32 vector registers. What is used less often stays in the arena: with the message
+  // in local variables JavaScriptCore takes more than twice as long.
+  const message = vectorsAt(LANE_MESSAGE, 16)
+  const cv = vectorsAt(LANE_CVS, 8)
 
   const isParent = i32.and(flags.get, i32.const(PARENT))
 
@@ -111,10 +119,10 @@ export const compressMany = alone => func('compressMany', 7, (params, local) => 
 
   const compressBlockOfFour = [
     [0, 4, 8, 12].map(first => {
-      const rows = message.slice(first, first + 4)
+      const rows = state.slice(0, 4)
       return [
         rows.map((row, lane) => row.set(v128.load(i32.add(pointers[lane].get, block.get), 4 * first))),
-        transpose(rows, rows, scratch)
+        transpose(rows, message.slice(first, first + 4), scratch)
       ]
     }),
     cv.map((word, i) => state[i].set(word.get)),

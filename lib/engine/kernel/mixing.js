@@ -77,7 +77,7 @@ export const mix = ({ add, xor, setRotated }, mixings) => [
  *
  * @param {Arithmetic} arithmetic
  * @param {Local[]} state  16
- * @param {Local[]} message  16
+ * @param {{ get: Code }[]} message  16
  * @param {number} sideBySide  mixings that are interleaved: 1, 2 or 4
  * @returns {Code}
  */

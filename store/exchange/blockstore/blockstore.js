@@ -22,7 +22,7 @@ import { keepMany } from '../../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
 import { nameOf } from '../../catalog/roots.js'
-import { contextOf } from '../../blob-store.js'
+import { contextOf } from '../context-of.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobStore } from '../../blob-store.js' */

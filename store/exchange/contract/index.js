@@ -20,6 +20,7 @@ import { RECEIVING } from './receiving.js'
  * @typedef {object} Setting  what a test works with
  * @property {Where} where  a place for a store
  * @property {Open} open  opens the store at this place
+ * @property {() => Promise<unknown>} openBeside  opens the store at this place, although it may be open
  * @property {() => Promise<Open>} another  makes another place, and gives what opens the store there
  */
 
@@ -76,7 +77,7 @@ async function inPlaces (newPlace, removePlace, test) {
       store = await BlobStore.open(where, options)
       return store
     }
-    return { where, open }
+    return { where, open, openBeside: () => BlobStore.open(where) }
   }
   try {
     await test({ ...await newSetting(), another: async () => (await newSetting()).open })

@@ -1,12 +1,12 @@
 // The contract of `open` and `close`: what a store has when it is opened again, also after its data was damaged.
 
 import { hash } from '../../../lib/hash/hasher.js'
-import { BlobStore } from '../../blob-store.js'
 import {
   GROUP_LEN, MIB, collect, dataIn, equal, errorOf, fails, flipped, noise, putData, sameBytes, sliceOf
 } from './checks.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore } from '../../blob-store.js' */
 /** @import { Tests } from './index.js' */
 
 /**
@@ -79,10 +79,12 @@ export const LIFETIME = {
     sameBytes(await (await open()).bytes(cid), bytes, 'the blob without damage')
   },
 
-  async 'close() ends a store: every call to it fails, and only then can it be opened again' ({ open, where }) {
+  async 'close() ends a store: every call to it fails, and only then can it be opened again' ({
+    open, openBeside, where
+  }) {
     const store = await open()
     const { cid } = await store.put(noise(100))
-    if (typeof where === 'string') await fails(() => BlobStore.open(where), 'STORE_LOCKED')
+    if (typeof where === 'string') await fails(openBeside, 'STORE_LOCKED')
     await store.close()
     const reads = [() => store.bytes(cid), () => store.has(cid), () => collect(store.slice(cid))]
     for (const ask of [...reads, () => store.put(noise(5)), () => store.delete(cid)]) await fails(ask, 'STORE_CLOSED')

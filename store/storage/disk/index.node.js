@@ -2,7 +2,7 @@
 // `node:fs`.
 
 export { openFolder } from './blob-folder.js'
-export { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from './level-folder.js'
+export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, isHeadless, isMissing, isStoreAt,

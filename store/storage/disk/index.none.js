@@ -80,3 +80,8 @@ export const placeFolder = async (_from, _to, _options) => {}
 
 /** @param {string} _path @param {string} _prefix */
 export const removeFoldersLike = async (_path, _prefix) => {}
+
+export const ownPid = undefined
+
+/** @param {string[]} _paths @returns {Promise<number | undefined>} */
+export const lockOwner = async _paths => undefined

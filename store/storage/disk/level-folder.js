@@ -1,7 +1,8 @@
-// Does what LevelDB leaves out in its own directory: syncs old logs, and looks whether there is space to open it.
+// Does what LevelDB leaves out in its own directory: syncs old logs, looks whether there is space to open it, and
+// finds out which process has it open.
 
 import { randomFillSync } from 'node:crypto'
-import { open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
 
 /** Bytes that are written at a time to see whether there is space for more. */
 const PIECE_LEN = 1 << 20
@@ -64,3 +65,38 @@ async function logsIn (path) {
   const names = (await readdir(path)).filter(name => /^\d+\.log$/.test(name))
   return names.sort((a, b) => parseInt(a) - parseInt(b)).map(name => `${path}/${name}`)
 }
+
+/** The id of this process. */
+export const ownPid = process.pid
+
+/**
+ * The process that holds a lock of LevelDB. Linux lists all locks with the files that they are on, so the answer is
+ * that of the system at this moment. Other systems do not tell.
+ *
+ * @param {string[]} paths  of lock files, which need not be there
+ * @returns {Promise<number | undefined>} the owner of the first that has one; undefined when none has, or it cannot be
+ *   known
+ */
+export async function lockOwner (paths) {
+  if (process.platform !== 'linux') return undefined
+  const files = await Promise.all(paths.map(path => stat(path, { bigint: true }).catch(() => undefined)))
+  const locks = [...(await readFile('/proc/locks', 'utf8').catch(() => '')).matchAll(POSIX_LOCK)]
+  for (const file of files) {
+    const [, pid = 0] = locks.find(lock => isOn(lock, file)) ?? []
+    // A process that this one cannot see, in another container, has no number here.
+    if (Number(pid) > 0) return Number(pid)
+  }
+  return undefined
+}
+
+/** A line of /proc/locks, as proc(5) describes it: `1: POSIX  ADVISORY  WRITE 568 fe:00:2531452 0 EOF`. */
+const POSIX_LOCK = /^\d+: POSIX +ADVISORY +WRITE +(\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm
+
+/** The parts of a device number, as makedev(3) joins them. @param {bigint} dev */
+const majorOf = dev => ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & 0xfffff000n)
+/** @param {bigint} dev */
+const minorOf = dev => (dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)
+
+/** @param {RegExpMatchArray} lock @param {import('node:fs').BigIntStats} [file] */
+const isOn = ([, , major, minor, ino], file) => file !== undefined && BigInt(ino) === file.ino &&
+  BigInt(`0x${major}`) === majorOf(file.dev) && BigInt(`0x${minor}`) === minorOf(file.dev)

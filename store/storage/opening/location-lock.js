@@ -5,7 +5,9 @@
 // every page in, so pages use a lock of the browser: two stores would give the same ids to different blobs, and
 // each would sweep away what the other is putting.
 
-import { realPath } from '#disk'
+import { lockOwner, ownPid, realPath } from '#disk'
+import { lockedError } from '../errors.js'
+import { NAMES } from '../level/levels.js'
 
 /** The locations that this process holds. */
 const held = /** @type {Set<string>} */ (new Set())
@@ -31,6 +33,24 @@ export async function holdLocation (location) {
   }
   await forget()
   return undefined
+}
+
+/** The error when `holdLocation` has found a location held. @param {string} location */
+export async function heldError (location) {
+  const isHere = held.has(await realPath(location)) // otherwise by another page
+  return lockedError(location, { pid: isHere ? ownPid : undefined })
+}
+
+/** Folders whose lock keeps others away from a store: its databases, and the one of a rescue. */
+const LOCKS = [...NAMES, 'rescue/lock']
+
+/**
+ * The error when another process holds a lock of LevelDB. It names the process, where the system tells.
+ *
+ * @param {string} location @param {unknown} [cause]
+ */
+export async function lockedElsewhere (location, cause) {
+  return lockedError(location, { pid: await lockOwner(LOCKS.map(folder => `${location}/${folder}/LOCK`)), cause })
 }
 
 /** @param {string} location @returns {Promise<(() => Promise<void>) | undefined>} */

@@ -6,8 +6,8 @@ import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
-import { absentError, diskFull, isDiskFull, lockedError } from '../errors.js'
-import { holdLocation } from './location-lock.js'
+import { absentError, diskFull, isDiskFull } from '../errors.js'
+import { heldError, holdLocation, lockedElsewhere } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
@@ -52,7 +52,7 @@ function assertWhere (where) {
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function tryOpening (where, { sync, create, signal }) {
   const release = typeof where === 'string' ? await holdLocation(where) : async () => {}
-  if (release === undefined) throw lockedError(locationOf(where))
+  if (release === undefined) throw await heldError(locationOf(where))
   try {
     if (typeof where === 'string') {
       await assertOwnFolders(where)
@@ -93,7 +93,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     if (cause instanceof BaoError) throw cause
-    if (isLocked(cause)) throw lockedError(location, cause)
+    if (isLocked(cause)) throw await lockedElsewhere(location, cause)
     throw notOpened('open', location, cause)
   }
   try {
@@ -145,7 +145,7 @@ async function assertOpenable (location, create) {
 /** @param {string} location */
 async function assertNoRescue (location) {
   const state = await rescueAt(location)
-  if (state === 'running') throw lockedError(location)
+  if (state === 'running') throw await lockedElsewhere(location)
   if (state === 'interrupted') {
     throw notOpened('open', location, new Error('its rescue was interrupted: call BlobStore.rescue again'))
   }

@@ -7,7 +7,7 @@
 
 import { Level } from 'level'
 import { exists, makeFolder, moveFolder, removeFolder } from '#disk'
-import { lockedError } from '../errors.js'
+import { lockedElsewhere } from './location-lock.js'
 import { NAMES, isLocked, isOpen } from '../level/levels.js'
 import { VIEWS } from '../format/keys.js'
 
@@ -40,7 +40,7 @@ export async function markRescue (location) {
   try {
     await lock.open()
   } catch (error) {
-    if (isLocked(error)) throw lockedError(location, error)
+    if (isLocked(error)) throw await lockedElsewhere(location, error)
     if (isFirst) await removeFolder(rescueFolder(location))
     throw error
   }
@@ -57,7 +57,7 @@ export async function markRescue (location) {
   for (const path of NAMES.map(name => `${location}/${name}`)) {
     if (!await exists(path) || !await isOpen(path)) continue
     await end({ isMarked: !isFirst })
-    throw lockedError(location)
+    throw await lockedElsewhere(location)
   }
   return { end }
 }

@@ -19,7 +19,7 @@ import { stateKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
 import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
 import { copyReadable } from './copy-readable.js'
-import { holdLocation } from './location-lock.js'
+import { heldError, holdLocation } from './location-lock.js'
 import { assertOwnFolders, openHeld } from './open.js'
 import { markRescue, rescueFolder } from './rescue-mark.js'
 
@@ -47,7 +47,7 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  */
 export async function rescueDatabases (location, check, signal) {
   const release = await holdLocation(location)
-  if (release === undefined) throw lockedError(location)
+  if (release === undefined) throw await heldError(location)
   try {
     await assertOwnFolders(location)
     if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED))
@@ -144,7 +144,7 @@ async function replaceAll (location) {
 function notRescued (location, cause) {
   if (cause instanceof BaoError) return cause
   if (isDiskFull(cause)) return diskFull(cause)
-  if (isLocked(cause)) return lockedError(location, cause)
+  if (isLocked(cause)) return lockedError(location, { cause })
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new BaoError('STORE_OPEN_FAILED', `could not rescue the store at ${location}: ${reason}`, { location, cause })
 }

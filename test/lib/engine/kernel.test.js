@@ -9,6 +9,8 @@ import { noise } from '../../support/inputs.js'
 import { ALL_KERNELS, onEachKernel } from '../../support/kernels.js'
 
 const KEY = keyedMode(noise(32, 8))
+/** What stands in the input region. */
+const RUBBISH = noise(INPUT_LEN, 7)
 const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1023, 1024]
 
 /**
@@ -19,7 +21,7 @@ const LAST_LENS = [1, 63, 64, 65, 128, 511, 512, 575, 576, 577, 640, 960, 961, 1
  * @param {(flags: number, value: T) => void} call
  */
 const results = (cases, count, call) => onEachKernel(() => cases.map(value => {
-  u8.set(noise(INPUT_LEN, 7), INPUT)
+  u8.set(RUBBISH, INPUT)
   u8.fill(0xee, CVS, CVS + HASH_LEN * (count + 4))
   call(enter(KEY), value)
   return `${value}: ${hex(u8.subarray(CVS, CVS + HASH_LEN * count))}`
@@ -62,12 +64,11 @@ describe('compressChunk', () => {
   })
 
   it('leaves the input as it was', () => {
-    const input = noise(INPUT_LEN, 7)
-    u8.set(input, INPUT)
+    u8.set(RUBBISH, INPUT)
     onEachKernel(() => {
       for (const len of LAST_LENS) kernel.compressChunk(INPUT, len, enter(KEY), CHUNK_END, 0, 0, CVS)
     }, ALL_KERNELS)
-    expect(same(u8.subarray(INPUT, INPUT + INPUT_LEN), input)).to.equal(true)
+    expect(same(u8.subarray(INPUT, INPUT + INPUT_LEN), RUBBISH)).to.equal(true)
   })
 })
 
@@ -81,7 +82,7 @@ describe('compressBlock', () => {
 describe('gather and scatter', () => {
   /** What stands in the stage afterwards, and what should. */
   const moved = (count, len, call, expected) => onEachKernel(() => {
-    const bytes = noise(INPUT_LEN, 7)
+    const bytes = RUBBISH
     u8.set(bytes, INPUT)
     u8.fill(0xee, STAGE, STAGE + INPUT_LEN)
     call()
@@ -109,8 +110,7 @@ describe('compare', () => {
     it(`finds any difference among ${count} times ${len} bytes, and none where there is none`, () => {
       const found = onEachKernel(() => {
         pointTo(count, len)
-        const bytes = noise(INPUT_LEN, 7)
-        u8.set(bytes, INPUT)
+        u8.set(RUBBISH, INPUT)
         kernel.gather(TABLE, count, len, STAGE)
         const isSame = () => {
           kernel.compare(TABLE, count, len, STAGE)

@@ -3,7 +3,7 @@
 // Tests use these functions and import nothing of the store but its entry points, so that a change of its internals
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
-import { contextOf } from '../../../store/blob-store.js'
+import { contextOf } from '../../../store/exchange/context-of.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {

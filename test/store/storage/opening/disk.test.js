@@ -108,6 +108,19 @@ describe('store: on a disk', () => {
     await place.open()
   })
 
+  it('says which process has it open, where the system tells', async () => {
+    const child = start('hold')
+    await child.lines.next()
+    const error = await errorOf(place.open())
+    expect(error).to.include({ code: 'STORE_LOCKED', location: place.where })
+    expect(error.pid).to.equal(process.platform === 'linux' ? child.pid : undefined)
+    if (error.pid !== undefined) expect(error.message).to.include(`in process ${child.pid}`)
+    await killed(child)
+    await place.open()
+    expect(await errorOf(BlobStore.open(place.where)), 'in this one').to.include({ pid: process.pid })
+    expect(await errorOf(BlobStore.rescue(place.where))).to.include({ code: 'STORE_LOCKED', pid: process.pid })
+  })
+
   it('is waited for while it is open elsewhere', async () => {
     const child = start('hold')
     await child.lines.next()

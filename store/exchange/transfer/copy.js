@@ -1,0 +1,323 @@
+// Copies blobs and tags to another open store, and only what that one lacks. So the first run is a backup, and every
+// later one brings it up to date, also while the source is written to. A run that was interrupted is repeated: what
+// has arrived is not sent again.
+
+import { toCid } from '../../../lib/hash/cid.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { equals } from 'uint8arrays/equals'
+import { nameOf } from '../../catalog/roots.js'
+import { getMany } from '../../read/get-many.js'
+import { inOrder } from '../../storage/concurrency/in-order.js'
+import { notFound } from '../../storage/errors.js'
+import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../write/put-many.js'
+import { FILE_FROM } from '../../write/blob-builder.js'
+import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { ProgressOptions } from '../../../lib/core/types.js' */
+/** @import { SortedCursor } from '../../catalog/sorted-cursor.js' */
+/** @import { SelectionOptions } from './selection.js' */
+
+/** @typedef {SelectionOptions & ProgressOptions} CopyOptions  `onProgress` gets `baobox:copy`, in bytes copied */
+
+/**
+ * @typedef {object} CopyResult
+ * @property {number} blobs  of which something was copied
+ * @property {number} bytes  of them that the other store lacked
+ * @property {number} tags  that were set in the other store
+ * @property {{ cid?: CID, error: BaoError }[]} failed  what could not be read here, and is not whole in the other
+ *   store: `error` is what `get` would throw. Without `cid` for a damaged record or sequence of hashes that hides
+ *   which blobs there were
+ */
+
+/** Batches of small blobs that are written while the next is read. */
+const BATCHES_AHEAD = 2
+/** How often a blob is begun again that was replaced while it was read. */
+const CHANGES = 3
+
+/**
+ * See `BlobStore.copyTo`.
+ *
+ * @param {StoreContext} from @param {StoreContext} to @param {CopyOptions} options
+ * @returns {Promise<CopyResult>}
+ */
+export async function copyTo (from, to, options) {
+  assertSelection(options)
+  if (from === to) throw new TypeError('"other" expected another store, got the same one')
+  return from.life.run(() => to.life.run(() => new Copy(from, to, options).run()))
+}
+
+/** @typedef {(Uint8Array | undefined)[]} Names  multihashes under which a blob is put; `undefined`: its own name */
+/** @typedef {{ bytes: Uint8Array, names: Names }} SmallBlob  to be kept in the other store */
+/** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean }} Found */
+
+class Copy {
+  #from
+  #to
+  #options
+  #result = /** @type {CopyResult} */ ({ blobs: 0, bytes: 0, tags: 0, failed: [] })
+  /** Tells which blobs have aliases, when all blobs are walked in their order. */
+  #aliases = /** @type {SortedCursor | undefined} */ (undefined)
+
+  /** @param {StoreContext} from @param {StoreContext} to @param {CopyOptions} options */
+  constructor (from, to, options) {
+    this.#from = from
+    this.#to = to
+    this.#options = options
+  }
+
+  async run () {
+    // Tags are read before blobs. So what a tag names, and had here when it was read, comes with it.
+    const tags = await chosenTags(this.#from, this.#options)
+    const releases = tags.map(({ root, format }) => this.#to.protection.tag(root, format))
+    const isAll = this.#options.cids === undefined && this.#options.tags === undefined
+    if (isAll) this.#aliases = this.#from.catalog.aliases.inOrder()
+    try {
+      const keep = (/** @type {SmallBlob[]} */ batch) => this.#keep(batch)
+      for await (const lens of inOrder(this.#smallBatches(tags), () => BATCHES_AHEAD, keep)) {
+        for (const len of lens) this.#count(len)
+      }
+      for (const tag of tags) await this.#copyTag(tag)
+    } finally {
+      for (const release of releases) release()
+      await this.#aliases?.close()
+    }
+    return this.#result
+  }
+
+  /**
+   * Small blobs by the batch. Long ones, and those that are present in part, are copied on the way.
+   *
+   * @param {Tag[]} tags
+   * @returns {AsyncGenerator<SmallBlob[]>}
+   */
+  async * #smallBatches (tags) {
+    let batch = /** @type {SmallBlob[]} */ ([])
+    let len = 0
+    for await (const chosen of chosenBlobs(this.#from, this.#options, tags, error => this.#failed(undefined, error))) {
+      const small = /** @type {Found[]} */ ([])
+      const found = await this.#to.catalog.findMany(chosen.map(({ root }) => root))
+      for (const [i, { root, record }] of chosen.entries()) {
+        this.#options.signal?.throwIfAborted()
+        const there = found[i].record
+        if (record === undefined) {
+          this.#failed(root, notFound(root))
+          continue
+        }
+        const blob = { root, record, hasAliases: await this.#mayHaveAliases(root) }
+        if (there?.complete) await this.#addNames(blob, there)
+        else if (record.complete && record.size <= FILE_FROM) small.push(blob)
+        else await this.#copyLong(blob)
+      }
+      for await (const blob of this.#read(small)) {
+        batch.push(blob)
+        len += blob.bytes.length
+        if (batch.length < BATCH_COUNT && len < BATCH_LEN) continue
+        yield batch
+        batch = []
+        len = 0
+      }
+    }
+    if (batch.length > 0) yield batch
+  }
+
+  /** @param {Found[]} small @returns {AsyncGenerator<SmallBlob>} */
+  async * #read (small) {
+    const { signal } = this.#options
+    let i = 0
+    for await (const { bytes, error } of getMany(this.#from, small.map(({ root }) => root), { signal })) {
+      const blob = small[i++]
+      if (bytes === undefined) this.#failed(blob.root, error)
+      else yield { bytes, names: await this.#namesOf(blob) }
+    }
+  }
+
+  /**
+   * Keeps small blobs in the other store, each under all of its names.
+   *
+   * @param {SmallBlob[]} batch
+   * @returns {Promise<number[]>} bytes of those that it lacked
+   */
+  async #keep (batch) {
+    const named = batch.flatMap(({ bytes, names }) => names.map(alias => ({ bytes, alias })))
+    const kept = this.#to.quota.isLimited
+      ? await this.#keepEach(named)
+      : await keepMany(this.#to, named.map(({ bytes }) => bytes), named.map(({ alias }) => alias))
+    return kept.filter(({ isNew }) => isNew).map(({ size }) => size)
+  }
+
+  /** Under a quota, a part of a batch may be too much. @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} named */
+  async #keepEach (named) {
+    const { signal } = this.#options
+    const kept = []
+    for (const { bytes, alias } of named) kept.push(await this.#to.writer.put(bytes, { signal }, { alias }))
+    return kept
+  }
+
+  /**
+   * Copies what the other store lacks of a blob, as slices. Where bytes here are damaged, the rest is copied.
+   *
+   * @param {Found} blob
+   */
+  async #copyLong ({ root, hasAliases }) {
+    let damaged = ChunkRanges.none
+    let failure = /** @type {unknown} */ (null)
+    let copied = 0
+    let changes = 0
+    for (let hasMore = true; hasMore;) {
+      const { record } = await this.#from.catalog.find(root)
+      if (record === undefined) break // it was deleted meanwhile
+      const wanted = (await this.#lacking(root, record)).difference(damaged)
+      if (wanted.isEmpty) break
+      const { received, error } = await this.#send(root, wanted)
+      copied += received
+      const found = damagedChunks(error).difference(damaged)
+      damaged = damaged.union(found)
+      failure = error ?? failure
+      if (error === null) hasMore = received > 0
+      else hasMore = !found.isEmpty || (isChanged(error) && ++changes <= CHANGES)
+    }
+    if (copied > 0) this.#result.blobs++
+    const [{ record }, { record: there }] = [await this.#from.catalog.find(root), await this.#to.catalog.find(root)]
+    if (failure !== null && !there?.complete) this.#failed(root, failure)
+    if (record?.complete && there?.complete) await this.#addNames({ root, record, hasAliases }, there)
+  }
+
+  /** What is present here and missing there. @param {Uint8Array} root @param {BlobRecord} record */
+  async #lacking (root, record) {
+    const present = record.complete ? ChunkRanges.all : await this.#from.presence.of(record)
+    const { record: there } = await this.#to.catalog.find(root)
+    return there === undefined ? present : (await this.#to.presence.missing(there, present)).intersect(present)
+  }
+
+  /**
+   * @param {Uint8Array} root @param {ChunkRanges} wanted
+   * @returns {Promise<{ received: number, error: unknown }>} bytes that the other store lacked; `error` is null unless
+   *   reading them here has failed
+   */
+  async #send (root, wanted) {
+    const { signal } = this.#options
+    let error = /** @type {unknown} */ (null)
+    let received = 0
+    /** @param {AsyncIterable<Uint8Array>} slice */
+    const watched = async function * (slice) {
+      try {
+        yield * slice
+      } catch (failure) {
+        error = failure
+        throw failure
+      }
+    }
+    const before = await this.#lenThere(root)
+    try {
+      const slice = watched(this.#from.reader.slice(root, wanted, { reuse: true, signal }))
+      received = (await this.#to.receiver.receive(root, slice, wanted, { signal })).received
+    } catch (failure) {
+      signal?.throwIfAborted()
+      // Where the source does not verify what it reads, it is the other store that notices damage.
+      const isDamage = failure instanceof BaoError && failure.code.startsWith('BAO_')
+      if (!isDamage && (failure !== error || !isLoss(failure))) throw failure
+      error = failure
+      received = await this.#lenThere(root) - before
+    }
+    this.#progress(received)
+    return { received, error }
+  }
+
+  /** Bytes that the other store has of a blob. @param {Uint8Array} root */
+  async #lenThere (root) {
+    const { record } = await this.#to.catalog.find(root)
+    return record === undefined ? 0 : this.#to.presence.len(record)
+  }
+
+  /** Has a blob aliases here? Blobs are asked for in their order when all are copied. @param {Uint8Array} root */
+  async #mayHaveAliases (root) {
+    if (this.#aliases === undefined) return true
+    const entry = this.#aliases.find(root)
+    return entry.then(found => found !== undefined, () => true) // each alias is looked up where these are damaged
+  }
+
+  /** The names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
+  async #namesOf ({ root, record: { isNameless }, hasAliases }) {
+    const aliases = hasAliases ? await this.#from.catalog.aliases.of(root) : []
+    return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
+  }
+
+  /**
+   * Gives a blob that the other store has the names that it has here.
+   *
+   * @param {Found} blob @param {BlobRecord} there
+   */
+  async #addNames (blob, there) {
+    const { root, record } = blob
+    if (record.size === 0 || (!blob.hasAliases && !there.isNameless)) return
+    const { catalog, locks } = this.#to
+    const names = await this.#namesOf(blob)
+    const aliases = names.filter(name => name !== undefined)
+    const lead = await catalog.aliases.rootsOf(aliases)
+    const lacking = aliases.filter((_, i) => lead[i] === undefined || !equals(lead[i], root))
+    const lacksOwn = names[0] === undefined && there.isNameless
+    if (lacking.length === 0 && !lacksOwn) return
+    await locks.run(nameOf(root), async () => {
+      for (const alias of lacksOwn ? [undefined, ...lacking] : lacking) {
+        const { record: now } = await catalog.find(root)
+        if (now?.complete) await catalog.putAgain(root, now, alias)
+      }
+    })
+  }
+
+  /** @param {Tag} tag */
+  async #copyTag (tag) {
+    this.#options.signal?.throwIfAborted()
+    const there = await this.#to.tags.get(tag.name).catch(unlessDamaged)
+    if (there !== undefined && equals(there.root, tag.root) && there.format === tag.format) return
+    await this.#to.tags.set(tag)
+    this.#result.tags++
+  }
+
+  /** A blob was copied. @param {number} len  bytes */
+  #count (len) {
+    this.#result.blobs++
+    this.#progress(len)
+  }
+
+  /** @param {number} len  bytes more */
+  #progress (len) {
+    this.#result.bytes += len
+    this.#options.onProgress?.({ type: 'baobox:copy', detail: { done: this.#result.bytes } })
+  }
+
+  /**
+   * @param {Uint8Array | undefined} root @param {unknown} error
+   * @throws the error, when it says more than that this blob cannot be read
+   */
+  #failed (root, error) {
+    if (!isLoss(error)) throw error
+    // A blob that was deleted while its turn came is no loss, unless it was asked for.
+    if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
+    this.#result.failed.push({ cid: root && toCid(root), error })
+  }
+}
+
+/** @param {unknown} error @returns {error is BaoError} */
+const isLoss = error => error instanceof BaoError && (LOSSES.has(error.code) || error.code.startsWith('BAO_'))
+
+/** @param {unknown} error */
+const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
+
+/** The chunks that an error says are damaged or missing. @param {unknown} error */
+function damagedChunks (error) {
+  if (!(error instanceof BaoError)) return ChunkRanges.none
+  const { start, len, ranges } = error
+  if (ranges !== undefined) return ranges
+  if (error.code !== 'STORE_CORRUPT' || start === undefined || !len) return ChunkRanges.none
+  return ChunkRanges.fromBytes(start, start + len).roundToGroups(4)
+}
+
+/** @param {unknown} error @returns {undefined} */
+function unlessDamaged (error) {
+  if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
+}

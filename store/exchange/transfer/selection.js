@@ -1,0 +1,137 @@
+// Chooses the blobs of a store that are transferred: all of them, or those that names and tags lead to.
+
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { assertName } from '../../catalog/names/tag-target.js'
+import { LOOKUP_COUNT } from '../../read/get-many.js'
+import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
+import { tagNotFound } from '../../storage/errors.js'
+
+/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { Many } from '../../storage/concurrency/in-order.js' */
+
+/**
+ * @typedef {object} SelectionOptions  Default: all blobs and all tags
+ * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
+ * @property {Iterable<string>} [tags]  names of tags: these tags, the blobs that they name, and of those that are
+ *   sequences of hashes the members
+ * @property {AbortSignal} [signal]
+ */
+
+/** @typedef {{ root: Uint8Array, record?: BlobRecord }} Chosen  without a record when the store does not have it */
+
+/** @param {SelectionOptions} options @throws {TypeError} */
+export function assertSelection ({ cids, tags }) {
+  if (cids !== undefined) assertMany('cids', cids, 'CIDs')
+  if (tags === undefined) return
+  assertMany('tags', tags, 'names of tags')
+  if (Symbol.iterator in tags && typeof tags !== 'string') return
+  throw new TypeError('"tags" expected an iterable of names, not an asynchronous one')
+}
+
+/**
+ * The tags that are transferred.
+ *
+ * @param {StoreContext} store @param {SelectionOptions} options
+ * @returns {Promise<Tag[]>}
+ * @throws {import('../../../lib/core/errors.js').BaoError} STORE_TAG_NOT_FOUND { tag }, STORE_CORRUPT { tag }
+ */
+export async function chosenTags ({ tags: index }, { cids, tags }) {
+  const chosen = /** @type {Tag[]} */ ([])
+  if (tags === undefined) {
+    if (cids === undefined) for await (const tag of index.list('')) chosen.push(tag)
+    return chosen
+  }
+  for (const name of tags) {
+    assertName('tags', name)
+    const tag = await index.get(name)
+    if (tag === undefined) throw tagNotFound(name)
+    chosen.push(tag)
+  }
+  return chosen
+}
+
+/**
+ * The blobs that are transferred, in batches. A blob may come more than once when tags or names lead to it.
+ *
+ * @param {StoreContext} store
+ * @param {SelectionOptions} options
+ * @param {Tag[]} tags  what `chosenTags` has given
+ * @param {(error: unknown) => void} onUnreadable  called when damage hides some: a record that is damaged, once all
+ *   others have been given, or a sequence of hashes. May throw the error
+ * @returns {AsyncGenerator<Chosen[]>}
+ */
+export async function * chosenBlobs (store, { cids, tags: names, signal }, tags, onUnreadable) {
+  if (cids === undefined && names === undefined) {
+    yield * untilUnreadable(store.catalog.recordBatches(''), onUnreadable, signal)
+    return
+  }
+  let roots = /** @type {Uint8Array[]} */ ([])
+  for await (const root of chosenRoots(store, cids ?? [], tags, onUnreadable, signal)) {
+    roots.push(root)
+    if (roots.length < LOOKUP_COUNT) continue
+    yield await lookedUp(store, roots)
+    roots = []
+  }
+  if (roots.length > 0) yield await lookedUp(store, roots)
+}
+
+/**
+ * @template T
+ * @param {AsyncIterable<T>} items @param {(error: unknown) => void} onUnreadable @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<T>}
+ */
+async function * untilUnreadable (items, onUnreadable, signal) {
+  try {
+    for await (const item of items) {
+      signal?.throwIfAborted()
+      yield item
+    }
+  } catch (error) {
+    if (!(error instanceof BaoError) || !LOSSES.has(error.code)) throw error
+    onUnreadable(error)
+  }
+}
+
+/** What says that a blob cannot be read as it is, and nothing against other blobs. */
+export const LOSSES = new Set(['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND'])
+
+/** @param {StoreContext} store @param {Uint8Array[]} roots @returns {Promise<Chosen[]>} */
+async function lookedUp ({ catalog }, roots) {
+  const found = await catalog.findMany(roots)
+  return roots.map((root, i) => ({ root, record: found[i].record }))
+}
+
+/**
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {Tag[]} tags
+ * @param {(error: unknown) => void} onUnreadable @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * chosenRoots (store, cids, tags, onUnreadable, signal) {
+  for await (const cid of untilSignal(cids, signal)) yield parseRoot(cid, 'cids')
+  for (const { root, format } of tags) {
+    yield root
+    if (format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
+  }
+}
+
+/**
+ * The members of a sequence that is present, whole or in part. Bytes behind the last whole hash name nothing.
+ *
+ * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * membersOf ({ catalog, reader }, root, signal) {
+  const { record } = await catalog.find(root)
+  if (record === undefined) return
+  let rest = new Uint8Array(0)
+  for await (const piece of reader.present(root, record, signal)) {
+    const bytes = concat([rest, piece])
+    const end = bytes.length - bytes.length % HASH_LEN
+    for (let at = 0; at < end; at += HASH_LEN) yield bytes.slice(at, at + HASH_LEN)
+    rest = bytes.slice(end)
+  }
+}
