@@ -1,6 +1,6 @@
 // One request while it is answered, and what is told of it in the end.
 
-import { contextOf } from '../../blob-store.js'
+import { contextOf } from '../context-of.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { CheckedOptions, RequestEvent } from './handler.js' */
@@ -27,7 +27,9 @@ export class Exchange {
   received = 0
 
   /**
-   * @param {Request} request @param {BlobStore} store @param {CheckedOptions} options
+   * @param {Request} request  whose URL can be parsed
+   * @param {BlobStore} store
+   * @param {CheckedOptions} options
    * @param {(event: RequestEvent) => void} onEnd
    */
   constructor (request, store, options, onEnd) {

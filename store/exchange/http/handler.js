@@ -2,7 +2,7 @@
 // what a request is about, has it answered, and tells how that ended. docs/guide.md, "Serve", lists the routes.
 
 import { notFound } from '../../storage/errors.js'
-import { BlobStore } from '../../blob-store.js'
+import { contextOf } from '../context-of.js'
 import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -18,6 +18,7 @@ import { routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
 import { FOREVER, respond, respondError, respondJson, respondOptions } from './response/headers.js'
 
+/** @import { BlobStore } from '../../blob-store.js' */
 /** @import { BlobRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
@@ -122,7 +123,7 @@ class HttpServer {
 
   /** @param {BlobStore} store @param {HandlerOptions} options */
   constructor (store, options) {
-    if (!(store instanceof BlobStore)) throw new TypeError(`"store" expected a BlobStore, got ${describe(store)}`)
+    contextOf(store) // throws when it is no store
     this.#store = store
     this.#options = checked(options)
   }
@@ -135,6 +136,8 @@ class HttpServer {
 
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
+    // A client chooses the `Host` that servers make this of.
+    if (!URL.canParse(request.url)) return respond(null, 400, {})
     const exchange = new Exchange(request, this.#store, this.#options, event => this.#ended(exchange, event))
     this.#active.add(exchange)
     let response

@@ -44,8 +44,8 @@ export function respondError (exchange, error) {
   const { status, headers, details } = toldAs(error)
   exchange.refusal = { code: details.code, error }
   // What is left of an upload is not read, so the connection cannot be used again.
-  const hasBody = exchange.request.body !== null
-  return respondJson(exchange, status, details, { ...headers, ...hasBody && { connection: 'close' } })
+  const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method)
+  return respondJson(exchange, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
 }
 
 /** @param {string} methods  that the path allows */
