@@ -7,11 +7,13 @@ import { BlobReader } from './read/reader.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
 import { Catalog } from './catalog/catalog.js'
-import { deleteBlob } from './catalog/calls/delete.js'
+import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
+import { Census } from './catalog/calls/info.js'
 import { list } from './catalog/calls/list.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
+import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
@@ -35,6 +37,8 @@ import { asStoreFull, closedError } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { TagFormat } from './storage/format/records.js' */
+/** @import { StoreInfo } from './catalog/calls/info.js' */
+/** @import { ListOptions } from './catalog/calls/list.js' */
 /** @import { BlobStat } from './catalog/calls/stat.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
@@ -59,12 +63,16 @@ import { asStoreFull, closedError } from './storage/errors.js'
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
+ *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
+ * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
+ *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
+const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'readOnly', 'tempDir', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
@@ -86,6 +94,7 @@ const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
  * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
  *   then. `bytes` and `stream` give memory of their own in any case. Default: false
  * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
 
 /**
@@ -108,8 +117,6 @@ const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
  * every other part, but not before all of them are made.
  */
 export class StoreContext {
-  /** Calls that are under way: storage/concurrency/activity.js. */
-  activity = new Activity()
   /** One lock for each blob: storage/concurrency/locks.js. */
   locks = new Locks()
   /** catalog/events/observers.js */
@@ -123,6 +130,8 @@ export class StoreContext {
    */
   constructor (databases, { verify, syncReads, quota }) {
     this.databases = databases // storage/databases.js
+    /** Calls that are under way: storage/concurrency/activity.js. */
+    this.activity = new Activity(() => databases.assertWritable())
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
@@ -136,7 +145,8 @@ export class StoreContext {
     this.receiver = new BlobReceiver(this) // write/receive.js
     this.collector = new Collector(this) // gc/collector.js
     this.evictor = new Evictor(this) // gc/evictor.js
-    this.catalog.subscribe(this.presence, this.quota, this.observers, this.protection)
+    this.census = new Census(this) // catalog/calls/info.js
+    this.catalog.subscribe(this.presence, this.quota, this.observers, this.protection, this.census)
   }
 }
 
@@ -171,12 +181,16 @@ export class BlobStore {
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
     const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { readOnly = false, tempDir } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
-    const databases = await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
+    if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+    const databases = readOnly
+      ? await openReadOnly(where, { tempDir, signal })
+      : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
     const store = new BlobStore(databases, { verify, syncReads, quota })
     try {
       await store.#context.evictor.start()
@@ -237,7 +251,7 @@ export class BlobStore {
    *
    * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next
    *   are asked for
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
    * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails,
    *   what came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the
    *   end may leave up to three batches more
@@ -250,7 +264,7 @@ export class BlobStore {
    * Reads many blobs, each in one piece of memory and verified. Small ones are read in batches.
    *
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids
-   * @param {{ signal?: AbortSignal }} [options]
+   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:get`, with the bytes of all blobs that were given
    * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what
    *   `bytes` would throw
    */
@@ -347,10 +361,21 @@ export class BlobStore {
   stat (cid) { return this.#run(() => stat(this.#context, cid)) }
 
   /**
-   * All blobs, whole or in part, in the order of their hashes.
+   * How much is in the store. The index is looked through, which takes about 3 s for a million blobs, unless nothing
+   * has changed since the last call; and the sizes of the store's files are asked for.
    *
-   * @param {{ prefix?: string }} [options]  `prefix`: of the hash, in hexadecimal digits
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<StoreInfo>} damaged records and tags do not count
+   */
+  info (options = {}) { return this.#run(() => this.#context.census.info(options), options, ['signal']) }
+
+  /**
+   * All blobs, whole or in part, in the order of their hashes, or of a time.
+   *
+   * @param {ListOptions} [options]
    * @returns {AsyncGenerator<BlobStat>}
+   * @throws {BaoError} STORE_CORRUPT { cid } for a damaged record, when all others have been given; STORE_NOT_FOUND
+   *   { cid } for `after`, in the order of a time
    */
   list (options = {}) { return this.#context.life.each(() => list(this.#context, options)) }
 
@@ -366,6 +391,19 @@ export class BlobStore {
    */
   delete (cid, options = {}) {
     return this.#run(() => deleteBlob(this.#context, cid, options), options, ['force'])
+  }
+
+  /**
+   * Deletes blobs, a thousand of them in one write.
+   *
+   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  those that the store does not have do not count
+   * @param {ProgressOptions & { force?: boolean }} [options]  `force`: as for `delete`. `onProgress` gets
+   *   `baobox:delete`, with the number of CIDs that were looked at
+   * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them: those in front of it are deleted then
+   */
+  deleteMany (cids, options = {}) {
+    return this.#run(() => deleteMany(this.#context, cids, options), options, ['force', 'signal', 'onProgress'])
   }
 
   /**
@@ -466,7 +504,10 @@ export class BlobStore {
    */
   fsck (options = {}) {
     const { repair = false, signal, onProgress } = options
-    const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
+    const run = async () => {
+      if (repair) this.#context.databases.assertWritable()
+      return new Fsck(this.#context, { repair, signal, onProgress }).run()
+    }
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
     return this.#run(work, options, ['repair', 'signal', 'onProgress'])

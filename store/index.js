@@ -7,6 +7,9 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 
 /** @typedef {import('./blob-store.js').BlobName} BlobName */
 /** @typedef {import('./catalog/calls/stat.js').BlobStat} BlobStat */
+/** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
+/** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
+/** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./blob-store.js').GetOptions} GetOptions */
 /** @typedef {import('./blob-store.js').PutOptions} PutOptions */
 /** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */

@@ -8,13 +8,14 @@ import { Aliases } from './names/aliases.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
-import { VIEWS, blobKey, blobsWith, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { VIEWS, blobKey, blobsIn, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, encodePath, encodeRecord } from '../storage/format/records.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
+/** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
 /** @import { StoreContext } from '../blob-store.js' */
@@ -122,25 +123,24 @@ export class Catalog {
   /**
    * All records, in the order of their hashes.
    *
-   * @param {string} [prefix]  of the hash, in hexadecimal digits
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
    * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is
    *   known, when all others have been given
    */
-  async * records (prefix = '') {
-    for await (const batch of this.recordBatches(prefix)) yield * batch
+  async * records () {
+    for await (const batch of this.recordBatches()) yield * batch
   }
 
   /**
-   * The same in batches.
+   * The same in batches, and some of them.
    *
-   * @param {string} prefix @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
+   * @param {HashRange} [range] @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
    */
-  async * recordBatches (prefix) {
+  async * recordBatches (range) {
     /** @type {Uint8Array | undefined} */
     let firstDamaged
     let isDamaged = false
-    for await (const batch of this.entryBatches(prefix, () => { isDamaged = true })) {
+    for await (const batch of this.entryBatches(range, () => { isDamaged = true })) {
       const whole = []
       for (const { root, record } of batch) {
         if (root !== undefined && record !== undefined) whole.push({ root, record })
@@ -155,12 +155,12 @@ export class Catalog {
   /**
    * The same, without a record where it is damaged, and without a root where the key is damaged too.
    *
-   * @param {string} [prefix]
+   * @param {HashRange} [range]
    * @param {() => void} [onDamage]  called when some cannot be read
    * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
    */
-  async * entryBatches (prefix = '', onDamage) {
-    for await (const entries of readEntries(this.#store.databases.index, blobsWith(prefix), onDamage)) {
+  async * entryBatches (range = {}, onDamage) {
+    for await (const entries of readEntries(this.#store.databases.index, blobsIn(range), onDamage)) {
       yield entries.map(([key, value]) => {
         const root = hashOfKey(key)
         return { root, record: root && decodeRecord(root, value) }

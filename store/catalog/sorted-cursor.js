@@ -12,13 +12,16 @@ export class SortedCursor {
   #batch = /** @type {Entry[]} */ ([])
   #at = 0
   #hasEnded = false
+  #sign
 
   /**
    * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a
    *   hash, in their order
+   * @param {{ reverse?: boolean }} [options]  `reverse`: in the reverse order. Default: false
    */
-  constructor (iterator) {
+  constructor (iterator, { reverse = false } = {}) {
     this.#iterator = iterator
+    this.#sign = reverse ? -1 : 1
   }
 
   /** The first entry of a blob. Blobs must be asked for in their order. @param {Uint8Array} root */
@@ -26,7 +29,7 @@ export class SortedCursor {
     for (;;) {
       if (this.#at === this.#batch.length && !await this.#next()) return undefined
       const entry = this.#batch[this.#at]
-      const order = compareWithKey(root, entry[0])
+      const order = this.#sign * compareWithKey(root, entry[0])
       if (order <= 0) return order === 0 ? entry : undefined
       this.#at++
     }

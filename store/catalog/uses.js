@@ -4,11 +4,12 @@ import { SortedCursor } from './sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'
-import { VIEWS, usedKey, usedWith } from '../storage/format/keys.js'
+import { VIEWS, usedIn, usedKey } from '../storage/format/keys.js'
 import { decodeTime, encodeTime } from '../storage/format/records.js'
 import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /** Uses that are remembered before they are written. */
@@ -29,7 +30,7 @@ export class Uses {
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept, so it must not change */
   touch (root) {
-    if (isEmptyRoot(root)) return
+    if (this.#index.isReadOnly || isEmptyRoot(root)) return
     this.#unwritten.set(nameOf(root), { root, time: Date.now() })
     // A time that cannot be written is lost: the blob will be used again.
     if (this.#unwritten.size >= UNWRITTEN_USES && !this.#isFlushing) this.flush().catch(() => {})
@@ -53,6 +54,7 @@ export class Uses {
 
   /** Writes the uses. They are remembered until they are written. */
   async flush () {
+    if (this.#index.isReadOnly) return
     const uses = [...this.#unwritten]
     this.#isFlushing = true
     this.flushCount++
@@ -69,11 +71,11 @@ export class Uses {
   /**
    * The last uses of blobs that are asked for in the order of their hashes.
    *
-   * @param {string} [prefix]  of these hashes, in hexadecimal digits
+   * @param {HashRange} [range]  of these hashes
    */
-  inOrder (prefix = '') {
+  inOrder (range = {}) {
     const before = new Map(this.#unwritten) // the cursor does not see what is written later
-    return new UsesInOrder(this.#index, prefix, {
+    return new UsesInOrder(this.#index, range, {
       unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
       lastUse: (root, record) => this.lastUse(root, record),
       flushCount: this.#isFlushing ? undefined : this.flushCount
@@ -89,14 +91,14 @@ class UsesInOrder {
 
   /**
    * @param {SafeDatabase} index
-   * @param {string} prefix  of the hashes of these blobs, in hexadecimal digits
+   * @param {HashRange} range  of the hashes of these blobs
    * @param {object} uses
    * @param {(root: Uint8Array) => number | undefined} uses.unwritten  a use that the index may not have yet
    * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
    * @param {number} [uses.flushCount]  of the uses that the index has; undefined while some are being written
    */
-  constructor (index, prefix, uses) {
-    this.#cursor = new SortedCursor(index.iterator({ ...usedWith(prefix), ...SMALL_ENTRIES }))
+  constructor (index, range, uses) {
+    this.#cursor = new SortedCursor(index.iterator({ ...usedIn(range), ...SMALL_ENTRIES }), range)
     this.#uses = uses
   }
 

@@ -44,6 +44,7 @@ export class Collector {
   /** @param {GcOptions} [options]  see `BlobStore.gc` */
   gc ({ dryRun = false, onBlob, signal, onProgress } = {}) {
     return this.#store.locks.run('gc', async () => {
+      if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
       const freed = { blobs: 0, bytes: 0 }
       const { marks, end } = await this.mark(signal)
@@ -82,6 +83,7 @@ export class Collector {
   compact ({ signal } = {}) {
     const { databases, locks } = this.#store
     return locks.run('gc', async () => {
+      databases.assertWritable()
       signal?.throwIfAborted()
       await sweepOrphansInUse(databases, signal)
       await databases.compact()

@@ -1,6 +1,7 @@
 // Evicts blobs under a quota until a new one fits: those first that were not used for the longest time, and never one
 // that is protected.
 
+import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { fullError } from '../storage/errors.js'
 import { isKept } from '../catalog/presence.js'
@@ -118,7 +119,7 @@ export class Evictor {
     this.#endMarks = end
     this.#sweep = this.#store.collector.sweep(marks)
     const times = this.#store.catalog.uses.inOrder()
-    let found = /** @type {Candidate[]} */ ([])
+    const first = new FirstItems(KEPT_CANDIDATES, byUse)
     let total = 0
     try {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
@@ -126,14 +127,13 @@ export class Evictor {
           const bytes = await this.#store.presence.len(record)
           if (bytes === 0) continue // a file of somebody else, which does not count
           total += bytes
-          found.push({ root, id: record.id, bytes, used: await times.of(root, record) })
+          first.add({ root, id: record.id, bytes, used: await times.of(root, record) })
         }
-        if (found.length >= 2 * KEPT_CANDIDATES) found = oldest(found)
       }
     } finally {
       await times.close()
     }
-    this.#candidates = oldest(found)
+    this.#candidates = first.take()
     return total
   }
 
@@ -144,5 +144,5 @@ export class Evictor {
   }
 }
 
-/** @param {Candidate[]} candidates */
-const oldest = candidates => candidates.sort((a, b) => a.used - b.used).slice(0, KEPT_CANDIDATES)
+/** @param {Candidate} a @param {Candidate} b */
+const byUse = (a, b) => a.used - b.used

@@ -4,7 +4,7 @@ import { replaceFile } from '#files'
 
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { BlobReader } from './reader.js' */
-/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 
 /**
  * See `BlobStore.exportFile`.
@@ -20,11 +20,8 @@ export async function exportFile ({ databases, reader }, cid, path, options) {
 
 /** @param {BlobReader} reader @param {BlobName} cid @param {ProgressOptions} options */
 async function * verifiedPieces (reader, cid, { signal, onProgress }) {
-  let done = 0
-  for await (const piece of reader.get(cid, { verify: true, reuse: true, signal })) {
-    yield piece
-    done += piece.length
-    onProgress?.({ type: 'baobox:export', detail: { done } })
-  }
+  /** @param {ProgressEvent} event */
+  const tell = ({ detail }) => onProgress?.({ type: 'baobox:export', detail })
+  yield * reader.get(cid, { verify: true, reuse: true, signal, onProgress: tell })
   signal?.throwIfAborted()
 }

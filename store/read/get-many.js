@@ -12,6 +12,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../storage/concurrency/in-order.js' */
 
 /** How long blobs may be that are looked up together: they stand in one extent in every database. */
@@ -27,16 +28,23 @@ export const LOOKUP_COUNT = 64
 /**
  * See `BlobStore.getMany`. While the caller has the blobs of one lookup the next are being read.
  *
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
  * @returns {AsyncGenerator<GetResult>}
  */
 export async function * getMany (store, cids, options) {
   assertMany('cids', cids, 'CIDs')
-  assertKnownOptions(options, ['signal'])
-  const { signal } = options
+  assertKnownOptions(options, ['signal', 'onProgress'])
+  const { signal, onProgress } = options
+  let done = 0
   /** @param {Uint8Array[]} roots */
   const look = roots => store.life.run(() => lookSmall(store, roots))
-  for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) yield * results(store, found, signal)
+  for await (const found of inOrder(lookupsOf(cids, signal), () => 1, look)) {
+    for await (const result of results(store, found, signal)) {
+      yield result
+      done += result.bytes?.length ?? 0
+      onProgress?.({ type: 'baobox:get', detail: { done } })
+    }
+  }
 }
 
 /**

@@ -13,11 +13,12 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
-import { changed, closedError, corrupt, missing, notFound } from '../storage/errors.js'
+import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions, ReadOptions, SliceOptions, StoreContext } from '../blob-store.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 
 /**
@@ -29,6 +30,7 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {boolean} verify
  * @property {boolean} [reuse]  are pieces borrowed until the next piece?
  * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]
  */
 
 /**
@@ -39,7 +41,7 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {AbortSignal} [signal]
  */
 
-const READ_OPTIONS = ['verify', 'reuse', 'signal']
+const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
 const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
 const NO_OPTIONS = {}
@@ -60,7 +62,15 @@ export class BlobReader {
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * get (cid, range, options) {
-    for (const wanted of await this.#findAll(cid, range, options)) {
+    yield * this.#told(await this.#findAll(cid, range, options))
+  }
+
+  /** @param {Wanted[]} all */
+  #told (all) { return all[0]?.onProgress === undefined ? this.#piecesOf(all) : withProgress(this.#piecesOf(all), all) }
+
+  /** @param {Wanted[]} all @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesOf (all) {
+    for (const wanted of all) {
       const small = this.#smallReads.read(wanted)
       const release = this.#store.protection.use(wanted.root)
       try {
@@ -81,9 +91,9 @@ export class BlobReader {
    */
   async bytes (cid, range, options) {
     const all = await this.#findAll(cid, range, options)
-    if (all.length === 1) return this.#bytesOf(all[0])
+    if (all.length === 1 && all[0].onProgress === undefined) return this.#bytesOf(all[0])
     const parts = []
-    for (const wanted of all) parts.push(await this.#bytesOf(wanted))
+    for await (const piece of this.#told(all.map(wanted => ({ ...wanted, reuse: false })))) parts.push(piece)
     return concat(parts)
   }
 
@@ -240,9 +250,9 @@ export class BlobReader {
    * @param {ReadOptions} options
    * @returns {Wanted}
    */
-  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal }) {
+  #wanted (root, record, start, end, { verify = this.#store.verifies, reuse, signal, onProgress }) {
     const last = record.complete ? Math.min(end, record.size) : end
-    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal }
+    return { root, record, start, end: last, verify: verify || record.home === 'reference', reuse, signal, onProgress }
   }
 
   /**
@@ -297,7 +307,23 @@ export class BlobReader {
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)
-    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
+    if (now.id !== record.id) return changed(root, error)
+    return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
+  }
+}
+
+/**
+ * Reports progress when the caller has finished a piece.
+ *
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  of which they are; at least one
+ */
+async function * withProgress (pieces, all) {
+  const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)
+  let done = 0
+  for await (const piece of pieces) {
+    yield piece
+    done += piece.length
+    all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
   }
 }
 

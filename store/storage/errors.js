@@ -18,6 +18,19 @@ export function lockedError (location, { pid, cause } = {}) {
   return new BaoError('STORE_LOCKED', what, { location, pid, cause })
 }
 
+/** @param {string} location */
+export const readOnlyError = location =>
+  new BaoError('STORE_READ_ONLY', `the store at ${location} was opened for reading only`, { location })
+
+/**
+ * The copy of the databases of a store that is open for reading is older than its files.
+ *
+ * @param {Uint8Array} root @param {unknown} cause
+ */
+export const outdated = (root, cause) => new BaoError('STORE_CHANGED',
+  `${toCid(root)} cannot be read: the store was changed since it was opened for reading. Open it again`,
+  { cid: toCid(root), cause })
+
 /** @param {string} location @param {number} version  of its layout */
 export const unknownLayout = (location, version) => new BaoError('STORE_VERSION',
   `the store at ${location} has layout ${version}, which this release does not know: use a later one`, { location })

@@ -19,7 +19,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Many } from '../storage/concurrency/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { Source } from '../../lib/core/types.js' */
+/** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
 /** Blobs, and bytes, that one batch has at most. */
 export const BATCH_COUNT = 1024
@@ -34,13 +34,25 @@ const BATCHES_AHEAD = 3
 /**
  * See `BlobStore.putMany`.
  *
- * @param {StoreContext} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {ProgressOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, options) {
   assertMany('blobs', blobs, 'sources')
-  assertKnownOptions(options, ['signal'])
-  const { signal } = options
+  assertKnownOptions(options, ['signal', 'onProgress'])
+  let done = 0
+  for await (const result of results(store, blobs, options)) {
+    yield result
+    done += result.size
+    options.onProgress?.({ type: 'baobox:put', detail: { done } })
+  }
+}
+
+/**
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<PutResult>}
+ */
+async function * results (store, blobs, { signal }) {
   /** @param {Source} source */
   const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
   if (store.quota.isLimited) {

@@ -1,33 +1,145 @@
-// Lists the blobs of a store.
+// Lists the blobs of a store: in the order of their hashes, which is the order of the index, or of a time.
+//
+// The index is not sorted by times, and a million blobs are not sorted in memory. So each walk through the index keeps
+// the next KEPT_BLOBS blobs in memory, gives them, and the next walk begins behind them.
 
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { FirstItems } from '../../../lib/core/first-items.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { damagedRecord, notFound } from '../../storage/errors.js'
+import { nameOf, rootOf } from '../roots.js'
 import { statOf } from './stat.js'
 
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../../blob-store.js' */
 /** @import { BlobStat } from './stat.js' */
+
+/**
+ * @typedef {object} ListOptions
+ * @property {string} [prefix]  of the hash, in hexadecimal digits
+ * @property {BlobName} [after]  give only blobs behind this one. In the order of a time the store must have it:
+ *   STORE_NOT_FOUND { cid }
+ * @property {number} [limit]  how many blobs at most. Default: all
+ * @property {boolean} [reverse]  from the last to the first? Default: false
+ * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for each 65 536 blobs that are
+ *   given, 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in
+ *   the order of uses, so it may come twice or not at all. Default: `hash`
+ */
+/** @typedef {'hash' | 'created' | 'used'} ListOrder */
+
+/** @type {ListOrder[]} */
+const ORDERS = ['hash', 'created', 'used']
+
+/** @typedef {{ name: string, created: number, used: number }} Place  of a blob, by its name in memory */
+
+/** Blobs that one walk through the index keeps in memory, and half of what it holds at most. */
+const KEPT_BLOBS = 1 << 16
+/** Blobs that are looked up together. */
+const LOOKUP_BLOBS = 256
 
 /**
  * See `BlobStore.list`.
  *
- * @param {StoreContext} store @param {{ prefix?: string }} options
+ * @param {StoreContext} store @param {ListOptions} options
  * @returns {AsyncGenerator<BlobStat>}
  */
-export async function * list ({ catalog, life }, options) {
-  assertKnownOptions(options, ['prefix'])
-  const { prefix = '' } = options
+export async function * list (store, options) {
+  assertKnownOptions(options, ['prefix', 'after', 'limit', 'reverse', 'order'])
+  const { prefix = '', after, limit = Infinity, reverse = false, order = 'hash' } = options
   if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/i.test(prefix)) {
     throw new TypeError('"prefix" expected up to 64 hexadecimal digits')
   }
-  const hexPrefix = prefix.toLowerCase()
-  const uses = catalog.uses.inOrder(hexPrefix)
+  if (limit !== Infinity) assertInteger('limit', limit)
+  if (typeof reverse !== 'boolean') throw new TypeError(`"reverse" expected a boolean, got ${describe(reverse)}`)
+  if (!ORDERS.includes(order)) throw new TypeError(`"order" expected ${ORDERS.join(', ')}, got ${describe(order)}`)
+  const behind = after === undefined ? undefined : parseRoot(after, 'after')
+  const range = { prefix: prefix.toLowerCase(), after: behind, reverse }
+  let left = limit
+  if (left === 0) return
+  for await (const stat of order === 'hash' ? byHash(store, range) : byTime(store, range, { order, limit })) {
+    yield stat
+    store.life.assertOpen()
+    if (--left === 0) return
+  }
+}
+
+/** @typedef {{ prefix: string, after?: Uint8Array, reverse: boolean }} Range */
+
+/** @param {StoreContext} store @param {Range} range @returns {AsyncGenerator<BlobStat>} */
+async function * byHash ({ catalog }, range) {
+  const uses = catalog.uses.inOrder(range)
   try {
-    for await (const batch of catalog.recordBatches(hexPrefix)) {
-      for (const { root, record } of batch) {
-        yield statOf(root, record, await uses.of(root, record))
-        life.assertOpen()
-      }
+    for await (const batch of catalog.recordBatches(range)) {
+      for (const { root, record } of batch) yield statOf(root, record, await uses.of(root, record))
     }
   } finally {
     await uses.close()
+  }
+}
+
+/**
+ * @param {StoreContext} store @param {Range} range
+ * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: blobs that one walk keeps
+ * @returns {AsyncGenerator<BlobStat>}
+ */
+export async function * byTime (store, { prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
+  const sign = reverse ? -1 : 1
+  const compare = (/** @type {Place} */ a, /** @type {Place} */ b) =>
+    sign * (a[order] - b[order] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  let last = after && await placeOf(store, after)
+  const count = Math.min(kept, limit)
+  for (;;) {
+    const first = new FirstItems(count, compare)
+    const error = await eachPlace(store, prefix, place => {
+      if (last === undefined || compare(place, last) > 0) first.add(place)
+    })
+    const places = first.take()
+    for (let i = 0; i < places.length; i += LOOKUP_BLOBS) yield * statsOf(store, places.slice(i, i + LOOKUP_BLOBS))
+    last = places.at(-1)
+    if (places.length < count && error !== undefined) throw error
+    if (places.length < count) return
+  }
+}
+
+/**
+ * Walks through the index.
+ *
+ * @param {StoreContext} store @param {string} prefix @param {(place: Place) => void} onPlace
+ * @returns {Promise<unknown>} the error for records that are damaged, if any are
+ */
+async function eachPlace ({ catalog, life }, prefix, onPlace) {
+  let error
+  const uses = catalog.uses.inOrder({ prefix })
+  try {
+    for await (const batch of catalog.entryBatches({ prefix }, () => { error ??= damagedRecord() })) {
+      for (const { root, record } of batch) {
+        if (root === undefined || record === undefined) error ??= damagedRecord(root)
+        else onPlace({ name: nameOf(root), created: record.created, used: await uses.of(root, record) })
+      }
+      life.assertOpen()
+    }
+  } finally {
+    await uses.close()
+  }
+  return error
+}
+
+/** @param {StoreContext} store @param {Uint8Array} root @returns {Promise<Place>} */
+async function placeOf ({ catalog }, root) {
+  const record = await catalog.get(root)
+  if (record === undefined) throw notFound(root)
+  return { name: nameOf(root), created: record.created, used: await catalog.uses.lastUse(root, record) }
+}
+
+/**
+ * What is known now of blobs that were found before. Some may be gone.
+ *
+ * @param {StoreContext} store @param {Place[]} places
+ * @returns {AsyncGenerator<BlobStat>}
+ */
+async function * statsOf ({ catalog }, places) {
+  const roots = places.map(({ name }) => rootOf(name))
+  for (const [i, { record }] of (await catalog.findMany(roots)).entries()) {
+    if (record !== undefined) yield statOf(roots[i], record, places[i].used)
   }
 }

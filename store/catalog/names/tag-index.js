@@ -48,6 +48,15 @@ export class TagIndex {
     if (firstDamaged !== undefined) throw damaged()
   }
 
+  /** How many tags there are. A damaged one does not count. */
+  async count () {
+    let count = 0
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
+      if (decodeTag(key, value) !== undefined) count++
+    }
+    return count
+  }
+
   /**
    * @param {Tag} tag  takes the place of one of that name, damaged or not
    * @param {(operations: Operation[]) => Promise<void>} [write]  writes the operations together with others
@@ -162,6 +171,7 @@ export class TagIndex {
    * @returns {Promise<T>}
    */
   #alone (names, work) {
+    this.#store.databases.assertWritable()
     const [first, ...rest] = [...new Set(names)].sort()
     return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
   }

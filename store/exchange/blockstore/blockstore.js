@@ -203,9 +203,10 @@ class Blockstore {
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
-    const { catalog, locks, life, tags } = this.#context
+    const { catalog, databases, locks, life, tags } = this.#context
     if (name.isContent) return
     await life.run(async () => {
+      databases.assertWritable()
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
       if (root === undefined) return
       await locks.run(nameOf(root), async () => {

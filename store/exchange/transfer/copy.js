@@ -46,6 +46,7 @@ const CHANGES = 3
  */
 export async function copyTo (from, to, options) {
   assertSelection(options)
+  to.databases.assertWritable()
   if (from === to) throw new TypeError('"other" expected another store, got the same one')
   return from.life.run(() => to.life.run(() => new Copy(from, to, options).run()))
 }

@@ -66,7 +66,7 @@ export async function chosenTags ({ tags: index }, { cids, tags }) {
  */
 export async function * chosenBlobs (store, { cids, tags: names, signal }, tags, onUnreadable) {
   if (cids === undefined && names === undefined) {
-    yield * untilUnreadable(store.catalog.recordBatches(''), onUnreadable, signal)
+    yield * untilUnreadable(store.catalog.recordBatches(), onUnreadable, signal)
     return
   }
   let roots = /** @type {Uint8Array[]} */ ([])

@@ -140,6 +140,27 @@ export async function linkFiles (from, to, except) {
   }
 }
 
+/** Files whose sizes are asked for at the same time. */
+const STATS_AT_ONCE = 64
+
+/** Bytes that the files of a folder take on the disk. @param {string} path  may be missing */
+export async function folderLen (path) {
+  const names = await readdir(path).catch(unlessMissing) ?? []
+  let len = 0
+  for (let i = 0; i < names.length; i += STATS_AT_ONCE) {
+    const some = names.slice(i, i + STATS_AT_ONCE).map(name => lstat(`${path}/${name}`).catch(unlessMissing))
+    for (const stat of await Promise.all(some)) if (stat?.isFile()) len += lenOnDisk(stat)
+  }
+  return len
+}
+
+/**
+ * Parts of a file that were never written take no blocks. Windows does not tell.
+ *
+ * @param {import('node:fs').Stats} stat
+ */
+const lenOnDisk = ({ blocks, size }) => process.platform === 'win32' ? size : blocks * 512
+
 /** Makes all files of a folder outlast a power cut. @param {string} path */
 export async function syncFiles (path) {
   for (const entry of await readdir(path, { withFileTypes: true })) {

@@ -1,11 +1,12 @@
 // The store's face to a disk. Where there is none, index.none.js stands in. Only the files behind this one need
 // `node:fs`.
 
-export { openFolder } from './blob-folder.js'
+export { openFolder, readFolder } from './blob-folder.js'
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
+export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, isHeadless, isMissing, isStoreAt,
+  absolute, assertFolder, assertLevel, exists, folderLen, isHeadless, isMissing, isStoreAt,
   linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder,
   syncFiles
 } from './folders.js'

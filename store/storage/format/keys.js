@@ -17,6 +17,7 @@
 // files   blobs/id                    the bytes of a large blob, instead of extents
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
+import { compare } from 'uint8arrays/compare'
 import { fromString } from 'uint8arrays/from-string'
 import { encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
@@ -96,17 +97,37 @@ export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key
  */
 export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 
-/** Blobs whose hashes begin with a prefix. @param {string} prefix  up to 64 hexadecimal digits */
-export const blobsWith = prefix => prefix === '' ? allBlobs : hashesWith(prefix, blobKey)
+/**
+ * Some of all blobs, in the order of their hashes.
+ *
+ * @typedef {object} HashRange
+ * @property {string} [prefix]  of the hashes: up to 64 hexadecimal digits, in lower case
+ * @property {Uint8Array} [after]  only what comes behind this hash
+ * @property {boolean} [reverse]  from the last to the first? Default: false
+ */
 
-/** When blobs were last used whose hashes begin with a prefix. @param {string} prefix */
-export const usedWith = prefix => prefix === '' ? allUsed : hashesWith(prefix, usedKey)
+/** The records of some blobs. @param {HashRange} range */
+export const blobsIn = range => hashesIn(range, allBlobs, blobKey)
 
-/** @param {string} prefix @param {(hash: Uint8Array) => Uint8Array} keyOf */
-const hashesWith = (prefix, keyOf) => ({
-  gte: keyOf(fromString(prefix.padEnd(2 * HASH_LEN, '0'), 'base16')),
-  lte: keyOf(fromString(prefix.padEnd(2 * HASH_LEN, 'f'), 'base16'))
-})
+/** When some blobs were last used. @param {HashRange} range */
+export const usedIn = range => hashesIn(range, allUsed, usedKey)
+
+/**
+ * @param {HashRange} range
+ * @param {{ gte: Uint8Array, lt: Uint8Array }} all  of the kind, also keys that no store writes
+ * @param {(hash: Uint8Array) => Uint8Array} keyOf
+ * @returns {{ gte?: Uint8Array, gt?: Uint8Array, lte?: Uint8Array, lt?: Uint8Array, reverse: boolean }}
+ */
+function hashesIn ({ prefix = '', after, reverse = false }, all, keyOf) {
+  const hashWith = (/** @type {string} */ digit) => fromString(prefix.padEnd(2 * HASH_LEN, digit), 'base16')
+  const whole = prefix === '' ? all : { gte: keyOf(hashWith('0')), lte: keyOf(hashWith('f')) }
+  if (after === undefined) return { ...whole, reverse }
+  const behind = keyOf(after)
+  const { gte, ...end } = whole
+  const isOutside = reverse ? 'lte' in end && compare(behind, end.lte) > 0 : compare(behind, gte) < 0
+  if (isOutside) return { ...whole, reverse }
+  return reverse ? { gte, lt: behind, reverse } : { gt: behind, ...end, reverse }
+}
 
 /** @param {Uint8Array} multihash */
 export const aliasKey = multihash => encode(KIND.alias, multihash)

@@ -18,19 +18,17 @@ export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
  * the range, and then withholds the last batch: `readEntries` reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
- * @param {{ gte: Uint8Array, lt?: Uint8Array, lte?: Uint8Array }} range
+ * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
  * @param {() => void} [onDamage]  called when LevelDB has left out entries that it cannot read; default: nothing
  * @returns {AsyncGenerator<Entry[]>}
  */
 export async function * readEntries (database, range, onDamage) {
-  let from = /** @type {object} */ (range)
+  let rest = range
   for (const size of [BATCH_ENTRIES, 1]) {
-    const iterator = database.iterator({ ...from, ...SMALL_ENTRIES })
+    const iterator = database.iterator({ ...rest, ...SMALL_ENTRIES })
     try {
       for (let batch = await iterator.nextv(size); batch.length > 0; batch = await iterator.nextv(size)) {
-        const [last] = batch[batch.length - 1]
-        const { gte, ...end } = range
-        from = { gt: last, ...end }
+        rest = behind(range, batch[batch.length - 1][0])
         yield batch
       }
       return
@@ -41,4 +39,15 @@ export async function * readEntries (database, range, onDamage) {
     }
   }
   onDamage?.()
+}
+
+/**
+ * The rest of a range.
+ *
+ * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
+ * @param {Uint8Array} key  that was read
+ */
+function behind ({ gte, gt, lt, lte, reverse }, key) {
+  if (reverse) return { ...gte === undefined ? { gt } : { gte }, lt: key, reverse }
+  return { gt: key, ...lte === undefined ? { lt } : { lte } }
 }

@@ -4,6 +4,7 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/exchange/context-of.js'
+import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
@@ -49,6 +50,10 @@ export function afterNextLookup (store, action) {
     return found
   }
 }
+
+/** The blobs of a store in the order of a time, found in walks that keep so many of them in memory. */
+export const listInWalks = (store, range, options) =>
+  byTime(contextOf(store), { prefix: '', reverse: false, ...range }, { limit: Infinity, ...options })
 
 /** Has a store cut what is put into extents of another length. @param {number} len  bytes */
 export const setExtentLen = (store, len) =>

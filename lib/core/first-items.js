@@ -1,0 +1,23 @@
+// Keeps the first of many items in some order, in memory for twice as many as are wanted.
+
+/** @template T */
+export class FirstItems {
+  #count
+  #compare
+  #items = /** @type {T[]} */ ([])
+
+  /** @param {number} count  how many are wanted @param {(a: T, b: T) => number} compare  as for `Array.sort` */
+  constructor (count, compare) {
+    this.#count = count
+    this.#compare = compare
+  }
+
+  /** @param {T} item */
+  add (item) {
+    this.#items.push(item)
+    if (this.#items.length >= 2 * this.#count) this.#items = this.take()
+  }
+
+  /** The first items so far, in their order. @returns {T[]} */
+  take () { return this.#items.sort(this.#compare).slice(0, this.#count) }
+}
