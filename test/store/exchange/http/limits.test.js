@@ -110,6 +110,7 @@ describe('an HTTP handler', () => {
     expect(asked).to.deep.equal([0, PIECE])
     await reader.cancel()
     expect(served.events[0]).to.deep.include({ outcome: 'aborted', sent: 2 * PIECE })
+    await later(10)
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 
@@ -140,6 +141,7 @@ describe('an HTTP handler', () => {
     gone.abort(new Error('gone'))
     expect(await errorOf(reader.read())).to.have.property('message', 'gone')
     expect(served.events[0]).to.deep.include({ outcome: 'aborted', sent: PIECE })
+    await later(10)
     expect(isHeld(served.store, ROOT)).to.equal(false)
     const late = await served.got(`/${hex}`, { signal: gone.signal })
     expect([late.status, late.json().code]).to.deep.equal([499, 'HTTP_ABORTED'])
