@@ -73,7 +73,8 @@ class Copy {
   async run () {
     // Tags are read before blobs. So what a tag names, and had here when it was read, comes with it.
     const tags = await chosenTags(this.#from, this.#options)
-    const releases = tags.map(({ root, format }) => this.#to.protection.tag(root, format))
+    const releases = (await Promise.all(tags.map(tag => this.#from.tags.blobOf(tag))))
+      .flatMap((root, i) => root === undefined ? [] : this.#to.protection.tag(root, tags[i].format))
     const isAll = this.#options.cids === undefined && this.#options.tags === undefined
     if (isAll) this.#aliases = this.#from.catalog.aliases.inOrder()
     try {
@@ -243,7 +244,7 @@ class Copy {
 
   /** The names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
   async #namesOf ({ root, record: { isNameless }, hasAliases }) {
-    const aliases = hasAliases ? await this.#from.catalog.aliases.of(root) : []
+    const aliases = hasAliases ? (await this.#from.catalog.aliases.of(root)).map(({ multihash }) => multihash) : []
     return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
   }
 
