@@ -7,7 +7,7 @@ import { target } from '../catalog/names/tag-target.js'
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { Marks } from './collector.js' */
-/** @import { TagFormat } from '../storage/format/records.js' */
+/** @import { TagFormat } from '../storage/format/tags.js' */
 
 export class Protection {
   /** How often each blob is held, by its name in memory. */
@@ -52,22 +52,21 @@ export class Protection {
   }
 
   /**
-   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are
-   * told once it is there.
+   * Protects blobs while tags of them are written. Marks that are begun meanwhile may not find the tags yet: they are
+   * told once they are there.
    *
    * @template T
-   * @param {Uint8Array} root
-   * @param {TagFormat} format
+   * @param {{ root: Uint8Array, format: TagFormat }[]} tags
    * @param {() => Promise<T>} write
    * @returns {Promise<T>}
    */
-  async whileTagging (root, format, write) {
-    const release = this.tag(root, format)
+  async whileTagging (tags, write) {
+    const releases = tags.map(({ root, format }) => this.tag(root, format))
     try {
       return await write()
     } finally {
-      this.#keep(root, format)
-      release()
+      for (const { root, format } of tags) this.#keep(root, format)
+      for (const release of releases) release()
     }
   }
 
