@@ -10,9 +10,11 @@ import { Catalog } from './catalog/catalog.js'
 import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
 import { Census } from './catalog/calls/info.js'
 import { list } from './catalog/calls/list.js'
+import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
+import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
@@ -62,12 +64,16 @@ import { asStoreFull, closedError } from './storage/errors.js'
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
+ * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
+ *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
+ * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
+ *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
  * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
  * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'wait', 'signal']
+const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'readOnly', 'tempDir', 'wait', 'signal']
 
 /**
  * @typedef {object} PutOptions
@@ -115,8 +121,6 @@ const PUT_OPTIONS = ['tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size'
  * every other part, but not before all of them are made.
  */
 export class StoreContext {
-  /** Calls that are under way: storage/concurrency/activity.js. */
-  activity = new Activity()
   /** One lock for each blob: storage/concurrency/locks.js. */
   locks = new Locks()
   /** catalog/events/observers.js */
@@ -130,6 +134,8 @@ export class StoreContext {
    */
   constructor (databases, { verify, syncReads, quota }) {
     this.databases = databases // storage/databases.js
+    /** Calls that are under way: storage/concurrency/activity.js. */
+    this.activity = new Activity(() => databases.assertWritable())
     if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
     /** Are bytes compared with the hash when they are read? */
     this.verifies = verify
@@ -179,12 +185,16 @@ export class BlobStore {
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
     const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { readOnly = false, tempDir } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
-    const databases = await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
+    if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+    const databases = readOnly
+      ? await openReadOnly(where, { tempDir, signal })
+      : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
     const store = new BlobStore(databases, { verify, syncReads, quota })
     try {
       await store.#context.evictor.start()
@@ -342,6 +352,16 @@ export class BlobStore {
     return this.#run(() => exportFile(this.#context, cid, path, options), options, ['signal', 'onProgress'])
   }
 
+  /**
+   * The BLAKE3 CID of the blob that the store has under a name, whole or in part. The other calls take BLAKE3 names
+   * only: give them what `resolve` gives.
+   *
+   * @param {BlobName} cid  or a CID of another hash function, under which the blockstore has kept a block
+   * @returns {Promise<CID | undefined>} undefined when the store has no such blob
+   * @throws {BaoError} STORE_CORRUPT { cid } when it cannot be told
+   */
+  resolve (cid) { return this.#run(() => resolve(this.#context, cid)) }
+
   /** Does the store have the whole blob? @param {BlobName} cid */
   has (cid) { return this.#run(() => has(this.#context, cid)) }
 
@@ -498,7 +518,10 @@ export class BlobStore {
    */
   fsck (options = {}) {
     const { repair = false, signal, onProgress } = options
-    const run = () => new Fsck(this.#context, { repair, signal, onProgress }).run()
+    const run = async () => {
+      if (repair) this.#context.databases.assertWritable()
+      return new Fsck(this.#context, { repair, signal, onProgress }).run()
+    }
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
     return this.#run(work, options, ['repair', 'signal', 'onProgress'])

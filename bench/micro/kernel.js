@@ -1,5 +1,5 @@
 // Kernels to try things on: the functions of a four-lane kernel, with the choices that were made in
-// lib/engine/kernel/simd.js left open. Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
+// lib/engine/kernel/lanes.js left open. Source: BLAKE3 paper 2.2 (compression), 5.3 (SIMD).
 
 import {
   BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, MIXINGS, PARENT, PERMUTATION, SCHEDULE
@@ -38,7 +38,7 @@ export const PLAIN = {
   isSideBySide: false
 }
 
-/** Mixing as lib/engine/kernel/simd.js does it. @type {Mixing} */
+/** Mixing as lib/engine/kernel/lanes.js does it. @type {Mixing} */
 export const SHIPPED = { by16: 'swizzle', by8: 'swizzle', keepsMasks: true, addsWordLast: false, isSideBySide: true }
 
 /** Ways to rotate the four words of a vector. A shuffle, and a swizzle by a mask, move whole bytes. */
@@ -249,35 +249,11 @@ export const compressParent = func('compressParent', 3, ([pair, flags, out], loc
 })
 
 /**
- * One chunk of whole blocks, word by word: `len` bytes at `input` become 32 at `out`. Its last block gets `endFlags`
- * as well.
- */
-export const compressChunk = func('compressChunk', 4, ([input, len, endFlags, out], local) => {
-  const { cv, state } = registers(local, ONE_LANE)
-  const words = WORDS.map(() => local('i32'))
-  const flags = local('i32')
-  const rounds = unrolled(ONE_LANE, PLAIN, state, words.map(word => word.get))
-  return [
-    cv.map((word, i) => word.set(i32.const(IV[i]))),
-    flags.set(i32.const(CHUNK_START)),
-    loopWhile([
-      len.set(i32.sub(len.get, i32.const(BLOCK_LEN))),
-      flags.set(i32.or(flags.get, select(len.get, i32.const(0), endFlags.get))),
-      words.map((word, i) => word.set(i32.load(input.get, 4 * i))),
-      compress(ONE_LANE, { cv, state, counter: i32.const(0), flags: flags.get }, rounds),
-      input.set(i32.add(input.get, i32.const(BLOCK_LEN))),
-      flags.set(i32.const(0))
-    ], len.get),
-    cv.map((word, i) => storeWord(out, word, 4 * i))
-  ]
-})
-
-/**
  * @typedef {object} Choices  for `compressMany`; what ships unless told
  * @property {Mixing} [mixing]
  * @property {'locals' | 'memory'} [message]  where transposed words wait for their rounds
  * @property {'locals' | 'memory'} [cvs]  where chaining values wait from block to block
- * @property {boolean} [isLooped]  is the round written once?
+ * @property {boolean} [isLooped]  is the round written once? Then the message changes places, in local variables
  */
 /** Bytes for what waits in memory: 16 words of the message and 8 of chaining values, four lanes each. */
 export const SCRATCH_LEN = 24 * 16
@@ -290,7 +266,7 @@ export const SCRATCH_LEN = 24 * 16
  * @param {Choices} [choices]
  */
 export const compressMany = (
-  scratch, { mixing = SHIPPED, message = 'locals', cvs = 'memory', isLooped = false } = {}
+  scratch, { isLooped = false, mixing = SHIPPED, message = isLooped ? 'locals' : 'memory', cvs = 'memory' } = {}
 ) =>
   func('compressMany', 5, ([table, count, flags, counter, out], local) => {
     const lanes = fourLanes(mixing, local)

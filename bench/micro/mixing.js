@@ -4,7 +4,7 @@
 // which a shuffle with constant lanes or a swizzle by a mask does in one instruction, if the engine sees that. And
 // engines differ in how much of the order of the code they keep, so it matters which lines stand beside each other.
 // What is quickest differs from version to version: run this where it matters. The first row is what
-// lib/engine/kernel/simd.js does, the others differ from it in what they say.
+// lib/engine/kernel/lanes.js does, the others differ from it in what they say.
 
 import { compareKernels } from './kernels.js'
 import { SHIPPED } from './kernel.js'

@@ -30,7 +30,7 @@ export class Uses {
 
   /** Notes that a blob is used now. @param {Uint8Array} root  kept, so it must not change */
   touch (root) {
-    if (isEmptyRoot(root)) return
+    if (this.#index.isReadOnly || isEmptyRoot(root)) return
     this.#unwritten.set(nameOf(root), { root, time: Date.now() })
     // A time that cannot be written is lost: the blob will be used again.
     if (this.#unwritten.size >= UNWRITTEN_USES && !this.#isFlushing) this.flush().catch(() => {})
@@ -54,6 +54,7 @@ export class Uses {
 
   /** Writes the uses. They are remembered until they are written. */
   async flush () {
+    if (this.#index.isReadOnly) return
     const uses = [...this.#unwritten]
     this.#isFlushing = true
     this.flushCount++

@@ -45,6 +45,7 @@ export class Collector {
   /** @param {GcOptions} [options]  see `BlobStore.gc` */
   gc ({ dryRun = false, onBlob, signal, onProgress } = {}) {
     return this.#store.locks.run('gc', async () => {
+      if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
       const freed = { blobs: 0, bytes: 0 }
       if (!dryRun) await this.#store.tags.sweepExpired(signal)
@@ -84,6 +85,7 @@ export class Collector {
   compact ({ signal } = {}) {
     const { databases, locks } = this.#store
     return locks.run('gc', async () => {
+      databases.assertWritable()
       signal?.throwIfAborted()
       await sweepOrphansInUse(databases, signal)
       await databases.compact()
@@ -97,11 +99,17 @@ export class Collector {
    * @throws {BaoError} STORE_CORRUPT when that cannot be told
    */
   async mark (signal) {
-    const { protection, tags } = this.#store
+    const { catalog, protection, tags } = this.#store
     const marks = new Marks(this.#store)
     const end = protection.watch(marks)
     try {
-      for (const root of [...protection.sequences, ...await tags.sequences()]) marks.keep(root, 'hashseq')
+      const { sequences, aliases } = await tags.survey()
+      for (const root of [...protection.sequences, ...sequences]) marks.keep(root, 'hashseq')
+      for (const alias of aliases) {
+        const root = await catalog.aliases.resolve(alias)
+        if (root !== undefined) marks.keep(root, 'raw')
+        signal?.throwIfAborted()
+      }
       await marks.settle(signal)
       return { marks, end }
     } catch (error) {

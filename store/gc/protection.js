@@ -28,7 +28,7 @@ export class Protection {
 
   /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
   tag (root, format) {
-    this.#keep(root, format)
+    for (const marks of this.#marks) marks.keep(root, format)
     return count(this.#tags[format], [nameOf(root)])
   }
 
@@ -50,28 +50,6 @@ export class Protection {
     this.#marks.add(marks)
     return () => { this.#marks.delete(marks) }
   }
-
-  /**
-   * Protects blobs while tags of them are written. Marks that are begun meanwhile may not find the tags yet: they are
-   * told once they are there.
-   *
-   * @template T
-   * @param {{ root: Uint8Array, format: TagFormat }[]} tags
-   * @param {() => Promise<T>} write
-   * @returns {Promise<T>}
-   */
-  async whileTagging (tags, write) {
-    const releases = tags.map(({ root, format }) => this.tag(root, format))
-    try {
-      return await write()
-    } finally {
-      for (const { root, format } of tags) this.#keep(root, format)
-      for (const release of releases) release()
-    }
-  }
-
-  /** @param {Uint8Array} root @param {TagFormat} format */
-  #keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {

@@ -13,7 +13,7 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 import { SmallReads } from './small-read.js'
 import { StoredView } from './snapshot.js'
 import { TrustedTrees } from './tree-cache.js'
-import { changed, closedError, corrupt, missing, notFound } from '../storage/errors.js'
+import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
 /** @import { BlobName, GetOptions, ReadOptions, SliceOptions, StoreContext } from '../blob-store.js' */
@@ -307,7 +307,8 @@ export class BlobReader {
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)
-    return now.id === record.id ? corrupt(root, record.size, error) : changed(root, error)
+    if (now.id !== record.id) return changed(root, error)
+    return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
   }
 }
 

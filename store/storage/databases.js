@@ -4,7 +4,7 @@
 import { folderLen } from '#disk'
 import { allOf } from './concurrency/activity.js'
 import { getSmall } from './content/read-pace.js'
-import { orIfUnreadable } from './errors.js'
+import { orIfUnreadable, readOnlyError } from './errors.js'
 import { SafeDatabase } from './level/safe-database.js'
 import { Locks } from './concurrency/locks.js'
 import { CELL_LEN } from './content/extents.js'
@@ -42,6 +42,10 @@ export class Databases {
   location
   /** Does a resolved write survive a power cut? */
   isSync
+  /** Was the store opened for reading only? */
+  isReadOnly
+  /** May others have changed the store since it was opened? Set where this store does not keep them away. */
+  hasChanged = async () => false
   #kind
   #release
   #slabs = slabAllocator()
@@ -58,22 +62,28 @@ export class Databases {
    * Neither database is open yet: see `openHeld`.
    *
    * @param {DatabasePair} pair
-   * @param {{ location: string, isSync: boolean, kind: Kind, release: () => Promise<void> }} about  `release` is
-   *   called when they are closed again
+   * @param {{ location: string, isSync: boolean, kind: Kind, isReadOnly?: boolean, release: () => Promise<void> }}
+   *   about  `release` is called when they are closed again
    */
-  constructor ({ index, data }, { location, isSync, kind, release }) {
+  constructor ({ index, data }, { location, isSync, kind, isReadOnly = false, release }) {
     const isTransactional = kind === 'IndexedDB'
-    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' ? `${location}/${name}` : undefined
+    const pathOf = (/** @type {string} */ name) => kind === 'LevelDB' && !isReadOnly ? `${location}/${name}` : undefined
     const locks = new Locks()
     const exclusively = (/** @type {() => Promise<any>} */ work) => locks.run('open', work)
-    const about = { location, isTransactional, exclusively }
+    const about = { location, isTransactional, isReadOnly, exclusively }
     this.index = new SafeDatabase(index, { ...about, path: pathOf('index'), otherIsOpen: () => this.data.isOpen })
     this.data = new SafeDatabase(data, { ...about, path: pathOf('data'), otherIsOpen: () => this.index.isOpen })
     this.location = location
     this.isSync = isSync
+    this.isReadOnly = isReadOnly
     this.#kind = kind
     this.#release = release
     this.ids = new Ids(this.index, { sync: isSync })
+  }
+
+  /** @throws {import('../../lib/core/errors.js').BaoError} STORE_READ_ONLY { location } */
+  assertWritable () {
+    if (this.isReadOnly) throw readOnlyError(this.location)
   }
 
   /**
@@ -233,7 +243,7 @@ export class Databases {
   /** @param {boolean} isClean  is nothing under way that would leave something behind? */
   async close (isClean) {
     try {
-      if (isClean) {
+      if (isClean && !this.isReadOnly) {
         await this.dropNotes()
         await this.syncDeletions() // ids below the next are not looked at again
         await this.ids.end()

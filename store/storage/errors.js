@@ -18,6 +18,19 @@ export function lockedError (location, { pid, cause } = {}) {
   return new BaoError('STORE_LOCKED', what, { location, pid, cause })
 }
 
+/** @param {string} location */
+export const readOnlyError = location =>
+  new BaoError('STORE_READ_ONLY', `the store at ${location} was opened for reading only`, { location })
+
+/**
+ * The copy of the databases of a store that is open for reading is older than its files.
+ *
+ * @param {Uint8Array} root @param {unknown} cause
+ */
+export const outdated = (root, cause) => new BaoError('STORE_CHANGED',
+  `${toCid(root)} cannot be read: the store was changed since it was opened for reading. Open it again`,
+  { cid: toCid(root), cause })
+
 /** @param {string} location @param {number} version  of its layout */
 export const unknownLayout = (location, version) => new BaoError('STORE_VERSION',
   `the store at ${location} has layout ${version}, which this release does not know: use a later one`, { location })
@@ -52,6 +65,10 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 /** @param {CID} cid @param {number} len  bytes that it may have */
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
+
+/** The entry of the index that says which blob is meant. @param {CID} cid */
+export const damagedName = cid =>
+  new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
 
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })

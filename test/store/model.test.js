@@ -61,7 +61,8 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('gc') }),
   fc.record({ do: fc.constant('fsck'), repair: fc.boolean() }),
   fc.record({ do: fc.constant('reopen') }),
-  fc.record({ do: fc.constant('copyTo') })
+  fc.record({ do: fc.constant('copyTo') }),
+  fc.record({ do: fc.constant('readOnly') })
 )
 
 /** What the store is expected to have of a blob: whole groups. */
@@ -239,6 +240,14 @@ const CALLS = {
     await real.store.close()
     await expectNoOrphans(real.place)
     real.store = await real.place.open(FAST)
+  },
+
+  /** What is opened for reading beside the store has everything. */
+  async readOnly ({ place, model }) {
+    if (typeof place.where !== 'string') return
+    const store = await place.open({ readOnly: true })
+    await expectAll({ store, model })
+    await store.close()
   },
 
   /** Another store has everything afterwards, and nothing is left to be copied. */

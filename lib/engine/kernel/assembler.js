@@ -115,7 +115,7 @@ const TYPES = { i32: 0x7f, i64: 0x7e, v128: 0x7b }
 /**
  * A function without a result.
  *
- * @param {string} name  what it is exported as
+ * @param {string} name  what it is exported as; empty for a function that is not exported
  * @param {number} params  how many i32 parameters
  * @param {(params: Local[], local: (type: Type) => Local) => Code} write  the body; `local` declares another local
  */
@@ -157,7 +157,7 @@ export function module (pages, functions) {
     section(1, functions.map(f => [0x60, vector(Array(f.params).fill(TYPES.i32)), 0])),
     section(2, [[name('arena'), name('memory'), 2, 1, u(pages), u(pages)]]),
     section(3, functions.map((_, i) => u(i))),
-    section(7, functions.map((f, i) => [name(f.name), 0, u(i)])),
+    section(7, functions.flatMap((f, i) => f.name === '' ? [] : [[name(f.name), 0, u(i)]])),
     section(10, functions.map(f => sized([vector(f.locals.map(type => [1, TYPES[type]])), f.body, 0x0b])))
   ])
 }

@@ -44,13 +44,11 @@ const transpose = (rows, columns, scratch) => {
   ]
 }
 
-/**
- * @param {object} alone  how a chunk is compressed that does not go through the lanes
- * @param {number} alone.compressBlock  place of this function in the module
- * @param {number} alone.compressChunk  place of this function in the module
- * @param {number} alone.secondAlone  two chunks go alone when the second has no more bytes than this
- */
-export const compressMany = alone => func('compressMany', 7, (params, local) => {
+/** Places in the module of the functions that compress a block or chunk alone. */
+const [COMPRESS_BLOCK, COMPRESS_CHUNK] = [0, 1]
+
+/** @param {number} secondAlone  two chunks are compressed alone when the second has no more bytes than this */
+export const compressMany = secondAlone => func('compressMany', 7, (params, local) => {
   const [table, count, lastLen, flags, counterLo, counterHi, out] = params
   const start = local('i32')
   const end = local('i32')
@@ -80,7 +78,7 @@ export const compressMany = alone => func('compressMany', 7, (params, local) => 
     setUpArithmetic,
     countAlone.set(i32.const(1)),
     when(i32.eqz(isParent), [
-      when(i32.eqz(i32.gtS(lastLen.get, i32.const(alone.secondAlone))), countAlone.set(i32.const(2))),
+      when(i32.eqz(i32.gtS(lastLen.get, i32.const(secondAlone))), countAlone.set(i32.const(2))),
       start.set(i32.const(CHUNK_START)),
       end.set(i32.const(CHUNK_END)),
       lastBlock.set(i32.const(CHUNK_LEN - BLOCK_LEN)),
@@ -101,7 +99,7 @@ export const compressMany = alone => func('compressMany', 7, (params, local) => 
     i32.store(i32.const(CV), i32.load(i32.shl(lane, i32.const(2)), LANE_CVS + 16 * i), 4 * i)))
   const finishShort = when(i32.eqz(i32.ltS(shortAt.get, i32.const(0))), [
     counter.set(i64.add(counter.get, i64.extendI32u(lane))),
-    call(alone.compressBlock,
+    call(COMPRESS_BLOCK,
       i32.const(CV),
       i32.add(i32.load(i32.add(table.get, i32.shl(lane, i32.const(2)))), shortAt.get),
       i32.sub(lastLen.get, shortAt.get),
@@ -160,9 +158,9 @@ export const compressMany = alone => func('compressMany', 7, (params, local) => 
   const compressOne = [
     count.set(i32.sub(count.get, i32.const(1))),
     whenElse(isParent,
-      call(alone.compressBlock, i32.const(KEY), i32.load(table.get), i32.const(BLOCK_LEN),
+      call(COMPRESS_BLOCK, i32.const(KEY), i32.load(table.get), i32.const(BLOCK_LEN),
         flags.get, i32.const(0), i32.const(0), out.get),
-      call(alone.compressChunk, i32.load(table.get), select(count.get, i32.const(CHUNK_LEN), lastLen.get),
+      call(COMPRESS_CHUNK, i32.load(table.get), select(count.get, i32.const(CHUNK_LEN), lastLen.get),
         flags.get, i32.const(CHUNK_END), i64.low(counter.get), i64.high(counter.get), out.get)),
     counter.set(i64.add(counter.get, i64.const(1))),
     table.set(i32.add(table.get, i32.const(4))),

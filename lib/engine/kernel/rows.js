@@ -84,7 +84,7 @@ const oneBlock = local => {
   return { state, setUp: setUpArithmetic, compress }
 }
 
-export const compressChunk = () => func('compressChunk', 7, (params, local) => {
+const compressChunk = () => func('compressChunk', 7, (params, local) => {
   const [input, len, flags, endFlags, counterLo, counterHi, out] = params
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   const blockLen = local('i32')
@@ -111,7 +111,7 @@ export const compressChunk = () => func('compressChunk', 7, (params, local) => {
   ]
 })
 
-export const compressBlock = () => func('compressBlock', 7, (params, local) => {
+const compressBlock = () => func('compressBlock', 7, (params, local) => {
   const [cv, block, len, flags, counterLo, counterHi, out] = params
   const { state: [a, b, c, d], setUp, compress } = oneBlock(local)
   return [
@@ -125,3 +125,6 @@ export const compressBlock = () => func('compressBlock', 7, (params, local) => {
     v128.store(out.get, v128.xor(d.get, v128.load(cv.get, 16)), 48)
   ]
 })
+
+/** In the order that lanes.js expects. */
+export const functions = () => [compressBlock(), compressChunk()]

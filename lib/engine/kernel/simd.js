@@ -15,10 +15,9 @@ import * as words from './words.js'
 
 /** Both forms of `compressBlock` and `compressChunk`. */
 const FORMS = { rows, words }
-/** Places of the functions in the module. */
-const [COMPRESS_BLOCK, COMPRESS_CHUNK, COMPRESS_MANY] = [0, 1, 2]
 
-const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
+/** @param {number} compressManyAt  place of `compressMany` in the module */
+const reduce = compressManyAt => func('reduce', 3, ([count, flags, downTo], local) => {
   const at = local('i32')
   const above = local('i32')
   const pairs = local('i32')
@@ -28,7 +27,7 @@ const reduce = () => func('reduce', 3, ([count, flags, downTo], local) => {
   const joinLevel = [
     pairs.set(i32.shrU(count.get, i32.const(1))),
     above.set(cvAt(at, i32.shl(i32.shrU(i32.add(count.get, i32.const(1)), i32.const(1)), i32.const(1)))),
-    call(COMPRESS_MANY,
+    call(compressManyAt,
       i32.add(i32.const(CVS_TABLE), i32.shrU(i32.sub(at.get, i32.const(CVS)), i32.const(Math.log2(PAIR_LEN / 4)))),
       pairs.get, i32.const(PAIR_LEN), i32.or(flags.get, i32.const(PARENT)), i32.const(0), i32.const(0), above.get),
     when(i32.and(count.get, i32.const(1)), [0, 16].map(half =>
@@ -93,15 +92,10 @@ const compare = () => func('compare', 4, ([table, count, len, at], local) => {
  */
 export function createSimdKernel (form = quickerForm()) {
   if (memory === undefined) throw new Error('WebAssembly is not available')
-  const { compressBlock, compressChunk, SECOND_ALONE } = FORMS[form]
+  const { functions, SECOND_ALONE } = FORMS[form]
+  const alone = functions()
   const bytes = module(PAGES, [
-    compressBlock(),
-    compressChunk(),
-    compressMany({ compressBlock: COMPRESS_BLOCK, compressChunk: COMPRESS_CHUNK, secondAlone: SECOND_ALONE }),
-    reduce(),
-    copy('gather'),
-    copy('scatter'),
-    compare()
+    ...alone, compressMany(SECOND_ALONE), reduce(alone.length), copy('gather'), copy('scatter'), compare()
   ])
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { arena: { memory } })
   return /** @type {Kernel} */ (/** @type {unknown} */ ({ name: `simd-${form}`, ...exports }))

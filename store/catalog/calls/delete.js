@@ -16,8 +16,9 @@ import { nameOf } from '../roots.js'
  * @param {StoreContext} store @param {BlobName} cid @param {{ force?: boolean }} options
  * @returns {Promise<boolean>}
  */
-export async function deleteBlob ({ catalog, locks, tags }, cid, { force = false }) {
+export async function deleteBlob ({ catalog, databases, locks, tags }, cid, { force = false }) {
   const root = parseRoot(cid, 'cid')
+  databases.assertWritable()
   return locks.run(nameOf(root), async () => {
     const { isThere, record } = await catalog.find(root)
     if (!isThere || record?.size === 0) return false

@@ -7,7 +7,9 @@ import { SortedCursor } from '../sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
 import { nameOf } from '../roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'
-import { checkOfTag, decodeTag, decodeTagged, encodeTag, isLive, protects } from '../../storage/format/tags.js'
+import {
+  checkOfTag, decodeTag, decodeTagged, encodeTag, isLive, placeOfAlias, protects
+} from '../../storage/format/tags.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
 /** @import { StoreContext } from '../../blob-store.js' */
@@ -88,7 +90,7 @@ export class TagIndex {
    * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
    */
   set (tags, commit = changes => this.#store.catalog.commit([], changes)) {
-    return this.#alone(tags.map(({ name }) => name), () => this.#store.protection.whileTagging(tags, async () => {
+    return this.#alone(tags.map(({ name }) => name), () => this.whileTagging(tags, async () => {
       const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
       for (const tag of tags) {
         const { operations, before } = await this.#removal(tag.name)
@@ -117,7 +119,7 @@ export class TagIndex {
       if (from === to) return
       const moved = { ...tag, name: to }
       // A collection that reads all tags must not miss this one because it moves.
-      await this.#store.protection.whileTagging([tag], async () => {
+      await this.whileTagging([tag], async () => {
         const [old, replaced] = [await this.#removal(from), await this.#removal(to)]
         const also = [...old.operations, ...replaced.operations, ...puts(moved)]
         const tags = [{ name: to, before: replaced.before, after: moved }, { name: from, before: tag }]
@@ -159,17 +161,71 @@ export class TagIndex {
   }
 
   /**
-   * Does a tag name a blob itself?
+   * Protects what tags name while they are written. Marks that are begun meanwhile may not find the tags yet: they
+   * are told once these are there. So does a blob that gets the alias meanwhile which a tag names.
+   *
+   * @param {Tag[]} tags @param {() => Promise<void>} write
+   */
+  async whileTagging (tags, write) {
+    const release = await this.#protect(tags)
+    try {
+      await write()
+    } finally {
+      const releaseAgain = await this.#protect(tags).finally(release)
+      releaseAgain()
+    }
+  }
+
+  /** @param {Tag[]} tags @returns {Promise<() => void>} lets them go */
+  async #protect (tags) {
+    const { protection } = this.#store
+    const releases = /** @type {(() => void)[]} */ ([])
+    const release = () => { for (const release of releases) release() }
+    try {
+      for (const tag of tags) {
+        const root = tag.alias === undefined ? tag.root : await this.blobOf(tag)
+        if (root !== undefined) releases.push(protection.tag(root, tag.format))
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return release
+  }
+
+  /**
+   * The blob that a tag names, itself or by an alias.
+   *
+   * @param {Tag} tag
+   * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
+   */
+  async blobOf ({ root, alias }) { return alias === undefined ? root : this.#store.catalog.aliases.resolve(alias) }
+
+  /**
+   * Does a tag name a blob itself, or an alias of it?
    *
    * @param {Uint8Array} root
    * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one
    */
   async tagOf (root) {
+    const own = await this.#firstAt(root)
+    if (own !== undefined) return own
+    for (const { multihash } of await this.#store.catalog.aliases.of(root, fail)) {
+      const tag = await this.#firstAt(placeOfAlias(multihash))
+      if (tag !== undefined) return tag
+    }
+    return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
+  }
+
+  /** Does a tag name this alias? @param {Uint8Array} multihash */
+  async namesAlias (multihash) { return await this.#firstAt(placeOfAlias(multihash)) !== undefined }
+
+  /** The first lasting tag at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
+  async #firstAt (root) {
     const now = Date.now()
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsOf(root), ...VIEWS }), fail)) {
       if (protects(key, value, now)) return { isTagged: true, name: decodeTagged(key, value)?.name }
     }
-    return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
   }
 
   /** Tells which blobs have tags, for readers that walk all blobs and ask for each of them once. */
@@ -183,18 +239,20 @@ export class TagIndex {
   }
 
   /**
-   * What is tagged as a sequence of hashes. Every tag is looked at in both of its places: they must say the same.
+   * What tags name beside single blobs: sequences of hashes, and aliases. Every tag is looked at in both of its places:
+   * they must say the same.
    *
-   * @returns {Promise<Uint8Array[]>}
+   * @returns {Promise<{ sequences: Uint8Array[], aliases: Uint8Array[] }>} roots, and multihashes
    * @throws {BaoError} STORE_CORRUPT
    */
-  async sequences () {
+  async survey () {
     const snapshot = this.#index.supports.explicitSnapshots ? this.#index.snapshot() : undefined
     // Without snapshots (IndexedDB) tags may come and go between the two looks.
     const isComparable = snapshot !== undefined
     const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
     const now = Date.now()
     const sequences = []
+    const aliases = []
     let difference = 0n
     let count = 0
     try {
@@ -202,6 +260,7 @@ export class TagIndex {
         const tag = decodeTag(key, value)
         if (tag === undefined) throw damagedTag(nameOfTag(key))
         if (tag.format === 'hashseq' && isLive(tag, now)) sequences.push(tag.root)
+        if (tag.alias !== undefined && isLive(tag, now)) aliases.push(tag.alias)
         difference ^= checkOfTag(value)
         count++
       }
@@ -214,7 +273,7 @@ export class TagIndex {
       await snapshot?.close()
     }
     if (isComparable && (count !== 0 || difference !== 0n)) throw damagedTags()
-    return sequences
+    return { sequences, aliases }
   }
 
   /**
@@ -245,7 +304,10 @@ export class TagIndex {
    * @template T @param {string[]} names @param {() => Promise<T>} work
    * @returns {Promise<T>}
    */
-  #alone (names, work) { return this.#store.locks.runAll([...new Set(names)].map(name => `tag ${name}`), work) }
+  #alone (names, work) {
+    this.#store.databases.assertWritable()
+    return this.#store.locks.runAll([...new Set(names)].map(name => `tag ${name}`), work)
+  }
 }
 
 /** @returns {never} */

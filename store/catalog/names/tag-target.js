@@ -1,10 +1,10 @@
 // What a tag is called, what it names and how long it lasts: checks the arguments of callers.
 
-import { HASHSEQ, codecOf, parseRoot } from '../../../lib/hash/cid.js'
+import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { MAX_TIME } from '../../storage/format/records.js'
-import { TAG_FORMATS, encodeMeta } from '../../storage/format/tags.js'
+import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { Tag, TagFormat } from '../../storage/format/tags.js' */
@@ -25,7 +25,7 @@ import { TAG_FORMATS, encodeMeta } from '../../storage/format/tags.js'
 export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
 
 /**
- * What a tag is to name.
+ * The blob that a tag is to name.
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
@@ -33,11 +33,29 @@ export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
-  const root = parseRoot(cid, 'cid')
+  return { root: parseRoot(cid, 'cid'), format: formatFor(cid, options) }
+}
+
+/**
+ * The same, or the alias that a tag is to name.
+ *
+ * @param {BlobName} cid  of any hash function
+ * @param {{ format?: TagFormat }} [options]  as for `target`; of an alias only `raw`
+ * @returns {Omit<Tag, 'name'>}
+ */
+export function targetOrAlias (cid, options = {}) {
+  const alias = multihashOf(cid)
+  if (alias === undefined) return target(cid, options)
+  if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }
+  throw new TypeError('"format" expected \'raw\' for a CID of another hash function than BLAKE3, got \'hashseq\'')
+}
+
+/** @param {BlobName} cid @param {{ format?: TagFormat }} options @returns {TagFormat} */
+function formatFor (cid, options) {
   assertKnownOptions(options, ['format'])
   const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
   assertFormat(format)
-  return { root, format }
+  return format
 }
 
 /**
@@ -50,7 +68,7 @@ export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
   assertKnownOptions(options, ['format', ...LASTING_OPTIONS])
   const { format, ...lasting } = options
-  const what = target(cid, { format })
+  const what = targetOrAlias(cid, { format })
   const rest = lastingFrom(lasting)
   return () => ({ name, ...what, ...rest() })
 }

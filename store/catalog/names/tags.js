@@ -5,6 +5,7 @@ import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { assertMany } from '../../storage/concurrency/in-order.js'
 import { decodeMeta } from '../../storage/format/tags.js'
+import { cidOfAlias } from './aliases.js'
 import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -17,7 +18,7 @@ import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 /**
  * @typedef {object} TagInfo
  * @property {string} name
- * @property {CID} cid  its codec follows the format
+ * @property {CID} cid  its codec follows the format; of the alias's hash function where the tag names an alias
  * @property {TagFormat} format
  * @property {unknown} [meta]  the caller's own copy of what was kept with the tag
  * @property {Date} [expires]
@@ -39,7 +40,8 @@ export class Tags {
    * Protects a blob, whether the store has it already or not. A tag of that name is replaced.
    *
    * @param {string} name  any text but an empty one
-   * @param {BlobName} cid
+   * @param {BlobName} cid  or a CID of another hash function, which names an alias: it protects the blob that the alias
+   *   leads to, whenever that comes
    * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
@@ -117,9 +119,9 @@ export class Tags {
 }
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format, meta, expires }) => ({
+const infoOf = ({ name, root, format, alias, meta, expires }) => ({
   name,
-  cid: toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
+  cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
   format,
   ...meta !== undefined && { meta: decodeMeta(meta)?.value },
   ...expires !== undefined && { expires: new Date(expires) }

@@ -48,6 +48,7 @@ const CHANGES = 3
  */
 export async function copyTo (from, to, options) {
   assertSelection(options)
+  to.databases.assertWritable()
   if (from === to) throw new TypeError('"other" expected another store, got the same one')
   return from.life.run(() => to.life.run(() => new Copy(from, to, options).run()))
 }
@@ -74,7 +75,8 @@ class Copy {
   async run () {
     // Tags are read before blobs. So what a tag names, and had here when it was read, comes with it.
     const tags = await chosenTags(this.#from, this.#options)
-    const releases = tags.map(({ root, format }) => this.#to.protection.tag(root, format))
+    const releases = (await Promise.all(tags.map(tag => this.#from.tags.blobOf(tag))))
+      .flatMap((root, i) => root === undefined ? [] : this.#to.protection.tag(root, tags[i].format))
     const isAll = this.#options.cids === undefined && this.#options.tags === undefined
     if (isAll) this.#aliases = this.#from.catalog.aliases.inOrder()
     try {
@@ -244,7 +246,7 @@ class Copy {
 
   /** The names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
   async #namesOf ({ root, record: { isNameless }, hasAliases }) {
-    const aliases = hasAliases ? await this.#from.catalog.aliases.of(root) : []
+    const aliases = hasAliases ? (await this.#from.catalog.aliases.of(root)).map(({ multihash }) => multihash) : []
     return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
   }
 

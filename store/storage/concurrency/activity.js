@@ -6,6 +6,13 @@ export class Activity {
   /** Work that is under way, and what makes it end soon, where it may take long. */
   #underWay = /** @type {Map<Promise<unknown>, ((reason: unknown) => void) | undefined>} */ (new Map())
 
+  #assertAllowed
+
+  /** @param {() => void} [assertAllowed]  throws when nothing may be begun */
+  constructor (assertAllowed = () => {}) {
+    this.#assertAllowed = assertAllowed
+  }
+
   /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
   get isClean () { return this.#underWay.size === 0 && !this.#hasLeftovers }
 
@@ -17,6 +24,7 @@ export class Activity {
    * @returns {Promise<T>}
    */
   async run (work, end) {
+    this.#assertAllowed()
     const working = work()
     this.#underWay.set(working, end)
     try {

@@ -12,7 +12,7 @@ import { BlobFile } from './blob-file.js'
 import { FileWriter } from './file-writer.js'
 import { assertFolder, makeFolder, syncFolder, unlessMissing } from './folders.js'
 import { openRegular } from './regular-file.js'
-import { isDenied, isNoFile, movedError, obstructed } from '../errors.js'
+import { isDenied, isNoFile, movedError, obstructed, readOnlyError } from '../errors.js'
 import { MAX_ID } from '../format/keys.js'
 
 /** Files that are kept open for reading, so that many small reads open nothing. */
@@ -28,6 +28,9 @@ export async function openFolder (path) {
   return folder
 }
 
+/** The same for reading: nothing is made, and nothing can be written. @param {string} path */
+export const readFolder = path => new BlobFolder(path, { isReadOnly: true })
+
 /** @param {string} name  of a file */
 const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
 
@@ -38,10 +41,12 @@ export class BlobFolder {
   /** All that are not closed yet. */
   #open = /** @type {Set<BlobFile>} */ (new Set())
   #isClosed = false
+  #isReadOnly
 
-  /** @param {string} path */
-  constructor (path) {
+  /** @param {string} path @param {{ isReadOnly?: boolean }} [options]  `isReadOnly`: refuse to change anything */
+  constructor (path, { isReadOnly = false } = {}) {
     this.#path = path
+    this.#isReadOnly = isReadOnly
   }
 
   /** @param {number} id */
@@ -49,6 +54,7 @@ export class BlobFolder {
 
   /** Makes the folder when it is missing. @throws {Error} when something else stands in its place */
   async make () {
+    this.#assertWritable()
     if (await this.#isThere()) return
     await makeFolder(this.#path)
     await assertFolder(this.#path)
@@ -68,6 +74,7 @@ export class BlobFolder {
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {
     this.#assertOpen()
+    this.#assertWritable()
     const path = this.pathOf(id)
     try {
       await this.make()
@@ -130,6 +137,7 @@ export class BlobFolder {
    * @param {number} id
    */
   async remove (id) {
+    this.#assertWritable()
     try {
       if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
     } finally {
@@ -195,6 +203,11 @@ export class BlobFolder {
   /** Nobody would close what is opened from then on. */
   #assertOpen () {
     if (this.#isClosed) throw new Error('the files of the store are closed')
+  }
+
+  /** @throws {import('../../../lib/core/errors.js').BaoError} STORE_READ_ONLY { location } */
+  #assertWritable () {
+    if (this.#isReadOnly) throw readOnlyError(dirname(this.#path))
   }
 
   /** @param {number} id */

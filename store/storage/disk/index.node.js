@@ -1,8 +1,9 @@
 // The store's face to a disk. Where there is none, index.none.js stands in. Only the files behind this one need
 // `node:fs`.
 
-export { openFolder } from './blob-folder.js'
+export { openFolder, readFolder } from './blob-folder.js'
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
+export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, folderLen, isHeadless, isMissing, isStoreAt,

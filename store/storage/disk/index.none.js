@@ -88,3 +88,15 @@ export const ownPid = undefined
 
 /** @param {string[]} _paths @returns {Promise<number | undefined>} */
 export const lockOwner = async _paths => undefined
+
+/** @param {string} [_parent] */
+export const makeCopyFolder = async _parent => ''
+
+/** @param {string} _from @param {string} _to @param {AbortSignal} [_signal] */
+export const copyLive = async (_from, _to, _signal) => {}
+
+/** @param {string[]} _paths */
+export const stampOf = async _paths => ''
+
+/** @param {string} _path @returns {import('./blob-folder.js').BlobFolder | undefined} */
+export const readFolder = _path => undefined

@@ -1,4 +1,4 @@
-// Encodes and decodes the values of the index: records of blobs, the state of the store, paths and times.
+// Encodes and decodes the values of the index: records of blobs, the state of the store, aliases, paths and times.
 // Most of them end with a check, because no root tells whether they are damaged.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
@@ -8,7 +8,7 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, doomedKey, hashOfKey, idOfIndexKey, pathKey, stateKey
+  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -174,6 +174,34 @@ function checkedPart (name, bytes) {
   return part.length > 0 && equals(bytes.subarray(-CHECK_LEN), checkOf(name, part)) ? part : undefined
 }
 
+/** Bytes of an alias without its check. */
+const ALIAS_LEN = HASH_LEN + 1
+
+/**
+ * @typedef {object} Alias
+ * @property {Uint8Array} root  of the blob that it leads to
+ * @property {boolean} isForgotten  the blockstore does not have the block under this name any more: the alias stays for
+ *   the tags that name it
+ */
+
+/** @param {Uint8Array} multihash @param {Alias} alias */
+export function encodeAlias (multihash, { root, isForgotten }) {
+  const value = encode(root, isForgotten ? 1 : 0)
+  return encode(value, checkOf(aliasKey(multihash), value))
+}
+
+/**
+ * @param {Uint8Array} multihash @param {Uint8Array} bytes
+ * @returns {Alias | undefined} undefined when it is damaged
+ */
+export function decodeAlias (multihash, bytes) {
+  // As it was written before aliases had a check.
+  if (bytes.length === HASH_LEN) return { root: new Uint8Array(bytes), isForgotten: false }
+  const value = checkedPart(aliasKey(multihash), bytes)
+  if (value?.length !== ALIAS_LEN || value[HASH_LEN] > 1) return undefined
+  return { root: new Uint8Array(value.subarray(0, HASH_LEN)), isForgotten: value[HASH_LEN] === 1 }
+}
+
 const TIME_LEN = 8
 /** The greatest time that a Date can hold. */
 export const MAX_TIME = 8.64e15
@@ -202,7 +230,7 @@ export function isWellFormed (key, value) {
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
     case KIND.doomed: return decodeDoomed(key, value) !== undefined
-    case KIND.alias: return key.length > 1 && value.length === HASH_LEN
+    case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
     case KIND.path: return isPath(key, value)
     default: return key.length > 0

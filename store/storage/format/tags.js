@@ -4,8 +4,9 @@
 import { decode, encode as encodeCbor } from '@ipld/dag-cbor'
 import { equals } from 'uint8arrays/equals'
 import { HASH_LEN } from '../../../lib/core/constants.js'
+import { hash } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
-import { KIND, UTF8, tagKey, taggedKey } from './keys.js'
+import { KIND, UTF8, aliasKey, tagKey, taggedKey } from './keys.js'
 import { MAX_TIME } from './records.js'
 
 /**
@@ -16,8 +17,9 @@ import { MAX_TIME } from './records.js'
 /**
  * @typedef {object} Tag
  * @property {string} name
- * @property {Uint8Array} root
- * @property {TagFormat} format
+ * @property {Uint8Array} root  of the blob; of a tag of an alias `placeOfAlias`, which is the root of no blob
+ * @property {TagFormat} format  `raw` for an alias
+ * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
  * @property {number} [expires]  milliseconds since 1970, from when on the tag counts as gone; undefined for never
  * @property {Uint8Array} [meta]  what the caller keeps with it, as DAG-CBOR
  */
@@ -30,18 +32,22 @@ export const MAX_META_LEN = 4096
 
 /** Arrays and objects in each other: what is kept must be readable whatever else is on the stack. */
 const MAX_META_DEPTH = 64
-const TIME_LEN = 8
-/** Bytes of a value in front of the metadata, without the hash: format and time. */
-const FIXED_LEN = 1 + TIME_LEN
+/** Bytes of a value behind the hash and in front of the alias: format, time, length of the alias. */
+const FIXED_LEN = 11
+const ALIAS_LEN_AT = 9
 const NOTHING = new Uint8Array(0)
+
+/** Where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
+export const placeOfAlias = multihash => hash(aliasKey(multihash))
 
 /**
  * @param {Tag} tag
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under
  *   its name, and in the order of the blobs
  */
-export function encodeTag ({ name, root, format, expires = 0, meta = NOTHING }) {
-  const target = encode(root, TAG_FORMATS.indexOf(format), { u64: expires }, meta)
+export function encodeTag ({ name, root, format, alias = NOTHING, expires = 0, meta = NOTHING }) {
+  const { length } = alias
+  const target = encode(root, TAG_FORMATS.indexOf(format), { u64: expires }, length >> 8, length & 255, alias, meta)
   const check = checkOf(tagKey(name), target)
   return {
     named: [tagKey(name), encode(target, check)],
@@ -65,20 +71,24 @@ export const decodeTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), ke
 
 /**
  * @param {Uint8Array} name  UTF-8 @param {Uint8Array} root
- * @param {Uint8Array} rest  format, time, metadata and check
+ * @param {Uint8Array} rest  format, time, length of the alias, alias, metadata and check
  * @returns {Tag | undefined}
  */
 function tagOf (name, root, rest) {
-  const metaLen = rest.length - FIXED_LEN - CHECK_LEN
+  if (root.length !== HASH_LEN || rest.length < FIXED_LEN + CHECK_LEN) return undefined
+  const metaAt = FIXED_LEN + (rest[ALIAS_LEN_AT] << 8 | rest[ALIAS_LEN_AT + 1])
+  const metaLen = rest.length - CHECK_LEN - metaAt
   const format = TAG_FORMATS[rest[0]]
-  if (root.length !== HASH_LEN || metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
+  if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
   // Anybody can compute the check, so each value is looked at, too.
   const expires = u64At(rest, 1)
-  const meta = metaLen === 0 ? undefined : rest.slice(FIXED_LEN, FIXED_LEN + metaLen)
+  const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
+  const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)
   if (expires > MAX_TIME || (meta !== undefined && decodeMeta(meta) === undefined)) return undefined
-  return { name: UTF8.decode(name), root: new Uint8Array(root), format, expires: expires || undefined, meta }
+  if (alias !== undefined && format !== 'raw') return undefined
+  return { name: UTF8.decode(name), root: new Uint8Array(root), format, alias, expires: expires || undefined, meta }
 }
 
 /**

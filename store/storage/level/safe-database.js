@@ -13,7 +13,7 @@ import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from '../format/keys.js'
 import { isLocked } from './levels.js'
 import {
-  acknowledgedLost, asStoreFull, asWriteFailed, closedError, isCorruption, movedError, notReopened
+  acknowledgedLost, asStoreFull, asWriteFailed, closedError, isCorruption, movedError, notReopened, readOnlyError
 } from '../errors.js'
 
 /** @import { AnyLevel } from './levels.js' */
@@ -63,6 +63,8 @@ export class SafeDatabase {
   #location
   /** Does a failed write leave nothing behind? (IndexedDB) */
   #isTransactional
+  /** Are all writes refused? */
+  isReadOnly
   #exclusively
   #otherIsOpen
   #waiting = /** @type {Write[]} */ ([])
@@ -91,14 +93,16 @@ export class SafeDatabase {
    *   being reopened
    * @param {() => boolean} about.otherIsOpen  is the other database open? Its lock then keeps other processes away
    *   while this one is closed
+   * @param {boolean} [about.isReadOnly]  refuse all writes? Default: false
    * @param {boolean} [about.isTransactional]  does a write that fails leave nothing behind (IndexedDB)? Default: false
    */
-  constructor (level, { location, path, exclusively, otherIsOpen, isTransactional = false }) {
+  constructor (level, { location, path, exclusively, otherIsOpen, isReadOnly = false, isTransactional = false }) {
     this.#level = level
     this.#location = location
     this.#path = path
     this.#exclusively = exclusively
     this.#otherIsOpen = otherIsOpen
+    this.isReadOnly = isReadOnly
     this.#isTransactional = isTransactional
   }
 
@@ -186,6 +190,7 @@ export class SafeDatabase {
   /** @param {Pick<Write, 'operations' | 'range' | 'sync'>} write @returns {Promise<void>} */
   #write (write) {
     if (this.#isClosed) return Promise.reject(closedError())
+    if (this.isReadOnly) return Promise.reject(readOnlyError(this.#location))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...write, resolve, reject })
       this.#writing ??= this.#writeAll()

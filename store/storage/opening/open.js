@@ -152,7 +152,7 @@ async function assertNoRescue (location) {
 }
 
 /** @param {'open' | 'read'} action  that failed @param {string} location @param {unknown} cause */
-function notOpened (action, location, cause) {
+export function notOpened (action, location, cause) {
   // LevelDB writes when it is opened.
   if (isDiskFull(cause)) return diskFull(cause)
   const what = `could not ${action} the store at ${location}: ${reasonOf(cause)}`

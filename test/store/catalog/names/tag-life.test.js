@@ -192,16 +192,6 @@ describe('store: tags that end', () => {
 
   const newStore = newStores()
 
-  it('a clock that was slow when a tag was set, and is right again, does not end it early', async () => {
-    const { store } = await newStore()
-    await store.put(noise(50)) // the store has seen the time
-    offset = -100 * HOUR
-    await store.put(BYTES, { tag: 'a', ttl: HOUR })
-    offset = 0
-    expect(await namesIn(store)).to.deep.equal(['a'])
-    await store.close()
-  })
-
   describe('damage of one place', () => {
     const LASTING = { meta: { url: 'x' }, expires: new Date(realNow() + HOUR) }
 

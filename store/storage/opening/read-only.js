@@ -1,0 +1,71 @@
+// Opens a store for reading, and leaves its directory as it is. LevelDB writes when it opens a database. So the two
+// databases are copied to a folder for temporary files, and opened there; the files of large blobs are read in place.
+//
+// Another process may have the store open. The index is copied before the data, because a store writes data before
+// the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
+
+import { copyLive, exists, isStoreAt, makeCopyFolder, readFolder, removeFolder, stampOf } from '#disk'
+import { describe } from '../../../lib/core/bytes.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { Databases } from '../databases.js'
+import { absentError, unknownLayout } from '../errors.js'
+import { LAYOUT_VERSION } from '../format/records.js'
+import { NAMES, OUR_KIND, levelsAt } from '../level/levels.js'
+import { assertOwnFolders, notOpened } from './open.js'
+import { rescueFolder } from './rescue-mark.js'
+
+/**
+ * See `BlobStore.open`.
+ *
+ * @param {unknown} where  a directory
+ * @param {{ tempDir?: string, signal?: AbortSignal }} options
+ * @returns {Promise<Databases>}
+ * @throws {BaoError} STORE_ABSENT, STORE_VERSION, STORE_OPEN_FAILED, STORE_FULL
+ */
+export async function openReadOnly (where, { tempDir, signal }) {
+  if (typeof where !== 'string') throw new TypeError(`"where" expected a directory, got ${describe(where)}`)
+  if (OUR_KIND !== 'LevelDB') throw new TypeError('"readOnly" expected a store in files: there are none here')
+  await assertReadable(where)
+  const copy = await makeCopyFolder(tempDir)
+  try {
+    return await openCopy(where, copy, signal)
+  } catch (error) {
+    await removeFolder(copy)
+    signal?.throwIfAborted()
+    throw error instanceof BaoError ? error : notOpened('open', where, error)
+  }
+}
+
+/** @param {string} location @throws {BaoError} STORE_ABSENT, STORE_OPEN_FAILED */
+async function assertReadable (location) {
+  if (!await isStoreAt(location)) throw absentError(location)
+  await assertOwnFolders(location)
+  if (!await exists(rescueFolder(location))) return
+  throw notOpened('open', location, new Error('it is being rescued, or its rescue was interrupted'))
+}
+
+/**
+ * @param {string} location @param {string} copy  a new folder @param {AbortSignal} [signal]
+ * @returns {Promise<Databases>} which remove the folder when they are closed
+ */
+async function openCopy (location, copy, signal) {
+  const originals = NAMES.map(name => `${location}/${name}`)
+  const stamp = await stampOf(originals)
+  for (const name of NAMES) await copyLive(`${location}/${name}`, `${copy}/${name}`, signal)
+  const databases = new Databases(levelsAt(copy), {
+    location, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
+  })
+  databases.files = readFolder(`${location}/blobs`)
+  databases.hasChanged = async () => await stampOf(originals) !== stamp
+  const { index, data, ids } = databases
+  try {
+    await index.open()
+    await data.open()
+    const { state } = await ids.stored()
+    if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
+    return databases
+  } catch (error) {
+    await Promise.allSettled([index.close(), data.close()])
+    throw error
+  }
+}
