@@ -14,7 +14,7 @@ import { blake3 } from 'baobox'
 import { BlobStore, asBlockstore } from 'baobox/store'
 
 const store = await BlobStore.open('blocks')
-const datastore = new LevelDatastore('datastore')     // has the pins; by default they are in memory, and lost at the end
+const datastore = new LevelDatastore('datastore')     // keeps the pins; the default one is in memory, and forgets them
 await datastore.open()
 const helia = await createHeliaLight({ blockstore: asBlockstore(store), datastore, hashers: [blake3] }).start()
 const fs = unixfs(helia)

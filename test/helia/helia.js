@@ -163,7 +163,10 @@ describe('examples/helia.js', () => {
       }
       await copyFile(new URL('../../examples/helia.js', import.meta.url), join(project, 'helia.js'))
       const args = ['--import', String(new URL('node20.js', import.meta.url)), 'helia.js']
-      const linesOf = async () => (await promisify(execFile)(process.execPath, args, { cwd: project })).stdout.split('\n')
+      const linesOf = async () => {
+        const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })
+        return stdout.split('\n')
+      }
       const first = await linesOf()
       expect(first[0]).to.equal('Hello')
       expect(first[1]).to.match(/^added {2}bafkrei\w+ = bafkr4i\w+$/)
