@@ -39,7 +39,7 @@ import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { TagFormat } from './storage/format/records.js' */
+/** @import { TagFormat } from './storage/format/tags.js' */
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
 /** @import { BlobStat } from './catalog/calls/stat.js' */
@@ -88,16 +88,21 @@ const STORE_OPTIONS = [
  * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
- * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
- *   damage counts that a read or `fsck` has found. Default: false
+ * @property {unknown} [meta]  of the tag, as for `tags.set`
+ * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob can be seen
+ * @property {Date} [expires]  of the tag. Default: never
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
+ *   damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'verify', 'signal', 'onProgress']
+const PUT_OPTIONS = [
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+]
 
 /**
  * @typedef {object} ReadOptions
