@@ -10,6 +10,7 @@ import { Catalog } from './catalog/catalog.js'
 import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
 import { Census } from './catalog/calls/info.js'
 import { list } from './catalog/calls/list.js'
+import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
 import { Collector } from './gc/collector.js'
 import { openDatabases } from './storage/opening/open.js'
@@ -349,6 +350,16 @@ export class BlobStore {
   exportFile (cid, path, options = {}) {
     return this.#run(() => exportFile(this.#context, cid, path, options), options, ['signal', 'onProgress'])
   }
+
+  /**
+   * The BLAKE3 CID of the blob that the store has under a name, whole or in part. The other calls take BLAKE3 names
+   * only: give them what `resolve` gives.
+   *
+   * @param {BlobName} cid  or a CID of another hash function, under which the blockstore has kept a block
+   * @returns {Promise<CID | undefined>} undefined when the store has no such blob
+   * @throws {BaoError} STORE_CORRUPT { cid } when it cannot be told
+   */
+  resolve (cid) { return this.#run(() => resolve(this.#context, cid)) }
 
   /** Does the store have the whole blob? @param {BlobName} cid */
   has (cid) { return this.#run(() => has(this.#context, cid)) }

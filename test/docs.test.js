@@ -6,7 +6,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { MemoryLevel } from 'memory-level'
 import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
 import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
-import { SliceSource, SliceVerifier, VerifiedReader } from '../verifier/index.js'
+import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifier/index.js'
 import { BlobStore, asBlockstore } from '../store/index.js'
 
 const ROOT = new URL('../', import.meta.url)
@@ -71,6 +71,7 @@ describe('docs/api.md', () => {
       SliceVerifier: () => new SliceVerifier({ root: outboard.root }),
       SliceSource: () => new SliceSource(bytes),
       VerifiedReader: () => new VerifiedReader({ root: outboard.root, source: bytes, outboard }),
+      Mirror: () => mirrorOf(store),
       BlobStore: () => store,
       Tags: () => store.tags,
       TempTag: () => store.tempTag(),

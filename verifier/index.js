@@ -1,6 +1,7 @@
 // What `import 'baobox/verifier'` gives.
 
-export { fetchVerified } from './sources/fetch.js'
+export { fetchVerified } from './mirrors/fetch.js'
+export { Mirror, mirrorOf } from './mirrors/mirror.js'
 export { httpSource } from './sources/http.js'
 export { SliceVerifier, decode, verifySlice } from './slice/slice.js'
 export { SliceSource } from './slice/slice-source.js'
@@ -14,8 +15,14 @@ export { verifyProof } from './proof.js'
 // The types that signatures speak of.
 
 /** @typedef {import('./proof.js').ProofTerms} ProofTerms */
-/** @typedef {import('./sources/fetch.js').FetchParts} FetchParts */
-/** @typedef {import('./sources/fetch.js').FetchOptions} FetchOptions */
+/** @typedef {import('./mirrors/fetch.js').FetchParts} FetchParts */
+/** @typedef {import('./mirrors/fetch.js').FetchOptions} FetchOptions */
+/** @typedef {import('./mirrors/mirror.js').GiveSlice} GiveSlice */
+/** @typedef {import('./mirrors/mirror.js').MirrorLike} MirrorLike */
+/** @typedef {import('./mirrors/mirror.js').PlainParts} PlainParts */
+/** @typedef {import('./mirrors/mirror.js').SliceGiver} SliceGiver */
+/** @typedef {import('./mirrors/url-mirror.js').SliceRequest} SliceRequest */
+/** @typedef {import('./mirrors/relay.js').TryOptions} TryOptions */
 /** @typedef {import('./sources/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./sources/http.js').HttpOptions} HttpOptions */
 /** @typedef {import('./slice/leaves.js').KeepOptions} KeepOptions */

@@ -256,12 +256,16 @@ export class Catalog {
   /**
    * Forgets an alias, and the blob when that was its last name. Under the blob's lock.
    *
-   * @param {Uint8Array} root @param {Uint8Array} alias @param {{ isTagged: boolean }} options  as above
+   * @param {Uint8Array} root @param {Uint8Array} alias
+   * @param {{ isTagged: boolean, isTaggedItself: boolean }} options  `isTagged` as above; `isTaggedItself`: a tag names
+   *   the alias, which must lead to the blob also in the future
    */
-  async removeAlias (root, alias, { isTagged }) {
+  async removeAlias (root, alias, { isTagged, isTaggedItself }) {
+    const { aliases } = this
     const { record } = await this.find(root)
     const isLast = record?.isNameless && !isTagged && !await this.#hasAliases(root, alias)
-    await (isLast ? this.remove(root, record) : this.#batch(true, this.aliases.dels(alias, root)))
+    if (isLast) await this.remove(root, record)
+    else await this.#batch(true, isTaggedItself ? aliases.forget(alias, root) : aliases.dels(alias, root))
   }
 
   /**
@@ -274,13 +278,14 @@ export class Catalog {
   }
 
   /**
-   * Has it any alias, or any beside this one? An alias that cannot be read must not cost the blob.
+   * Is it a block under any alias, or any beside this one? An alias that cannot be read must not cost the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
   async #hasAliases (root, alias) {
     const aliases = await this.aliases.of(root, () => { throw damagedRecord(root) })
-    return aliases.some(other => alias === undefined || !equals(other, alias))
+    return aliases.some(({ multihash, isForgotten }) =>
+      !isForgotten && (alias === undefined || !equals(multihash, alias)))
   }
 
   /**
@@ -300,7 +305,7 @@ export class Catalog {
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
-    const aliases = hasAliases ? await this.aliases.of(root) : []
+    const aliases = hasAliases ? (await this.aliases.of(root)).map(({ multihash }) => multihash) : []
     const len = before === undefined ? 0 : await this.#store.presence.len(before)
     return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }

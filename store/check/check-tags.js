@@ -98,8 +98,8 @@ export class TagCheck {
   async #write (tag) {
     /** @type {Operation[]} */
     const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
-    const { databases: { syncBatch }, protection } = this.#store
-    await protection.whileTagging(tag.root, tag.format, () => this.#index.batch(operations, syncBatch))
+    const { databases: { syncBatch }, tags } = this.#store
+    await tags.whileTagging(tag, () => this.#index.batch(operations, syncBatch))
   }
 
   /** The tag under a name. @param {string} name */

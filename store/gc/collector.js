@@ -97,11 +97,17 @@ export class Collector {
    * @throws {BaoError} STORE_CORRUPT when that cannot be told
    */
   async mark (signal) {
-    const { protection, tags } = this.#store
+    const { catalog, protection, tags } = this.#store
     const marks = new Marks(this.#store)
     const end = protection.watch(marks)
     try {
-      for (const root of [...protection.sequences, ...await tags.sequences()]) marks.keep(root, 'hashseq')
+      const { sequences, aliases } = await tags.survey()
+      for (const root of [...protection.sequences, ...sequences]) marks.keep(root, 'hashseq')
+      for (const alias of aliases) {
+        const root = await catalog.aliases.resolve(alias)
+        if (root !== undefined) marks.keep(root, 'raw')
+        signal?.throwIfAborted()
+      }
       await marks.settle(signal)
       return { marks, end }
     } catch (error) {

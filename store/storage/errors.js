@@ -66,6 +66,10 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
 
+/** The entry of the index that says which blob is meant. @param {CID} cid */
+export const damagedName = cid =>
+  new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
+
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })
 

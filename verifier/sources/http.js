@@ -72,12 +72,22 @@ export class HttpFile {
    * @type {{ etag: string | null, modified: string | null } | undefined}
    */
   #seen
+  #isLenient
   /** As the server claims. @type {number | undefined} */
   size
+  /** The `Link` header of the first answer that had one. @type {string | undefined} */
+  link
+  /** Has the server answered with the whole file instead of the range that it was asked for? */
+  ignoresRanges = false
 
-  /** @param {string | URL} url @param {HttpOptions} [options] */
-  constructor (url, { fetch = globalThis.fetch, headers, signal } = {}) {
+  /**
+   * @param {string | URL} url @param {HttpOptions} [options]
+   * @param {{ isLenient?: boolean }} [how]  `isLenient`: are all bytes verified later? Then whatever may be right is
+   *   taken: a changed file, a range with a wrong end, a file that must be read from its beginning. Default: false
+   */
+  constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
     this.#url = urlOf(url)
+    this.#isLenient = isLenient
     if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
     this.#fetch = fetch
     this.#headers = new Headers(headers)
@@ -105,14 +115,15 @@ export class HttpFile {
    */
   async * pieces (start, end, signal) {
     assertInteger('start', start)
-    for (let at = start, breaks = 0; at < Math.min(end, this.size ?? Infinity);) {
+    const isEnd = (/** @type {number} */ at) => at >= (this.#isLenient ? end : Math.min(end, this.size ?? Infinity))
+    for (let at = start, breaks = 0; !isEnd(at);) {
       const before = at
       try {
         for await (const piece of this.#answer(at, end, signal)) {
           at += piece.length
           yield piece
         }
-        if (at === before || this.size === undefined) return
+        if (at === before || (this.size === undefined && !this.#isLenient)) return
         breaks = 0
       } catch (error) {
         breaks = at === before ? breaks + 1 : 1
@@ -153,7 +164,7 @@ export class HttpFile {
     headers.set('range', `bytes=${start}-${end === Infinity ? '' : end - 1}`)
     // If the file has changed, this saves a body that would be thrown away. Pages must not send it to
     // other origins without asking them first, so they leave it out there.
-    const etag = this.#seen?.etag
+    const etag = this.#isLenient ? undefined : this.#seen?.etag
     const origin = globalThis.location?.origin ?? this.#url.origin
     if (etag?.startsWith('"') && origin === this.#url.origin) headers.set('if-range', etag)
     return headers
@@ -165,24 +176,28 @@ export class HttpFile {
    * @param {Response} response @param {number} start @param {number} end
    * @returns {number} bytes of the body before `start`; Infinity when the file ends there
    */
-  #check ({ status, headers }, start, end) {
-    if (status !== 200 && status !== 206 && status !== 416) throw fetchStatus(this.location, status)
+  #check (response, start, end) {
+    const { status, headers } = response
+    if (status !== 200 && status !== 206 && status !== 416) throw statusError(this.location, response)
+    this.link ??= headers.get('link') ?? undefined
     const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity'
     const range = rangeOf(headers.get('content-range'))
     const size = status !== 200 ? range?.size : isEncoded ? undefined : lengthOf(headers.get('content-length'))
     this.#recognize({ etag: headers.get('etag'), modified: headers.get('last-modified') }, size)
     if (status === 416) {
-      if (size === undefined || start < size) {
+      if (!this.#isLenient && (size === undefined || start < size)) {
         throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends before`)
       }
       return Infinity
     }
     if (status === 200) {
-      if (start <= MAX_SKIP) return start
+      this.ignoresRanges = true
+      if (start <= MAX_SKIP || this.#isLenient) return start
       throw fetchRefused(this.location, `it does not support ranges: ${start} bytes would have to be thrown away`)
     }
     const begins = range !== undefined && range.start === start && !isEncoded
     if (begins && range.end > start && range.end <= Math.min(end, range.size ?? Infinity)) return 0
+    if (this.#isLenient && !isEncoded && (range?.start ?? start) === start) return 0
     const got = headers.get('content-range') ?? 'no readable Content-Range (servers of other origins must expose it)'
     throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${got}`)
   }
@@ -195,7 +210,7 @@ export class HttpFile {
   #recognize (state, size) {
     const { etag, modified } = this.#seen ?? state
     const isChanged = differ(etag, state.etag) || differ(modified, state.modified) || differ(size, this.size)
-    if (isChanged) throw fetchChanged(this.location)
+    if (isChanged && !this.#isLenient) throw fetchChanged(this.location)
     this.#seen ??= state
     this.size ??= size
   }
@@ -205,7 +220,7 @@ export class HttpFile {
  * The body of an answer, piece by piece. However it ends, the download ends with it.
  *
  * @param {{ fetch: typeof globalThis.fetch, url: URL, headers: Headers, signals: (AbortSignal | undefined)[] }} request
- * @param {(response: Response) => boolean} check  is the body wanted? Throws when the answer is no
+ * @param {(response: Response) => boolean | Promise<boolean>} check  is the body wanted? Throws when the answer is no
  *   answer to the request
  * @returns {AsyncGenerator<Uint8Array>}
  */
@@ -238,21 +253,23 @@ function answered (answer, signal) {
 }
 
 /**
- * @param {Response} response @param {(response: Response) => boolean} check
+ * @param {Response} response @param {(response: Response) => boolean | Promise<boolean>} check
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * bodyOf (response, check, signal) {
-  const reader = response.body?.getReader()
+  let reader
   try {
-    if (!check(response) || reader === undefined) return
+    if (!await check(response) || response.body === null) return
+    reader = response.body.getReader()
     for (;;) {
       const next = await untilAborted(reader.read(), signal)
       if (next.done) return
       yield next.value
     }
   } finally {
-    reader?.cancel().catch(() => {}) // the rest is not wanted, nor are its errors
+    const rest = reader ?? (response.bodyUsed ? undefined : response.body)
+    rest?.cancel().catch(() => {}) // the rest is not wanted, nor are its errors
   }
 }
 
@@ -277,6 +294,22 @@ function lengthOf (text) {
   const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
   return Number.isSafeInteger(len) ? len : undefined
 }
+
+/**
+ * The error of an answer with another status than those of success, and when the server may be asked again.
+ *
+ * @param {string} location @param {Response} response
+ */
+export function statusError (location, { status, headers }) {
+  const error = fetchStatus(location, status)
+  const after = headers.get('retry-after') ?? ''
+  const ms = /^\d+$/.test(after) ? 1000 * Number(after) : Date.parse(after) - Date.now()
+  if (ms > 0) error.retryAfter = ms
+  return error
+}
+
+/** Will a server that answers with this status do so again? @param {number} status */
+export const isFinal = status => status < 500 && status !== 408 && status !== 425 && status !== 429
 
 /** A URL as errors show it, without the parts that may be secret. @param {URL} url */
 export const locationOf = url => url.origin + url.pathname

@@ -4,7 +4,7 @@ import { SortedCursor } from '../sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
 import { nameOf } from '../roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'
-import { checkOfTag, decodeTag, decodeTagged, encodeTag } from '../../storage/format/records.js'
+import { checkOfTag, decodeTag, decodeTagged, encodeTag, placeOfAlias } from '../../storage/format/records.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
 /** @import { StoreContext } from '../../blob-store.js' */
@@ -62,7 +62,7 @@ export class TagIndex {
    * @param {(operations: Operation[]) => Promise<void>} [write]  writes the operations together with others
    */
   set (tag, write = operations => this.#write(operations)) {
-    return this.#alone([tag.name], () => this.#store.protection.whileTagging(tag.root, tag.format, async () => {
+    return this.#alone([tag.name], () => this.whileTagging(tag, async () => {
       await write([...await this.#removal(tag.name), ...puts(tag)])
     }))
   }
@@ -83,39 +83,84 @@ export class TagIndex {
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
       // A collection that reads all tags must not miss this one because it moves.
-      await this.#store.protection.whileTagging(tag.root, tag.format, async () => {
+      await this.whileTagging(tag, async () => {
         await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
       })
     })
   }
 
   /**
-   * Does a tag name a blob itself?
+   * Protects what a tag names while the tag is written. Marks that are begun meanwhile may not find the tag yet: they
+   * are told once it is there. So does a blob that gets the alias meanwhile which the tag names.
+   *
+   * @param {Tag} tag @param {() => Promise<void>} write
+   */
+  async whileTagging (tag, write) {
+    const release = await this.#protect(tag)
+    try {
+      await write()
+    } finally {
+      const releaseAgain = await this.#protect(tag).finally(release)
+      releaseAgain()
+    }
+  }
+
+  /** @param {Tag} tag @returns {Promise<() => void>} lets it go */
+  async #protect (tag) {
+    const root = await this.blobOf(tag)
+    return root === undefined ? () => {} : this.#store.protection.tag(root, tag.format)
+  }
+
+  /**
+   * The blob that a tag names, itself or by an alias.
+   *
+   * @param {Tag} tag
+   * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
+   */
+  async blobOf ({ root, alias }) { return alias === undefined ? root : this.#store.catalog.aliases.resolve(alias) }
+
+  /**
+   * Does a tag name a blob itself, or an alias of it?
    *
    * @param {Uint8Array} root
    * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one
    */
   async tagOf (root) {
+    const own = await this.#firstAt(root)
+    if (own !== undefined) return own
+    for (const { multihash } of await this.#store.catalog.aliases.of(root, fail)) {
+      const tag = await this.#firstAt(placeOfAlias(multihash))
+      if (tag !== undefined) return tag
+    }
+    return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
+  }
+
+  /** Does a tag name this alias? @param {Uint8Array} multihash */
+  async namesAlias (multihash) { return await this.#firstAt(placeOfAlias(multihash)) !== undefined }
+
+  /** The first of the tags at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
+  async #firstAt (root) {
     const [entry] = await orIfUnreadable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
-    if (entry === undefined) return { isTagged: this.#store.protection.isTagged(nameOf(root)) }
-    return { isTagged: true, name: decodeTagged(...entry)?.name }
+    return entry && { isTagged: true, name: decodeTagged(...entry)?.name }
   }
 
   /** Tells which blobs have tags, for readers that walk all blobs. */
   inOrder () { return new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES })) }
 
   /**
-   * What is tagged as a sequence of hashes. Every tag is looked at in both of its places: they must say the same.
+   * What tags name beside single blobs: sequences of hashes, and aliases. Every tag is looked at in both of its places:
+   * they must say the same.
    *
-   * @returns {Promise<Uint8Array[]>}
+   * @returns {Promise<{ sequences: Uint8Array[], aliases: Uint8Array[] }>} roots, and multihashes
    * @throws {BaoError} STORE_CORRUPT
    */
-  async sequences () {
+  async survey () {
     const snapshot = this.#index.supports.explicitSnapshots ? this.#index.snapshot() : undefined
     // Without snapshots (IndexedDB) tags may come and go between the two looks.
     const isComparable = snapshot !== undefined
     const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
     const sequences = []
+    const aliases = []
     let difference = 0n
     let count = 0
     try {
@@ -123,6 +168,7 @@ export class TagIndex {
         const tag = decodeTag(key, value)
         if (tag === undefined) throw damagedTag(nameOfTag(key))
         if (tag.format === 'hashseq') sequences.push(tag.root)
+        if (tag.alias !== undefined) aliases.push(tag.alias)
         difference ^= checkOfTag(value)
         count++
       }
@@ -135,7 +181,7 @@ export class TagIndex {
       await snapshot?.close()
     }
     if (isComparable && (count !== 0 || difference !== 0n)) throw damagedTags()
-    return sequences
+    return { sequences, aliases }
   }
 
   /**

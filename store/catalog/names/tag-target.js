@@ -1,15 +1,15 @@
 // What a tag is called, and what it names: checks the arguments of callers.
 
-import { HASHSEQ, codecOf, parseRoot } from '../../../lib/hash/cid.js'
+import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
-import { TAG_FORMATS } from '../../storage/format/records.js'
+import { TAG_FORMATS, placeOfAlias } from '../../storage/format/records.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { TagFormat } from '../../storage/format/records.js' */
+/** @import { Tag, TagFormat } from '../../storage/format/records.js' */
 
 /**
- * What a tag is to name.
+ * The blob that a tag is to name.
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
@@ -17,11 +17,29 @@ import { TAG_FORMATS } from '../../storage/format/records.js'
  * @returns {{ root: Uint8Array, format: TagFormat }}
  */
 export function target (cid, options = {}) {
-  const root = parseRoot(cid, 'cid')
+  return { root: parseRoot(cid, 'cid'), format: formatFor(cid, options) }
+}
+
+/**
+ * The same, or the alias that a tag is to name.
+ *
+ * @param {BlobName} cid  of any hash function
+ * @param {{ format?: TagFormat }} [options]  as for `target`; of an alias only `raw`
+ * @returns {Omit<Tag, 'name'>}
+ */
+export function targetOrAlias (cid, options = {}) {
+  const alias = multihashOf(cid)
+  if (alias === undefined) return target(cid, options)
+  if (formatFor(cid, options) === 'raw') return { root: placeOfAlias(alias), format: 'raw', alias }
+  throw new TypeError('"format" expected \'raw\' for a CID of another hash function than BLAKE3, got \'hashseq\'')
+}
+
+/** @param {BlobName} cid @param {{ format?: TagFormat }} options @returns {TagFormat} */
+function formatFor (cid, options) {
   assertKnownOptions(options, ['format'])
   const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
   assertFormat(format)
-  return { root, format }
+  return format
 }
 
 /** @param {unknown} format @returns {asserts format is TagFormat} */

@@ -3,7 +3,8 @@
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
-import { assertName, assertWellFormed, target } from './tag-target.js'
+import { assertName, assertWellFormed, targetOrAlias } from './tag-target.js'
+import { cidOfAlias } from './aliases.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
@@ -11,7 +12,10 @@ import { assertName, assertWellFormed, target } from './tag-target.js'
 /** @import { Tag, TagFormat } from '../../storage/format/records.js' */
 /** @import { TagIndex } from './tag-index.js' */
 
-/** @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format */
+/**
+ * @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format. Where a tag
+ *   names an alias, `cid` is of the alias's hash function
+ */
 
 export class Tags {
   #index
@@ -27,13 +31,14 @@ export class Tags {
    * Protects a blob, whether the store has it already or not. A tag of that name is replaced.
    *
    * @param {string} name  any text but an empty one
-   * @param {BlobName} cid
+   * @param {BlobName} cid  or a CID of another hash function, which names an alias: it protects the blob that the alias
+   *   leads to, whenever that comes
    * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists
    *   of, 32 bytes each; default for a CID with the codec of hash sequences (0x80)
    */
   async set (name, cid, options) {
     assertName('name', name)
-    const what = target(cid, options)
+    const what = targetOrAlias(cid, options)
     return this.#life.run(() => this.#index.set({ name, ...what }))
   }
 
@@ -89,4 +94,5 @@ export class Tags {
 }
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format }) => ({ name, cid: toCid(root, format === 'hashseq' ? HASHSEQ : RAW), format })
+const infoOf = ({ name, root, format, alias }) =>
+  ({ name, cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW), format })

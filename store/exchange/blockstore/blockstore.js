@@ -210,8 +210,10 @@ class Blockstore {
       const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
       if (root === undefined) return
       await locks.run(nameOf(root), async () => {
-        const tag = await tags.tagOf(root)
-        await (name.isOwn ? catalog.removeOwnName(root, tag) : catalog.removeAlias(root, name.multihash, tag))
+        const { isTagged } = await tags.tagOf(root)
+        if (name.isOwn) return catalog.removeOwnName(root, { isTagged })
+        const isTaggedItself = await tags.namesAlias(name.multihash)
+        await catalog.removeAlias(root, name.multihash, { isTagged, isTaggedItself })
       })
     })
   }

@@ -2,12 +2,12 @@
 
 import { CarWriter } from '@ipld/car/writer'
 import { CID, varint } from 'multiformats'
-import * as Digest from 'multiformats/hashes/digest'
 import { HASHSEQ, RAW, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { concat } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { cidOfAlias } from '../../catalog/names/aliases.js'
 import { nameOf } from '../../catalog/roots.js'
 import { untilSignal } from '../../storage/concurrency/in-order.js'
 import { missing, notFound } from '../../storage/errors.js'
@@ -92,12 +92,14 @@ async function gathered (cids, signal) {
  * @param {StoreContext} context @param {BlobName[]} cids @param {Tag[]} tags
  * @returns {Promise<CID[]>}
  */
-async function rootsOf ({ catalog }, cids, tags) {
+async function rootsOf ({ catalog, tags: index }, cids, tags) {
   const roots = /** @type {Map<string, CID>} */ (new Map())
   const add = (/** @type {CID} */ cid) => roots.set(cid.toString(), cid)
   for (const cid of cids) add(CID.asCID(cid) ?? toCid(parseRoot(cid, 'cids')))
-  for (const { root, format } of tags) {
-    if ((await catalog.find(root)).record?.complete) add(toCid(root, format === 'hashseq' ? HASHSEQ : RAW))
+  for (const tag of tags) {
+    const root = await index.blobOf(tag)
+    if (root === undefined || !(await catalog.find(root)).record?.complete) continue
+    add(tag.alias === undefined ? toCid(root, tag.format === 'hashseq' ? HASHSEQ : RAW) : cidOfAlias(tag.alias))
   }
   return [...roots.values()]
 }
@@ -149,9 +151,9 @@ async function assertComplete ({ presence }, root, record) {
  * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}
  */
 async function * namesOf ({ catalog }, root, { size, isNameless }) {
-  const aliases = await catalog.aliases.of(root)
+  const aliases = (await catalog.aliases.of(root)).filter(({ isForgotten }) => !isForgotten)
   if (!isNameless || aliases.length === 0) yield { cid: toCid(root), size, isOwn: true }
-  for (const alias of aliases) yield { cid: CID.createV1(RAW, Digest.decode(alias)), size, isOwn: false }
+  for (const { multihash } of aliases) yield { cid: cidOfAlias(multihash), size, isOwn: false }
 }
 
 /** @param {number} value */

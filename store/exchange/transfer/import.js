@@ -7,7 +7,7 @@ import { HASHSEQ, blake3, codecOf, unsupported } from '../../../lib/hash/cid.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { toPieces } from '../../../lib/source/source.js'
-import { assertName } from '../../catalog/names/tag-target.js'
+import { assertName, targetOrAlias } from '../../catalog/names/tag-target.js'
 import { blockNotFound, blockTooLong } from '../../storage/errors.js'
 import { eitherOf } from '../../storage/concurrency/activity.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
@@ -154,8 +154,8 @@ function protect ({ protection }, roots) {
  *   archive, and is not in the store
  */
 async function setTag ({ catalog, tags }, cid, tag) {
-  const name = new Name(cid)
-  const root = name.isOwn ? name.digest : await catalog.aliases.rootOf(name.multihash)
+  const target = { name: tag, ...targetOrAlias(cid) }
+  const root = await tags.blobOf(target)
   if (root === undefined || !(await catalog.find(root)).isThere) throw blockNotFound(cid)
-  await tags.set({ name: tag, root, format: formatOf(cid) })
+  await tags.set(target)
 }

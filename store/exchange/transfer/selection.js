@@ -112,9 +112,11 @@ async function lookedUp ({ catalog }, roots) {
  */
 async function * chosenRoots (store, cids, tags, onUnreadable, signal) {
   for await (const cid of untilSignal(cids, signal)) yield parseRoot(cid, 'cids')
-  for (const { root, format } of tags) {
+  for (const tag of tags) {
+    const root = await store.tags.blobOf(tag)
+    if (root === undefined) continue
     yield root
-    if (format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
+    if (tag.format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
   }
 }
 

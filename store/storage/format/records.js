@@ -1,14 +1,15 @@
-// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, paths and times.
+// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, aliases, paths, times.
 // Most of them end with a check, because no root tells whether they are damaged.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { areEqual } from '../../../lib/core/bytes.js'
-import { hashInto } from '../../../lib/hash/hasher.js'
+import { hash, hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, UTF8, doomedKey, hashOfKey, idOfIndexKey, pathKey, stateKey, tagKey, taggedKey
+  ID_LEN, KIND, MAX_ID, UTF8, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, stateKey, tagKey,
+  taggedKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -178,10 +179,21 @@ function checkedPart (name, bytes) {
  * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists
  *   of
  */
-/** @typedef {{ name: string, root: Uint8Array, format: TagFormat }} Tag */
+/**
+ * @typedef {object} Tag
+ * @property {string} name
+ * @property {Uint8Array} root  of the blob; of a tag of an alias `placeOfAlias`, which is the root of no blob
+ * @property {TagFormat} format  `raw` for an alias
+ * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
+ */
 
 /** @type {TagFormat[]} */
 export const TAG_FORMATS = ['raw', 'hashseq']
+/** Stands in the place of the format, in front of the multihash of an alias. */
+const ALIAS_FORMAT = 2
+
+/** Where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
+export const placeOfAlias = multihash => hash(aliasKey(multihash))
 
 /**
  * A tag is kept in two places, and each of them holds all of it, with the same check.
@@ -190,8 +202,8 @@ export const TAG_FORMATS = ['raw', 'hashseq']
  * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under
  *   its name, and in the order of the blobs
  */
-export function encodeTag ({ name, root, format }) {
-  const target = encode(root, TAG_FORMATS.indexOf(format))
+export function encodeTag ({ name, root, format, alias }) {
+  const target = alias === undefined ? encode(root, TAG_FORMATS.indexOf(format)) : encode(root, ALIAS_FORMAT, alias)
   const check = checkOf(tagKey(name), target)
   return {
     named: [tagKey(name), encode(target, check)],
@@ -214,14 +226,20 @@ export const decodeTag = (key, value) =>
 export const decodeTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
 
 /**
- * @param {Uint8Array} name  UTF-8 @param {Uint8Array} root @param {Uint8Array} rest  the format and the check
+ * @param {Uint8Array} name  UTF-8 @param {Uint8Array} root
+ * @param {Uint8Array} rest  the format, the multihash if it is a tag of an alias, and the check
  * @returns {Tag | undefined}
  */
 function tagOf (name, root, rest) {
-  const target = encode(root, rest.subarray(0, 1))
-  if (target.length !== HASH_LEN + 1 || TAG_FORMATS[rest[0]] === undefined) return undefined
-  if (!equals(rest.subarray(1), checkOf(encode(KIND.tag, name), target))) return undefined
-  return { name: UTF8.decode(name), root: new Uint8Array(root), format: TAG_FORMATS[rest[0]] }
+  const target = encode(root, rest.subarray(0, -CHECK_LEN))
+  const alias = rest[0] === ALIAS_FORMAT ? target.subarray(HASH_LEN + 1) : undefined
+  const isLikely = alias === undefined
+    ? target.length === HASH_LEN + 1 && TAG_FORMATS[rest[0]] !== undefined
+    : alias.length > 0
+  if (!isLikely) return undefined
+  if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
+  const tag = { name: UTF8.decode(name), root: new Uint8Array(root) }
+  return alias === undefined ? { ...tag, format: TAG_FORMATS[rest[0]] } : { ...tag, format: 'raw', alias }
 }
 
 /**
@@ -230,6 +248,34 @@ function tagOf (name, root, rest) {
  * @param {Uint8Array} value  of either
  */
 export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
+
+/** Bytes of an alias without its check. */
+const ALIAS_LEN = HASH_LEN + 1
+
+/**
+ * @typedef {object} Alias
+ * @property {Uint8Array} root  of the blob that it leads to
+ * @property {boolean} isForgotten  the blockstore does not have the block under this name any more: the alias stays for
+ *   the tags that name it
+ */
+
+/** @param {Uint8Array} multihash @param {Alias} alias */
+export function encodeAlias (multihash, { root, isForgotten }) {
+  const value = encode(root, isForgotten ? 1 : 0)
+  return encode(value, checkOf(aliasKey(multihash), value))
+}
+
+/**
+ * @param {Uint8Array} multihash @param {Uint8Array} bytes
+ * @returns {Alias | undefined} undefined when it is damaged
+ */
+export function decodeAlias (multihash, bytes) {
+  // As it was written before aliases had a check.
+  if (bytes.length === HASH_LEN) return { root: new Uint8Array(bytes), isForgotten: false }
+  const value = checkedPart(aliasKey(multihash), bytes)
+  if (value?.length !== ALIAS_LEN || value[HASH_LEN] > 1) return undefined
+  return { root: new Uint8Array(value.subarray(0, HASH_LEN)), isForgotten: value[HASH_LEN] === 1 }
+}
 
 const TIME_LEN = 8
 /** The greatest time that a Date can hold. */
@@ -259,7 +305,7 @@ export function isWellFormed (key, value) {
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
     case KIND.doomed: return decodeDoomed(key, value) !== undefined
-    case KIND.alias: return key.length > 1 && value.length === HASH_LEN
+    case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
     case KIND.path: return isPath(key, value)
     default: return key.length > 0

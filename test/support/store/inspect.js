@@ -13,7 +13,7 @@ import {
   usedKey
 } from '../../../store/storage/format/keys.js'
 import {
-  decodeDoomed, decodeRecord, decodeState, encodeDoomed, encodePath, encodeRecord, encodeState
+  decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeState
 } from '../../../store/storage/format/records.js'
 import { dataIds } from '../../../store/storage/level/data-ids.js'
 import { VIEWS } from '../constants.js'
@@ -138,7 +138,7 @@ export const writePath = (index, id, path) => pathEntry(index, id).write(encodeP
 
 /** Gives a blob another name. @param {Uint8Array} multihash */
 export async function writeAlias (index, root, multihash) {
-  await aliasEntry(index, multihash).write(root)
+  await aliasEntry(index, multihash).write(encodeAlias(multihash, { root, isForgotten: false }))
   await aliasBesideBlobEntry(index, root, multihash).write(new Uint8Array(0))
 }
 

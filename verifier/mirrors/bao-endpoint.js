@@ -1,0 +1,101 @@
+// Asks a Bao endpoint for slices. It is a server whose answers have the type `application/vnd.bao-slice`: the size of
+// the blob in 8 bytes, then the slice.
+
+import { BaoError, fetchFailed, fetchRefused } from '../../lib/core/errors.js'
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { download, locationOf, statusError } from '../sources/http.js'
+
+/** @import { HttpOptions } from '../sources/http.js' */
+
+export const SLICE_TYPE = 'application/vnd.bao-slice'
+/** Bytes of the JSON that says what a server lacks, at most. */
+const MAX_REPORT_LEN = 1 << 16
+
+/**
+ * The slice as it comes, unverified.
+ *
+ * @param {URL} url
+ * @param {{ ranges: ChunkRanges, groupLog: number }} what
+ * @param {HttpOptions} options
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Uint8Array>}
+ * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
+ *   which bytes it lacks; FETCH_FAILED
+ */
+export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, signal) {
+  const { fetch = globalThis.fetch, headers, signal: end } = options
+  const request = { fetch, url: new URL(url), headers: new Headers(headers), signals: [end, signal] }
+  const query = request.url.searchParams
+  query.set('format', 'bao-slice')
+  for (const [name, value] of rangeQuery(ranges)) query.set(name, value)
+  query.set('group-log', String(groupLog))
+  request.headers.set('accept', `${SLICE_TYPE}; group-log=${groupLog}`)
+  yield * download(request, async response => {
+    const { status, headers } = response
+    if (status !== 200) throw await refusal(locationOf(url), response)
+    if (isSliceType(headers.get('content-type'), groupLog)) return true
+    const got = headers.get('content-type') ?? 'no type'
+    throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${got}`)
+  })
+}
+
+/**
+ * Ranges in a query: bytes when it is one range, as every endpoint knows them; else chunks. Both are half-open.
+ *
+ * @param {ChunkRanges} ranges
+ * @returns {[name: string, value: string][]}
+ */
+function rangeQuery (ranges) {
+  const parts = [...ranges]
+  if (parts.length !== 1) {
+    return [['chunks', parts.map(([start, end]) => `${start}-${end === Infinity ? '' : end}`).join(',')]]
+  }
+  const [[start, end]] = parts
+  const from = Math.min(start * CHUNK_LEN, Number.MAX_SAFE_INTEGER)
+  const to = end * CHUNK_LEN
+  return to > Number.MAX_SAFE_INTEGER ? [['start', `${from}`]] : [['start', `${from}`], ['end', `${to}`]]
+}
+
+/** @param {string | null} contentType @param {number} groupLog */
+function isSliceType (contentType, groupLog) {
+  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';').map(part => part.trim())
+  const log = parameters.find(parameter => parameter.startsWith('group-log='))
+  return type === SLICE_TYPE && (log === undefined || log === `group-log=${groupLog}`)
+}
+
+/**
+ * The error of another status than 200. Some servers say in JSON which bytes they lack: `{ missing: [[0, 16384]] }`.
+ *
+ * @param {string} location @param {Response} response
+ */
+async function refusal (location, response) {
+  const error = statusError(location, response)
+  const { body, headers } = response
+  if (body === null || !(headers.get('content-type') ?? '').startsWith('application/json')) return error
+  const reader = body.getReader()
+  try {
+    let text = ''
+    const decoder = new TextDecoder()
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      text += decoder.decode(next.value, { stream: true })
+      if (text.length > MAX_REPORT_LEN) return error
+    }
+    error.ranges = rangesOf(JSON.parse(text).missing)
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError || cause instanceof TypeError || cause instanceof RangeError)) {
+      throw cause instanceof BaoError ? cause : fetchFailed(location, cause)
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+  return error
+}
+
+/** @param {[start: number, end: number | null][]} missing  bytes @returns {ChunkRanges | undefined} */
+function rangesOf (missing) {
+  if (!Array.isArray(missing)) return undefined
+  const add = (/** @type {ChunkRanges} */ all, /** @type {[number, number | null]} */ [start, end]) =>
+    all.union(ChunkRanges.fromBytes(start, end ?? Infinity))
+  return missing.reduce(add, ChunkRanges.none)
+}

@@ -1,0 +1,194 @@
+// Downloads a blob or a part of it as a `Response` whose body is verified while it streams.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { HTTP_OPTIONS, urlOf } from '../sources/http.js'
+import { Relay, TRY_OPTIONS } from './relay.js'
+import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { mirrorOf } from './mirror.js'
+import { modeOf } from '../../lib/hash/mode-options.js'
+import { pairsOf } from '../../lib/outboard/paged-outboard.js'
+import { rootOf } from '../../lib/hash/cid.js'
+
+/** @import { NamedBlob } from '../../lib/hash/cid.js' */
+/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { MirrorLike } from './mirror.js' */
+/** @import { TryOptions } from './relay.js' */
+/** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
+
+/**
+ * @typedef {object} FetchParts
+ * @property {Iterable<MirrorLike>} [from]  other places that have the blob: the next one is asked where one fails
+ * @property {RangesLike} [ranges]  one range: `{ start, end }` in bytes, or chunks; bytes beyond the end of the blob
+ *   are left out; default: the `Range` header of a Request, else everything
+ * @property {number} [start]  bytes: short for `ranges: { start, end }`
+ * @property {number} [end]  bytes, not included
+ * @property {SliceOutboard} [outboard]  the tree, from anywhere, if the server has only the bytes
+ * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
+ * @property {Uint8Array} [key]  of a keyed tree
+ */
+/**
+ * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  the name of the blob is
+ *   all that is believed. `onProgress` gets `baobox:fetch`, in verified bytes
+ */
+
+const OPTIONS = ['root', 'cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'onProgress',
+  ...TRY_OPTIONS, ...HTTP_OPTIONS]
+/** Headers of a Request that are about its range or a cached answer: they are not passed on. */
+const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
+const TYPE = 'application/octet-stream'
+
+/**
+ * Downloads a blob or a part of it. The body is verified while it streams: at a wrong byte the next mirror goes on, or
+ * the body fails, and everything before was right.
+ *
+ *     const response = await fetchVerified('https://example.org/movie.mp4', { cid, start: 1_000_000 })
+ *     for await (const bytes of response.body) play(bytes)
+ *
+ * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
+ * `outboard` it needs to have the bytes only.
+ *
+ * With a Request it can take the place of `fetch`, in a service worker for example. The `Range` header counts if it is
+ * one range: then the size is proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets
+ * these headers without a body.
+ *
+ * The body is read only as it is asked for; cancelling it ends the download. The headers of the server's answer are
+ * not passed on, because nothing proves them. There is no length either, unless a Request has asked for a range.
+ *
+ * @param {string | URL | Request} input  a Request must be GET or HEAD. Its headers, credentials and signal are used
+ * @param {FetchOptions} options
+ * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
+ * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and as
+ *   `SliceVerifier`, with `location`; FETCH_EXHAUSTED when several mirrors have failed; from the body as well
+ */
+export async function fetchVerified (input, options) {
+  assertOptions('options', options, '{ cid, ... }')
+  assertKnownOptions(options, OPTIONS)
+  const { outboard, groupLog = DEFAULT_GROUP_LOG, key, signal, onProgress, retries, stall } = options
+  assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
+  modeOf({ key })
+  if (outboard !== undefined) pairsOf(outboard)
+  const request = input instanceof Request ? input : undefined
+  if (request !== undefined && !['GET', 'HEAD'].includes(request.method)) {
+    throw new TypeError(`"input" expected a request with GET or HEAD, got ${request.method}`)
+  }
+  const cancelled = new AbortController()
+  const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
+  const http = httpOf(request, options)
+  const url = urlOf(request?.url ?? /** @type {string | URL} */ (input))
+  const mirrors = [
+    outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http),
+    ...[...options.from ?? []].map(from => mirrorOf(from, http))
+  ]
+  const relay = new Relay(mirrors, {
+    root: rootOf(options), groupLog, key, retries, stall, signal: AbortSignal.any(signals)
+  })
+
+  let { start, end } = rangeOf(options)
+  const headers = new Headers({ 'content-type': TYPE })
+  const isWhole = start === 0 && end === Infinity
+  const asked = isWhole ? askedRange(request) : undefined
+  if (asked !== undefined || request?.method === 'HEAD') {
+    const size = await relay.provenSize()
+    headers.set('accept-ranges', 'bytes')
+    if (asked !== undefined) ({ start, end } = asked(size))
+    end = Math.min(end, size)
+    if (asked !== undefined && start >= end) {
+      headers.set('content-range', `bytes */${size}`)
+      return new Response(null, { status: 416, headers })
+    }
+    if (asked !== undefined) headers.set('content-range', `bytes ${start}-${end - 1}/${size}`)
+    headers.set('content-length', String(Math.max(end - start, 0)))
+  }
+  const status = isWhole && asked === undefined ? 200 : 206
+  if (request?.method === 'HEAD') return new Response(null, { status, headers })
+
+  const pieces = piecesOf(relay, start, end, outboard?.groupLog ?? groupLog)
+  let next = await pieces.next()
+  let done = 0
+  const cancel = (/** @type {unknown} */ reason) => {
+    cancelled.abort(reason)
+    pieces.return(undefined).catch(() => {})
+  }
+  const body = new ReadableStream({
+    async pull (controller) {
+      try {
+        if (!next.done) {
+          controller.enqueue(next.value)
+          done += next.value.length
+          onProgress?.({ type: 'baobox:fetch', detail: { done, total: end === Infinity ? undefined : end - start } })
+          next = await pieces.next()
+        }
+        if (next.done) controller.close()
+      } catch (error) {
+        cancel(error)
+        throw error
+      }
+    },
+    cancel
+  }, { highWaterMark: 0 })
+  return new Response(body, { status, headers })
+}
+
+/** What requests to servers are made with. @param {Request | undefined} request @param {FetchOptions} options */
+function httpOf (request, { fetch = globalThis.fetch, headers }) {
+  if (request === undefined) return { fetch, headers }
+  const own = new Headers(request.headers)
+  for (const name of OWN_HEADERS) own.delete(name)
+  for (const [name, value] of new Headers(headers)) own.set(name, value)
+  const { credentials, redirect } = request
+  /** @type {typeof globalThis.fetch} */
+  const fetchLike = (url, init) => fetch(url, { credentials, redirect, ...init })
+  return { fetch: fetchLike, headers: own }
+}
+
+/**
+ * What a Request's `Range` header asks for, as a function of the size. Several ranges, or other units, mean the whole
+ * blob. Source: RFC 9110, 14.1.2.
+ *
+ * @param {Request | undefined} request
+ * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range
+ */
+function askedRange (request) {
+  const [, first, last] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(request?.headers.get('range') ?? '') ?? []
+  if (first === undefined || (first === '' && last === '')) return undefined
+  if (first === '') return size => ({ start: Math.max(size - Number(last), 0), end: last === '0' ? 0 : size })
+  if (last !== '' && Number(last) < Number(first)) return undefined
+  return size => ({ start: Number(first), end: last === '' ? size : Number(last) + 1 })
+}
+
+/** The bytes that options ask for. @param {FetchOptions} options @returns {{ start: number, end: number }} */
+function rangeOf ({ ranges, start, end }) {
+  if (ranges !== undefined && (start !== undefined || end !== undefined)) {
+    throw new TypeError('"ranges" and "start" or "end" exclude each other')
+  }
+  if (ranges instanceof ChunkRanges) {
+    const [[first, last] = [0, 0], ...others] = ranges
+    if (others.length > 0) throw new RangeError(`"ranges" expected one range, got ${others.length + 1}`)
+    return checkedRange({ start: first * CHUNK_LEN, end: last * CHUNK_LEN })
+  }
+  return checkedRange(ranges ?? { start, end })
+}
+
+/** @param {{ start?: number, end?: number }} range */
+function checkedRange (range) {
+  toRanges(range)
+  const { start = 0, end = Infinity } = range
+  return { start, end }
+}
+
+/**
+ * The verified bytes of a range, from whole groups.
+ *
+ * @param {Relay} relay @param {number} start @param {number} end @param {number} groupLog
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * piecesOf (relay, start, end, groupLog) {
+  if (start === end) return
+  for await (const { offset, bytes } of relay.leaves(toRanges({ start, end }).roundToGroups(groupLog))) {
+    const part = bytes.subarray(Math.max(start - offset, 0), Math.max(end - offset, 0))
+    if (part.length > 0) yield part
+  }
+}

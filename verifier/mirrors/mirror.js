@@ -1,0 +1,175 @@
+// Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere stands on this interface.
+
+import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { LruCache } from '../../lib/core/lru.js'
+import { HTTP_OPTIONS, HttpFile } from '../sources/http.js'
+import { UrlMirror } from './url-mirror.js'
+import { assertKnownOptions } from '../../lib/core/options.js'
+import { base16 } from 'multiformats/bases/base16'
+import { describe } from '../../lib/core/bytes.js'
+import { pairsOf } from '../../lib/outboard/paged-outboard.js'
+import { readPieces } from '../../lib/source/read-pieces.js'
+import { sliceOfPlain } from './plain-slice.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { toPieces, toRandomAccess } from '../../lib/source/source.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { SliceRequest } from './url-mirror.js' */
+/** @import { RandomAccess, SliceOutboard, Source } from '../../lib/core/types.js' */
+
+/**
+ * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. What it
+ * throws means that it does not have the blob, or not now; STORE_MISSING and STORE_NOT_FOUND that another range may
+ * be there.
+ *
+ * @callback GiveSlice
+ * @param {CID} cid
+ * @param {ChunkRanges} ranges  whole chunk groups; or the last chunk alone (`ChunkRanges.last`), which proves the size
+ * @param {{ signal?: AbortSignal }} options
+ * @returns {Source | Promise<Source>}
+ */
+
+/**
+ * @typedef {object} SliceGiver  a `BlobStore` is one
+ * @property {GiveSlice} slice
+ * @property {string} [location]  names it in errors and progress
+ */
+
+/**
+ * @typedef {object} PlainParts  a blob and its outboard, each wherever it is
+ * @property {Uint8Array | Blob | RandomAccess | string | URL} source  of the blob: an `http:` URL, a path, ...
+ * @property {SliceOutboard} outboard
+ */
+
+/**
+ * Where blobs can be fetched from: a URL of the blob; a URL with `{cid}`, `{hex}` or `{hex2}` (the first two digits) in
+ * it, for any blob; a store, or another `{ slice }`; a function that gives slices; `{ source, outboard }`; or a
+ * `Mirror`.
+ *
+ * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
+ */
+
+/** URLs that are remembered of a template, each with what was found there. */
+const MAX_URLS = 8
+
+const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
+
+/** A place from which slices of blobs can be had. None of its bytes is believed. */
+export class Mirror {
+  #give
+  #isSequential
+  /** Names it in errors and progress: a URL without query, as a rule. */
+  location
+
+  /**
+   * Use `mirrorOf`.
+   *
+   * @param {string} location
+   * @param {(what: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
+   * @param {() => boolean} [isSequential]
+   */
+  constructor (location, give, isSequential = () => false) {
+    this.location = location
+    this.#give = give
+    this.#isSequential = isSequential
+  }
+
+  /** Does it read blobs only from their beginning? Then one long range costs less than many short ones. */
+  get isSequential () { return this.#isSequential() }
+
+  /**
+   * The slice as it comes, with the size in front, unverified.
+   *
+   * @param {SliceRequest} what @param {AbortSignal} signal
+   * @returns {AsyncIterable<Uint8Array>}
+   */
+  pieces (what, signal) { return this.#give(what, signal) }
+}
+
+/**
+ * Makes a mirror: a place from which blobs can be fetched by `fetchVerified`, `store.download` and `healFrom`.
+ *
+ * Behind a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
+ * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
+ * read whole. What was found is tried first at the next URL of the same origin.
+ *
+ *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
+ *
+ * @param {MirrorLike} from
+ * @param {HttpOptions & { location?: string }} [options]  of URLs; `location`: another name for errors and progress
+ * @returns {Mirror}
+ */
+export function mirrorOf (from, options = {}) {
+  assertKnownOptions(options, [...HTTP_OPTIONS, 'location'])
+  const { location, ...http } = options
+  if (from instanceof Mirror) return from
+  if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
+  if (typeof from === 'string' || from instanceof URL) {
+    const mirror = new UrlMirror(from, http)
+    const slice = mirror.slice.bind(mirror)
+    return new Mirror(location ?? mirror.location, slice, () => mirror.isSequential)
+  }
+  if (typeof from === 'function') return mirrorOfSlices({ slice: from }, location ?? (from.name || 'a function'))
+  if (typeof from === 'object' && from !== null) {
+    if ('slice' in from && typeof from.slice === 'function') {
+      return mirrorOfSlices(from, location ?? from.location ?? from.constructor.name)
+    }
+    if ('source' in from && 'outboard' in from) return mirrorOfPlain(from, http, location)
+  }
+  const expected = 'a URL, a store, { slice }, { source, outboard } or a function'
+  throw new TypeError(`"from" expected ${expected}, got ${describe(from)}`)
+}
+
+/** @param {string} template @param {HttpOptions} http @param {string} [location] */
+function mirrorOfTemplate (template, http, location) {
+  const mirrors = /** @type {LruCache<string, UrlMirror>} */ (new LruCache(MAX_URLS))
+  const urlFor = (/** @type {Uint8Array} */ root) => {
+    const hex = base16.baseEncode(root)
+    const values = { hex, hex2: hex.slice(0, 2), cid: String(toCid(root)) }
+    return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
+  }
+  const own = new UrlMirror(urlFor(new Uint8Array(32)), http) // throws when it is no URL
+  return new Mirror(location ?? new URL(own.location).origin, (what, signal) => {
+    const url = urlFor(what.root)
+    const mirror = mirrors.get(url) ?? new UrlMirror(url, http)
+    mirrors.set(url, mirror)
+    return mirror.slice(what, signal)
+  })
+}
+
+/** @param {SliceGiver} giver @param {string} location */
+function mirrorOfSlices (giver, location) {
+  return new Mirror(location, async function * ({ root, ranges, groupLog, key }, signal) {
+    if (groupLog !== DEFAULT_GROUP_LOG || key !== undefined) {
+      throw new TypeError('"groupLog" and "key" are for URLs and outboards: others give slices at group log 4')
+    }
+    yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
+  })
+}
+
+/** @param {PlainParts} parts @param {HttpOptions} http @param {string} [location] */
+function mirrorOfPlain ({ source, outboard }, http, location) {
+  pairsOf(outboard)
+  const size = outboard.size
+  const isRemote = source instanceof URL || typeof source === 'string' ? /^https?:/i.test(String(source)) : false
+  if (isRemote) {
+    const file = new HttpFile(/** @type {URL} */ (source), http, { isLenient: true })
+    const pieces = file.pieces.bind(file)
+    const plain = { size, outboard, pieces }
+    const slice = sliceOfPlain.bind(undefined, plain)
+    return new Mirror(location ?? file.location, slice, () => file.ignoresRanges)
+  }
+  const name = typeof source === 'string' ? source : source instanceof URL ? source.pathname : describe(source)
+  return new Mirror(location ?? name, async function * (what, signal) {
+    const opened = await toRandomAccess(source, signal)
+    try {
+      const pieces = (/** @type {number} */ start, /** @type {number} */ end) =>
+        readPieces(opened, start, Math.min(end, opened.size), signal)
+      yield * sliceOfPlain({ size, outboard, pieces }, what, signal)
+    } finally {
+      await opened.close()
+    }
+  })
+}

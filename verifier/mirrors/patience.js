@@ -1,0 +1,94 @@
+// Ends downloads that stall, and says how long to wait before the next try.
+
+import { fetchFailed } from '../../lib/core/errors.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+
+/**
+ * @typedef {object} Clock  tests have one of their own
+ * @property {() => number} now  milliseconds
+ * @property {(ms: number, signal?: AbortSignal) => Promise<void>} sleep  rejects when the signal aborts
+ */
+
+/** Bytes that must come within the time, or else slow drips would keep a download for ever. */
+const MIN_LEN = 1 << 14
+/** Milliseconds before the second try, and between two tries at most. */
+const FIRST_WAIT = 250
+const MAX_WAIT = 30_000
+
+/** @type {Clock} */
+export const systemClock = {
+  now: () => performance.now(),
+  sleep (ms, signal) {
+    /** @type {any} */
+    let timer
+    const slept = new Promise(resolve => { timer = setTimeout(resolve, ms) })
+    return untilAborted(/** @type {Promise<void>} */ (slept), signal).finally(() => clearTimeout(timer))
+  }
+}
+
+/**
+ * Milliseconds to wait after a failure.
+ *
+ * @param {number} failures  in a row, at least 1 @param {unknown} error  the last one
+ */
+export function waitAfter (failures, error) {
+  const { retryAfter = 0 } = /** @type {{ retryAfter?: number }} */ (error ?? {})
+  return Math.min(MAX_WAIT, Math.max(retryAfter, FIRST_WAIT * 2 ** (failures - 1)))
+}
+
+/**
+ * The same pieces. When fewer than 16 KiB come within `stall` milliseconds of waiting, they end with FETCH_FAILED. The
+ * time that the caller takes for a piece does not count.
+ *
+ * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read; the signal aborts when the pieces
+ *   have ended, however that was
+ * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+export async function * withPatience (open, { location, stall, clock, signal }) {
+  const ended = new AbortController()
+  const either = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal])
+  /** Milliseconds of waiting, and bytes, since the last 16 KiB. */
+  let waited = 0
+  let len = 0
+  /** When the wait for a piece began, and what ends it. @type {number | undefined} */
+  let since
+  let fail = (/** @type {unknown} */ _error) => {}
+  const onAbort = () => fail(signal?.reason)
+  const watch = async () => {
+    while (true) {
+      await clock.sleep(stall / 4, ended.signal)
+      if (since === undefined || waited + clock.now() - since < stall) continue
+      fail(fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes have come within ${stall} ms`)))
+    }
+  }
+
+  signal?.throwIfAborted()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const pieces = open(either)[Symbol.asyncIterator]()
+  let isAtEnd = false
+  watch().catch(() => {}) // it ends with the pieces
+  try {
+    while (true) {
+      since = clock.now()
+      const next = await new Promise((resolve, reject) => {
+        fail = reject
+        pieces.next().then(resolve, reject)
+        if (signal?.aborted) onAbort()
+      })
+      waited += clock.now() - since
+      since = undefined
+      isAtEnd = next.done === true
+      if (next.done) return
+      len += next.value.length
+      yield next.value
+      if (len < MIN_LEN) continue
+      waited = 0
+      len = 0
+    }
+  } finally {
+    ended.abort()
+    signal?.removeEventListener('abort', onAbort)
+    if (!isAtEnd) pieces.return?.().catch(() => {}) // not awaited: it may be stuck
+  }
+}

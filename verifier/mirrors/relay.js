@@ -1,0 +1,119 @@
+// Reads verified bytes from several mirrors, one at a time: where one fails, the next goes on.
+
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { Health } from './health.js'
+import { SliceVerifier } from '../slice/slice.js'
+import { fetchExhausted } from '../../lib/core/errors.js'
+import { systemClock, withPatience } from './patience.js'
+import { verifyPieces } from '../slice/pieces.js'
+
+/** @import { Clock } from './patience.js' */
+/** @import { Leaf } from '../slice/leaves.js' */
+/** @import { Mirror } from './mirror.js' */
+
+/**
+ * @typedef {object} TryOptions
+ * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
+ * @property {number} [stall]  milliseconds in which 16 KiB must come; default: 15 000
+ */
+
+export const TRY_OPTIONS = ['retries', 'stall']
+export const DEFAULT_RETRIES = 3
+export const DEFAULT_STALL = 15_000
+
+/**
+ * @typedef {object} RelayOptions
+ * @property {Uint8Array} root @property {number} groupLog @property {Uint8Array} [key]
+ * @property {AbortSignal} [signal] @property {Clock} [clock]
+ */
+
+export class Relay {
+  #mirrors
+  #options
+  /** Bytes of the blob, once the last chunk has proven them. @type {number | undefined} */
+  size
+
+  /** @param {Mirror[]} mirrors @param {RelayOptions & TryOptions} options */
+  constructor (mirrors, options) {
+    const { retries = DEFAULT_RETRIES, stall = DEFAULT_STALL, clock = systemClock } = options
+    this.#mirrors = mirrors.map(mirror => new Health(mirror))
+    this.#options = { ...options, retries, stall, clock }
+  }
+
+  /**
+   * The verified leaves of some ranges.
+   *
+   * @param {ChunkRanges} ranges  whole groups, or the last chunk
+   * @returns {AsyncGenerator<Leaf>}
+   * @throws {import('../../lib/core/errors.js').BaoError} what the only mirror has failed with; of several,
+   *   FETCH_EXHAUSTED, whose `cause` is an AggregateError
+   */
+  async * leaves (ranges) {
+    const { retries, clock, signal } = this.#options
+    for (let left = ranges; !left.isEmpty;) {
+      const health = await this.#next(left)
+      const [lacking = Infinity] = health.lacks.intersect(left).boundaries
+      const asked = lacking === Infinity ? left : left.difference(new ChunkRanges([lacking]))
+      try {
+        for await (const leaf of this.#ask(health.mirror, asked)) {
+          const end = leaf.offset + leaf.bytes.length
+          left = left.difference(new ChunkRanges([0, Math.max(1, Math.ceil(end / CHUNK_LEN))]))
+          health.bytes += leaf.bytes.length
+          health.progressed()
+          yield leaf
+        }
+        left = left.difference(asked)
+      } catch (error) {
+        signal?.throwIfAborted()
+        health.failed(error, asked, { retries, now: clock.now() })
+      }
+    }
+  }
+
+  /**
+   * Bytes of the blob, proven by its last chunk.
+   *
+   * @returns {Promise<number>}
+   * @throws {import('../../lib/core/errors.js').BaoError} as `leaves`
+   */
+  async provenSize () {
+    if (this.size === undefined) {
+      const leaves = this.leaves(ChunkRanges.last)
+      while (!(await leaves.next()).done);
+    }
+    return /** @type {number} */ (this.size)
+  }
+
+  /** The verified leaves that one mirror gives. @param {Mirror} mirror @param {ChunkRanges} ranges */
+  async * #ask (mirror, ranges) {
+    const { root, groupLog, key, clock, stall, signal } = this.#options
+    const what = { root, ranges, groupLog, key, size: this.size }
+    const verifier = new SliceVerifier({ root, ranges, groupLog, key })
+    const { location } = mirror
+    const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
+    yield * verifyPieces(verifier, withPatience(open, { location, stall, clock, signal }))
+    if (verifier.sizeProven) this.size = verifier.size
+  }
+
+  /**
+   * The mirror to ask next for some ranges, when it may be asked.
+   *
+   * @param {ChunkRanges} ranges
+   * @returns {Promise<Health>}
+   */
+  async #next (ranges) {
+    const { clock, signal } = this.#options
+    signal?.throwIfAborted()
+    const first = ranges.boundaries[0]
+    const usable = this.#mirrors.filter(({ isUsable, lacks }) => isUsable && !lacks.has(first))
+    const [next] = usable.sort((a, b) => a.retryAt - b.retryAt)
+    if (next === undefined) {
+      const errors = this.#mirrors.flatMap(({ error }) => error ?? [])
+      throw this.#mirrors.length === 1 && errors.length === 1 ? errors[0] : fetchExhausted(errors)
+    }
+    const wait = next.retryAt - clock.now()
+    if (wait > 0) await clock.sleep(wait, signal)
+    return next
+  }
+}
