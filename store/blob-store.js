@@ -37,7 +37,7 @@ import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { TagFormat } from './storage/format/records.js' */
+/** @import { TagFormat } from './storage/format/tags.js' */
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
 /** @import { BlobStat } from './catalog/calls/stat.js' */
@@ -82,6 +82,9 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
  * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
+ * @property {unknown} [meta]  of the tag, as for `tags.set`
+ * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob can be seen
+ * @property {Date} [expires]  of the tag. Default: never
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
@@ -89,7 +92,7 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'expect', 'size', 'signal', 'onProgress']
+const PUT_OPTIONS = ['tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'signal', 'onProgress']
 
 /**
  * @typedef {object} ReadOptions

@@ -33,9 +33,11 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
+/** @typedef {import('./catalog/names/tags.js').NewTag} NewTag */
 /** @typedef {import('./catalog/names/tags.js').TagInfo} TagInfo */
+/** @typedef {import('./catalog/names/tag-target.js').TagOptions} TagOptions */
 /** @typedef {import('./catalog/names/tags.js').Tags} Tags */
-/** @typedef {import('./storage/format/records.js').TagFormat} TagFormat */
+/** @typedef {import('./storage/format/tags.js').TagFormat} TagFormat */
 /** @typedef {import('./gc/protection.js').TempTag} TempTag */
 /** @typedef {import('./exchange/blockstore/blockstore.js').AbortOptions} AbortOptions */
 /** @typedef {import('./exchange/blockstore/blockstore.js').BlockBytes} BlockBytes */

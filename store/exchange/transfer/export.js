@@ -18,7 +18,8 @@ import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobName, BlobStore, StoreContext } from '../../blob-store.js' */
-/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 /** @import { SelectionOptions } from './selection.js' */
 

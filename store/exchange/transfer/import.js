@@ -20,7 +20,7 @@ import { CarReader } from './car-reader.js'
 /** @import { BlobStore, StoreContext } from '../../blob-store.js' */
 /** @import { BlockstoreOptions, InputPair } from '../blockstore/blockstore.js' */
 /** @import { Section } from './car-reader.js' */
-/** @import { TagFormat } from '../../storage/format/records.js' */
+/** @import { TagFormat } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 
 /**
@@ -157,5 +157,5 @@ async function setTag ({ catalog, tags }, cid, tag) {
   const target = { name: tag, ...targetOrAlias(cid) }
   const root = await tags.blobOf(target)
   if (root === undefined || !(await catalog.find(root)).isThere) throw blockNotFound(cid)
-  await tags.set(target)
+  await tags.set([target])
 }

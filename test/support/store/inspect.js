@@ -15,6 +15,7 @@ import {
 import {
   decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeState
 } from '../../../store/storage/format/records.js'
+import { encodeTag } from '../../../store/storage/format/tags.js'
 import { dataIds } from '../../../store/storage/level/data-ids.js'
 import { VIEWS } from '../constants.js'
 
@@ -135,6 +136,11 @@ export const noteDeletion = (index, id) => deletionEntry(index, id).write(encode
 
 /** @param {string} path  of the file that the bytes of an id are in */
 export const writePath = (index, id, path) => pathEntry(index, id).write(encodePath(id, path))
+
+/** Writes a tag in both of its places, with right checks, whatever it says. */
+export async function writeTag (index, tag) {
+  for (const [key, value] of Object.values(encodeTag(tag))) await index.put(key, value, VIEWS)
+}
 
 /** Gives a blob another name. @param {Uint8Array} multihash */
 export async function writeAlias (index, root, multihash) {
