@@ -4,6 +4,7 @@ import { assertInteger, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
+import { Healer } from './check/healer.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
 import { Catalog } from './catalog/catalog.js'
@@ -18,6 +19,7 @@ import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
+import { DamageNotes } from './check/damage-notes.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
@@ -47,6 +49,7 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
 /** @import { ExportOptions } from './exchange/transfer/export.js' */
 /** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
@@ -65,6 +68,9 @@ import { asStoreFull, closedError } from './storage/errors.js'
  *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
+ * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
+ *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
+ *   not read the same blob from this store
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
@@ -75,7 +81,9 @@ import { asStoreFull, closedError } from './storage/errors.js'
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'readOnly', 'tempDir', 'wait', 'signal']
+const STORE_OPTIONS = [
+  'durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+]
 
 /**
  * @typedef {object} PutOptions
@@ -88,11 +96,15 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
+ *   damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'signal', 'onProgress']
+const PUT_OPTIONS = [
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+]
 
 /**
  * @typedef {object} ReadOptions
@@ -132,9 +144,9 @@ export class StoreContext {
 
   /**
    * @param {Databases} databases
-   * @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions`
+   * @param {{ verify: boolean, syncReads: boolean, quota?: number, heal?: Heal }} options  see `StoreOptions`
    */
-  constructor (databases, { verify, syncReads, quota }) {
+  constructor (databases, { verify, syncReads, quota, heal }) {
     this.databases = databases // storage/databases.js
     /** Calls that are under way: storage/concurrency/activity.js. */
     this.activity = new Activity(() => databases.assertWritable())
@@ -146,6 +158,8 @@ export class StoreContext {
     this.presence = new Presence(databases.data) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
+    this.damage = new DamageNotes(this) // check/damage-notes.js
+    this.healer = new Healer(this, heal) // check/healer.js
     this.reader = new BlobReader(this) // read/reader.js
     this.writer = new BlobWriter(this) // write/put.js
     this.receiver = new BlobReceiver(this) // write/receive.js
@@ -165,13 +179,14 @@ export class BlobStore {
   /**
    * Call `BlobStore.open` instead.
    *
-   * @param {Databases} databases @param {{ verify?: boolean, syncReads?: boolean, quota?: number }} options
+   * @param {Databases} databases
+   * @param {{ verify?: boolean, syncReads?: boolean, quota?: number, heal?: Heal }} options
    */
-  constructor (databases, { verify = true, syncReads = true, quota } = {}) {
+  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
     if (!(databases instanceof Databases)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
-    this.#context = new StoreContext(databases, { verify, syncReads, quota })
+    this.#context = new StoreContext(databases, { verify, syncReads, quota, heal })
     setContext(this, this.#context)
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
@@ -186,18 +201,22 @@ export class BlobStore {
    */
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
-    const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { durability = 'sync', verify, syncReads, quota, heal, create = true, wait = 0, signal } = options
     const { readOnly = false, tempDir } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
+    if (heal !== undefined && typeof heal !== 'function') {
+      throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
+    }
     if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+    if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
     const databases = readOnly
       ? await openReadOnly(where, { tempDir, signal })
       : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
-    const store = new BlobStore(databases, { verify, syncReads, quota })
+    const store = new BlobStore(databases, { verify, syncReads, quota, heal })
     try {
       await store.#context.evictor.start()
     } catch (error) {
@@ -513,20 +532,22 @@ export class BlobStore {
    *       await store.receive(cid, await fetchSlice(cid, missing), missing)
    *     }
    *
-   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops
-   *   what is damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that
-   *   while the store is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
+   * @param {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName> }} [options]  `repair`: computes again what
+   *   can be computed; drops what is damaged, so that it is missing and can be received; deletes data that no record
+   *   names. Nothing of that while the store is not readable (see `isReadable`). Default: false. `cids`: look at these
+   *   blobs alone, as far as the store has them, and at nothing beside them. Default: everything. `onProgress` gets
+   *   `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
-    const { repair = false, signal, onProgress } = options
+    const { repair = false, cids, signal, onProgress } = options
     const run = async () => {
       if (repair) this.#context.databases.assertWritable()
-      return new Fsck(this.#context, { repair, signal, onProgress }).run()
+      return new Fsck(this.#context, { repair, cids, signal, onProgress }).run()
     }
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
-    return this.#run(work, options, ['repair', 'signal', 'onProgress'])
+    return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**

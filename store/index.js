@@ -31,6 +31,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./exchange/transfer/import.js').ImportRules} ImportRules */
 /** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
+/** @typedef {import('./check/healer.js').Heal} Heal */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
 /** @typedef {import('./catalog/names/tags.js').NewTag} NewTag */

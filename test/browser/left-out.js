@@ -23,6 +23,7 @@ export const LEFT_OUT = {
   'store/write/receive-failing.test.js': 'files',
   'store/write/receive-files.test.js': 'files',
   'store/check/fsck-files.test.js': 'files',
+  'store/check/noted-damage-files.test.js': 'files',
   'store/write/import-file.test.js': 'files',
   'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
