@@ -51,6 +51,8 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
+/** @import { ExportOptions } from './exchange/transfer/export.js' */
+/** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -564,6 +566,36 @@ export class BlobStore {
     if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
     const run = () => copyTo(this.#context, other.#context, options)
     return this.#run(run, options, ['cids', 'tags', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. What the
+   * tags name are the roots. Memory stays bounded, and each piece is verified before it is given.
+   *
+   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too; `tags`: only what these tags
+   *   protect. Default: all whole blobs
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
+   * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
+   *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+   */
+  async * export (options = {}) {
+    // To load the packages for CARs takes 40 ms, so they are loaded when they are needed.
+    const { exportCar } = await import('./exchange/transfer/export.js')
+    yield * this.#context.life.each(() => exportCar(this, options))
+  }
+
+  /**
+   * Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept. One that has another
+   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. When it fails, what came before has been kept.
+   *
+   * @param {Source} source
+   * @param {ImportOptions} [options]
+   * @returns {Promise<ImportResult>}
+   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
+   *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
+   */
+  import (source, options = {}) {
+    return this.#run(async () => (await import('./exchange/transfer/import.js')).importCar(this, source, options))
   }
 
   /**

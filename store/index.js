@@ -24,6 +24,11 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyOptions} CopyOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyResult} CopyResult */
+/** @typedef {import('./exchange/transfer/export.js').ExportFormat} ExportFormat */
+/** @typedef {import('./exchange/transfer/export.js').ExportOptions} ExportOptions */
+/** @typedef {import('./exchange/transfer/import.js').ImportOptions} ImportOptions */
+/** @typedef {import('./exchange/transfer/import.js').ImportResult} ImportResult */
+/** @typedef {import('./exchange/transfer/import.js').ImportRules} ImportRules */
 /** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
 /** @typedef {import('./check/healer.js').Heal} Heal */
