@@ -3,33 +3,14 @@
 
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { parse } from './arguments.js'
+import { COMMANDS, TABLE } from './table/index.js'
+import { commandHelp, programHelp } from './line/help.js'
+import { parse } from './line/parse.js'
+import { paint } from './terminal/color.js'
 import { UsageError, errorLine } from './terminal/errors.js'
-import { commandHelp, programHelp } from './help.js'
 import { print, stopPrinting } from './terminal/output.js'
 
-/** @import { Command } from './types.js' */
-
-/**
- * A command is loaded only when it runs, so that `baobox hash` does not wait for a database to load.
- *
- * @type {Record<string, () => Promise<Command>>}
- */
-const COMMANDS = {
-  hash: async () => (await import('./commands/hash.js')).hash,
-  add: async () => (await import('./commands/store.js')).add,
-  get: async () => (await import('./commands/store.js')).get,
-  ls: async () => (await import('./commands/store.js')).ls,
-  rm: async () => (await import('./commands/store.js')).rm,
-  tag: async () => (await import('./commands/tags.js')).tag,
-  gc: async () => (await import('./commands/tags.js')).gc,
-  fsck: async () => (await import('./commands/fsck.js')).fsck,
-  outboard: async () => (await import('./commands/outboard.js')).outboard,
-  slice: async () => (await import('./commands/slice.js')).slice,
-  verify: async () => (await import('./commands/slice.js')).verify,
-  receive: async () => (await import('./commands/slice.js')).receive,
-  demo: async () => (await import('./commands/demo.js')).demo
-}
+/** @import { Context } from './types.js' */
 
 const [OK, FAILED, USAGE] = [0, 1, 2]
 /** A shell reports a process that a signal ended by this number plus the signal's. */
@@ -53,7 +34,8 @@ async function main ([name, ...args]) {
     }
   }
   try {
-    await dispatch(name, args, { signal, attempt })
+    const fail = () => { code = FAILED }
+    await dispatch(name, args, { signal, table: TABLE, attempt, fail, hasFailed: () => code !== OK })
     return code
   } catch (error) {
     if (!signal.aborted) return isClosedPipe(error) ? OK : report(error, name)
@@ -63,21 +45,17 @@ async function main ([name, ...args]) {
   }
 }
 
-/** @param {string | undefined} name @param {string[]} args @param {import('./types.js').Context} context */
+/** @param {string | undefined} name @param {string[]} args @param {Context} context */
 async function dispatch (name, args, context) {
-  if (name === '--help' || name === '-h') return print(programHelp(await allCommands()))
+  if (name === '--help' || name === '-h') return print(programHelp(TABLE))
   if (name === '--version' || name === '-V') return print(`${version()}\n`)
   if (name === undefined) throw new UsageError('missing command')
   if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`unknown command '${name}'`)
-  const command = await COMMANDS[name]()
+  const command = COMMANDS[name]
   const { isHelp, ...given } = parse(command, args)
   if (isHelp) return print(commandHelp(name, command))
-  await command.run(given, context)
-}
-
-async function allCommands () {
-  const commands = Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()])
-  return Object.fromEntries(await Promise.all(commands))
+  const run = await command.load()
+  await run(given, context)
 }
 
 /** @returns {string} */
@@ -118,6 +96,7 @@ function isClosedPipe (error) {
 function report (error, name) {
   const isUsageError = error instanceof UsageError
   const help = Object.hasOwn(COMMANDS, name) ? `baobox ${name} --help` : 'baobox --help'
-  process.stderr.write(`${errorLine(error)}${isUsageError ? ` (see '${help}')` : ''}\n`)
+  const line = errorLine(error).replace(/^baobox:/, start => paint('red', start, process.stderr))
+  process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)
   return isUsageError ? USAGE : FAILED
 }

@@ -1,4 +1,4 @@
-// Types that the commands share.
+// Types that the table of commands and the commands share.
 
 /** An option of a command. Its name is the key under which the command lists it. */
 export interface Option<T> {
@@ -16,26 +16,53 @@ export type Options = Record<string, Option<any>>
 /** The value of each option; undefined for those that were not given. */
 export type Values<O extends Options> = { [Name in keyof O]?: ReturnType<O[Name]['read']> }
 
-export interface Command<O extends Options = any> {
+/** What the table says of a command, without the code that runs it. */
+export interface Definition<O extends Options = any> {
   /** One line. */
   summary: string
-  /** What may follow the command's name: a line for each form of the command. */
-  usage: string[]
-  /** The name of the operands in messages, and how many there may be. */
-  operands: { what: string, min: number, max: number }
+  /** The operands, as in `'HASH [INPUT] [OUTPUT]'`, `'FILE...'` or `'[FILE...]'`; empty when there are none. */
+  operands: string
+  /** All values that the operand may have. Completion offers them. */
+  choices?: string[]
   options: O
+  /** For an option: others that must not stand beside it. */
+  excludes?: Partial<Record<keyof O & string, (keyof O & string)[]>>
+  /** For an option: another one that must stand beside it. */
+  requires?: Partial<Record<keyof O & string, keyof O & string>>
   /** Paragraphs that the help shows below the options. */
   notes?: string[]
   examples: string[]
-  run (given: { values: Values<O>, operands: string[] }, context: Context): Promise<void>
 }
+
+/** What a command was given. */
+export interface Given<O extends Options = any> {
+  values: Values<O>
+  operands: string[]
+}
+
+/** The code of a command whose definition is `D`. */
+export type Run<D extends Definition = Definition> = (given: Given<D['options']>, context: Context) => Promise<any>
+
+/** A definition, and the import of its code, which waits until the command runs. */
+export interface Command extends Definition {
+  load (): Promise<Run<any>>
+}
+
+/** Names of groups of commands, and the commands of each. */
+export type Table = Record<string, Record<string, Command>>
 
 export interface Context {
   /** Aborted by the first Ctrl-C. */
   signal: AbortSignal
+  /** All commands, for those that tell about them. */
+  table: Table
   /**
    * Does one of several things. When it fails, the error is printed and the program will exit with 1, but the call
    * resolves, so that the next thing is done.
    */
   attempt (work: () => Promise<unknown>): Promise<void>
+  /** Has the program exit with 1, without a message. */
+  fail (): void
+  /** Has an attempt failed, or `fail` been called? */
+  hasFailed (): boolean
 }

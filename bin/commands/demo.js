@@ -9,15 +9,15 @@ import {
 } from '../../lib/index.js'
 import { createOutboard } from '../../encoder/index.js'
 import { verifyStream } from '../../verifier/index.js'
-import { command, storeOption } from '../arguments.js'
 import { Failure } from '../terminal/errors.js'
 import { formatCount, formatDuration, formatExact, formatRate, formatSize, hex } from '../terminal/format.js'
 import { openInput, sizeOf } from '../terminal/input.js'
 import { print } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
-import { withStore } from './with-store.js'
+import { withStore } from './store/open.js'
 
 /** @import { BlobStore } from '../../store/index.js' */
+/** @import { Context, Run } from '../types.js' */
 /** @import { ProgressListener } from '../terminal/progress.js' */
 /** @typedef {{ file: string, size: number, signal: AbortSignal }} Subject */
 /** @typedef {{ start: number, end: number }} Span  bytes, half-open */
@@ -29,38 +29,26 @@ const SLICE_LEN = 1 << 20
 const PACKET_LEN = 1400
 const LABEL_WIDTH = 10
 
-export const demo = command({
-  summary: 'show what baobox does, on one file',
-  usage: ['[FILE] [--store DIR]'],
-  operands: { what: 'FILE', min: 0, max: 1 },
-  options: { store: { ...storeOption, help: 'put the file into this store and keep it; default: a temporary store' } },
-  notes: [
-    'Without FILE, uses the program that runs baobox, node itself: it is always there, and large enough to measure. ' +
-    'The file is read once before anything is measured, so that it is in memory. ' +
-    'Each figure is of a single run and includes reading the file.'
-  ],
-  examples: ['baobox demo', 'baobox demo video.mp4'],
-
-  async run ({ values: { store: dir }, operands: [file = process.execPath] }, { signal }) {
-    const size = await sizeOf(file)
-    if (size === undefined) throw new Failure(`${file} is empty or not a regular file: choose another`)
-    const subject = { file, size, signal }
-    await print(`${file}, ${formatSize(size)}\n\n`)
-    await showRead(subject)
-    const root = await showHash(subject)
-    await showOutboard(subject)
-    await withSomeStore(dir, async (store, where) => {
-      await showPut(subject, store, where)
-      const slice = await showSlice(subject, root, store)
-      await showVerify(slice)
-      await showFault(slice)
-      await showGet(subject, root, store)
-    })
-    await say('done', dir === undefined
-      ? 'the temporary store is deleted; baobox --help lists all commands'
-      : `the store is kept: baobox ls --long --store ${dir}`)
-  }
-})
+/** @type {Run<typeof import('../table/program.js').demo>} */
+export async function demo ({ values: { store: dir }, operands: [file = process.execPath] }, context) {
+  const size = await sizeOf(file)
+  if (size === undefined) throw new Failure(`${file} is empty or not a regular file: choose another`)
+  const subject = { file, size, signal: context.signal }
+  await print(`${file}, ${formatSize(size)}\n\n`)
+  await showRead(subject)
+  const root = await showHash(subject)
+  await showOutboard(subject)
+  await withSomeStore(dir, context, async (store, where) => {
+    await showPut(subject, store, where)
+    const slice = await showSlice(subject, root, store)
+    await showVerify(slice)
+    await showFault(slice)
+    await showGet(subject, root, store)
+  })
+  await say('done', dir === undefined
+    ? 'the temporary store is deleted; baobox --help lists all commands'
+    : `the store is kept: baobox ls --long --store ${dir}`)
+}
 
 /** Reads the file once, so that no later figure includes a slow disk. @param {Subject} subject */
 async function showRead (subject) {
@@ -222,11 +210,14 @@ async function timed (label, { file, size, signal }, step) {
   return { result, speed: `${formatDuration(ms)}, ${formatRate(size, ms)}` }
 }
 
-/** @param {string | undefined} dir @param {(store: BlobStore, where: string) => Promise<void>} use */
-async function withSomeStore (dir, use) {
+/**
+ * @param {string | undefined} dir @param {Context} context
+ * @param {(store: BlobStore, where: string) => Promise<void>} use
+ */
+async function withSomeStore (dir, context, use) {
   const where = dir ?? await mkdtemp(join(tmpdir(), 'baobox-demo-'))
   try {
-    await withStore(where, store => use(store, where), { create: true })
+    await withStore(where, context, store => use(store, where), { create: true })
   } finally {
     if (dir === undefined) await rm(where, { recursive: true, force: true })
   }

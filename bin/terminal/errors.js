@@ -1,6 +1,6 @@
 // The errors of the command line, and the line in which any error is printed.
 
-import { BaoError } from '../../lib/index.js'
+import { BaoError } from '../../lib/core/errors.js'
 
 /** The command line is wrong. The program exits with 2. */
 export class UsageError extends Error {}
@@ -8,7 +8,7 @@ export class UsageError extends Error {}
 /** A failure that is not a bug, such as a missing store. The program exits with 1. */
 export class Failure extends Error {}
 
-const CUT_OTHERWISE = 'was it cut with another --start, --end or --group-log?'
+const CUT_OTHERWISE = 'was it made for another range, or with another --group-log?'
 
 /**
  * Adds a hint to the error of a slice that may be right and only read with the wrong options. A slice that was cut with

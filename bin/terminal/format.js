@@ -10,6 +10,14 @@ export function formatSize (bytes) {
   return `${unit === 0 ? amount : amount.toFixed(2)} ${bytes === 1 ? 'byte' : UNITS[unit]}`
 }
 
+/**
+ * A size as a user wants it: rounded for people, or all digits with --bytes.
+ *
+ * @param {{ bytes?: boolean }} values  of the options
+ * @param {number} bytes
+ */
+export const sizeText = (values, bytes) => values.bytes ? `${bytes}` : formatSize(bytes)
+
 /** All digits of a number: `1,048,576`. @param {number} count */
 export const formatExact = count => count.toLocaleString('en-US')
 
@@ -26,12 +34,22 @@ export const formatDuration = ms => ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} 
 export const hex = bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 
 /**
- * A line that ends with a file name. A line break in the name could forge a second line. So a line with such a name
- * starts with a backslash, and breaks and backslashes in the name are escaped, as b3sum and the coreutils do.
+ * A file name as it stands in lines of output. A line break in a name could forge a second line. So breaks and
+ * backslashes are escaped, and a line with such a name begins with a backslash, as of b3sum and the coreutils. On
+ * Windows, backslashes are separators and become slashes.
  *
- * @param {string} front @param {string} name
+ * @param {string} name
+ * @param {string} [platform]
+ * @returns {{ name: string, mark: '' | '\\' }} `mark`: what the line begins with
  */
-export function fileLine (front, name) {
-  const escaped = name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')
-  return escaped === name ? `${front}  ${name}\n` : `\\${front}  ${escaped}\n`
+export function escapeName (name, platform = process.platform) {
+  const portable = platform === 'win32' ? name.replaceAll('\\', '/') : name
+  const escaped = portable.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r')
+  return { name: escaped, mark: escaped === portable ? '' : '\\' }
+}
+
+/** A line that ends with a file name. @param {string} front @param {string} given */
+export function fileLine (front, given) {
+  const { name, mark } = escapeName(given)
+  return `${mark}${front}  ${name}\n`
 }

@@ -22,16 +22,38 @@ export const print = bytes => new Promise((resolve, reject) => {
   process.stdout.write(bytes, error => error ? reject(error) : resolve())
 })
 
+/**
+ * Prints one result: a line for people, or with --json an object for programs.
+ *
+ * @param {{ json?: boolean }} values  of the options
+ * @param {object} record
+ * @param {string} line  without its line break
+ */
+export const printResult = ({ json }, record, line) => print(`${json ? JSON.stringify(record) : line}\n`)
+
 /** @type {(reason: unknown) => void} */
 let stopWaiting = () => {}
 
 /** Ends the wait for a reader that takes no more bytes. @param {unknown} reason  what `print` rejects with */
 export const stopPrinting = reason => stopWaiting(reason)
 
-/** @param {string | undefined} file  the value of -o @param {string} what  the name of the bytes, with its article */
+/**
+ * Where a command writes to that takes a file as an operand or as -o.
+ *
+ * @param {string | undefined} operand @param {string | undefined} option  the value of -o
+ */
+export function outputOf (operand, option) {
+  if (operand !== undefined && option !== undefined) throw new UsageError('OUTPUT excludes --output')
+  return operand ?? option
+}
+
+/**
+ * @param {string | undefined} file  `-` and undefined mean stdout
+ * @param {string} what  the name of the bytes, with its article
+ */
 export function refuseTerminal (file, what) {
-  if (file === undefined && process.stdout.isTTY) {
-    throw new UsageError(`${what} is binary and stdout is a terminal: name a file with -o`)
+  if ((file === undefined || file === '-') && process.stdout.isTTY) {
+    throw new UsageError(`${what} is binary and stdout is a terminal: name a file, or pipe it to a program`)
   }
 }
 

@@ -4,6 +4,7 @@
 import { CID } from 'multiformats/cid'
 import { from as hasherFrom } from 'multiformats/hashes/hasher'
 import * as Digest from 'multiformats/hashes/digest'
+import { identity } from 'multiformats/hashes/identity'
 import { base16 } from 'multiformats/bases/base16'
 import { HASH_LEN } from '../core/constants.js'
 import { BaoError } from '../core/errors.js'
@@ -112,14 +113,35 @@ export function rootOf ({ root, cid }) {
  */
 export const codecOf = name => isHash(name) ? undefined : parseCid(name).code
 
+/**
+ * The multihash of a name that is a CID of another hash function than BLAKE3, written in the one shortest way.
+ *
+ * @param {CID | string | Uint8Array} name
+ * @returns {Uint8Array | undefined} undefined for a name that `parseRoot` is for
+ * @throws {BaoError} CID_UNSUPPORTED for no CID at all, and for one that holds the bytes themselves
+ */
+export function multihashOf (name) {
+  if (isHash(name)) return undefined
+  const { code, digest } = parseCid(name).multihash
+  if (code === blake3.code) return undefined
+  if (code === identity.code) throw unsupported(name, 'an identity CID holds the bytes themselves')
+  return Digest.create(code, new Uint8Array(digest)).bytes
+}
+
 /** @param {unknown} name */
 const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : isHex(name)
 
 /** @param {unknown} name @returns {name is string} */
 const isHex = name => typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
 
-/** @param {unknown} cid @returns {CID} */
-function parseCid (cid) {
+/**
+ * A CID of any version and hash function, in any form.
+ *
+ * @param {unknown} cid
+ * @returns {CID}
+ * @throws {BaoError} CID_UNSUPPORTED when it is no CID
+ */
+export function parseCid (cid) {
   const known = CID.asCID(cid)
   if (known !== null) return known
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {

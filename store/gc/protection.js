@@ -7,7 +7,7 @@ import { target } from '../catalog/names/tag-target.js'
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { Marks } from './collector.js' */
-/** @import { TagFormat } from '../storage/format/records.js' */
+/** @import { TagFormat } from '../storage/format/tags.js' */
 
 export class Protection {
   /** How often each blob is held, by its name in memory. */
@@ -28,7 +28,7 @@ export class Protection {
 
   /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
   tag (root, format) {
-    this.#keep(root, format)
+    for (const marks of this.#marks) marks.keep(root, format)
     return count(this.#tags[format], [nameOf(root)])
   }
 
@@ -50,29 +50,6 @@ export class Protection {
     this.#marks.add(marks)
     return () => { this.#marks.delete(marks) }
   }
-
-  /**
-   * Protects a blob while a tag of it is written. Marks that are begun meanwhile may not find the tag yet: they are
-   * told once it is there.
-   *
-   * @template T
-   * @param {Uint8Array} root
-   * @param {TagFormat} format
-   * @param {() => Promise<T>} write
-   * @returns {Promise<T>}
-   */
-  async whileTagging (root, format, write) {
-    const release = this.tag(root, format)
-    try {
-      return await write()
-    } finally {
-      this.#keep(root, format)
-      release()
-    }
-  }
-
-  /** @param {Uint8Array} root @param {TagFormat} format */
-  #keep (root, format) { for (const marks of this.#marks) marks.keep(root, format) }
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {

@@ -66,6 +66,10 @@ export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
 
+/** The entry of the index that says which blob is meant. @param {CID} cid */
+export const damagedName = cid =>
+  new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
+
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })
 
@@ -107,6 +111,15 @@ export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}'
 /** It cannot be told then what is protected, so nothing may be swept. */
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
+
+/**
+ * A sequence of hashes has lost some of them to damage: it cannot be told what it protects.
+ *
+ * @param {Uint8Array} root
+ */
+export const damagedSequence = root => new BaoError('STORE_CORRUPT',
+  `the sequence ${toCid(root)} has lost a part to damage: put or receive it again, or delete its tag`,
+  { cid: toCid(root) })
 
 /** @param {string} tag */
 export const tagNotFound = tag => new BaoError('STORE_TAG_NOT_FOUND', `there is no tag '${tag}'`, { tag })

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const PROGRAM = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
 
 /** These variables of the shell must not reach the program under test. */
-const { BAOBOX_STORE, BAOBOX_DEBUG, ...ENV } = process.env
+const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
 
 export class Folder {
   /** @param {string} path */
@@ -21,10 +21,14 @@ export class Folder {
 
   write (name, bytes) { return writeFile(this.at(name), bytes) }
 
-  /** Starts the program in this folder. Its temporary files go here, too, so that tests see those that are left. */
+  /**
+   * Starts the program in this folder. Its temporary files go here, too, so that tests see those that are left. The
+   * store that is used by default is the folder `baobox`.
+   */
   start (args, { env } = {}) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
-    const options = { cwd: this.path, env: { ...ENV, ...temporary, ...env } }
+    const data = { XDG_DATA_HOME: this.path, LOCALAPPDATA: this.path }
+    const options = { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...env } }
     const child = spawn(process.execPath, [PROGRAM, ...args], options)
     child.stdin.on('error', () => {}) // the program may end before it has read everything
     return child

@@ -1,12 +1,18 @@
 // Aliases: other names of blobs, multihashes of other functions than BLAKE3. The index keeps each alias twice, by its
 // multihash and by the blob. Both entries go into the batch that holds the blob's record, or into a later one, so an
-// alias never leads to a blob without a record. What it leads to is hashed when it is read.
+// alias never leads to a blob without a record. The blockstore hashes what an alias leads to when it is read.
+//
+// When the blockstore forgets a name that a tag names, the alias stays and is marked as forgotten: the tag leads to the
+// blob by it, and the blockstore passes it over.
 
-import { HASH_LEN } from '../../../lib/core/constants.js'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { RAW } from '../../../lib/hash/cid.js'
 import { equals } from 'uint8arrays/equals'
 import { SortedCursor } from '../sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
-import { damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
+import { decodeAlias, encodeAlias } from '../../storage/format/records.js'
+import { DAMAGED, damagedName, damagedRecord, eachReadable, orIfUnreadable } from '../../storage/errors.js'
 import {
   VIEWS, aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allAliasesOf, multihashOfAlias,
   multihashOfAliasOf
@@ -14,6 +20,10 @@ import {
 
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 /** @import { Operation } from '../../storage/level/safe-database.js' */
+/** @import { Alias } from '../../storage/format/records.js' */
+
+/** The CID of raw bytes that an alias stands for. @param {Uint8Array} multihash */
+export const cidOfAlias = multihash => CID.createV1(RAW, Digest.decode(multihash))
 
 export class Aliases {
   #index
@@ -24,20 +34,36 @@ export class Aliases {
   }
 
   /**
-   * The blob that an alias leads to.
+   * The blob that a block is, which the blockstore has under this name.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined, too, when the alias is damaged
    */
   async rootOf (multihash) {
-    return rootIn(await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
+    return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
 
   /** The same for several. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
   async rootsOf (multihashes) {
     if (multihashes.length === 0) return []
     const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
-    return stored === undefined ? Promise.all(multihashes.map(multihash => this.rootOf(multihash))) : stored.map(rootIn)
+    if (stored === undefined) return Promise.all(multihashes.map(multihash => this.rootOf(multihash)))
+    return multihashes.map((multihash, i) => rootIn(multihash, stored[i]))
+  }
+
+  /**
+   * The blob that an alias leads to, also one that the blockstore has forgotten.
+   *
+   * @param {Uint8Array} multihash
+   * @returns {Promise<Uint8Array | undefined>} its hash
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the alias is damaged
+   */
+  async resolve (multihash) {
+    const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS), DAMAGED)
+    if (stored === undefined) return undefined
+    const alias = decodeAlias(multihash, stored)
+    if (alias === undefined) throw damagedName(cidOfAlias(multihash))
+    return alias.root
   }
 
   /**
@@ -45,28 +71,30 @@ export class Aliases {
    *
    * @param {Uint8Array} root
    * @param {() => void} [onDamage]  called when some cannot be read
-   * @returns {Promise<Uint8Array[]>} multihashes
+   * @returns {Promise<{ multihash: Uint8Array, isForgotten: boolean }[]>}
    */
   async of (root, onDamage) {
     const found = []
     for await (const key of eachReadable(this.#index.keys({ ...allAliasesOf(root), ...VIEWS }), onDamage)) {
       const multihash = multihashOfAliasOf(key)
-      const leadsTo = await this.rootOf(multihash)
-      if (leadsTo !== undefined && equals(leadsTo, root)) found.push(multihash)
+      const stored = await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS))
+      const alias = stored && decodeAlias(multihash, stored)
+      if (alias !== undefined && equals(alias.root, root)) found.push({ multihash, isForgotten: alias.isForgotten })
     }
     return found
   }
 
   /**
-   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all of them, in the order of their
-   *   multihashes
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all that the blockstore has, in the order of
+   *   their multihashes
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others
    *   have been given
    */
   async * all () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
-      const root = rootIn(value)
-      if (root !== undefined) yield { multihash: multihashOfAlias(key), root }
+      const multihash = multihashOfAlias(key)
+      const root = rootIn(multihash, value)
+      if (root !== undefined) yield { multihash, root }
     }
   }
 
@@ -76,10 +104,13 @@ export class Aliases {
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
   puts (multihash, root) {
     return [
-      { type: 'put', key: aliasKey(multihash), value: root },
+      putOf(multihash, { root, isForgotten: false }),
       { type: 'put', key: aliasOfKey(root, multihash), value: new Uint8Array(0) }
     ]
   }
+
+  /** Has the blockstore forget a name that a tag names. @param {Uint8Array} multihash @param {Uint8Array} root */
+  forget (multihash, root) { return [putOf(multihash, { root, isForgotten: true })] }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
   dels (multihash, root) {
@@ -87,8 +118,14 @@ export class Aliases {
   }
 }
 
-/** @param {Uint8Array | undefined} value  as it is stored */
-const rootIn = value => value?.length === HASH_LEN ? new Uint8Array(value) : undefined
+/** @param {Uint8Array} multihash @param {Alias} alias @returns {Operation} */
+const putOf = (multihash, alias) => ({ type: 'put', key: aliasKey(multihash), value: encodeAlias(multihash, alias) })
+
+/** The blob that the blockstore has under a name. @param {Uint8Array} multihash @param {Uint8Array} [stored] */
+function rootIn (multihash, stored) {
+  const alias = stored && decodeAlias(multihash, stored)
+  return alias === undefined || alias.isForgotten ? undefined : alias.root
+}
 
 /** @returns {never} */
 const fail = () => { throw damagedRecord() }

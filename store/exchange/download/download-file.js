@@ -30,7 +30,7 @@ export async function downloadFile (openStore, cid, path, options) {
   try {
     result = await store.download(root, options)
     if (result.received < result.size && !await isRight(store, root, signal)) {
-      await store.fsck({ repair: true, signal }) // what is damaged is missing then
+      await store.fsck({ repair: true, cids: [root], signal }) // what is damaged is missing then
       result = await store.download(root, options)
     }
     if (!await placeFile(store, root, target, result.size)) await store.exportFile(root, target, { signal })

@@ -127,6 +127,7 @@ export class Downloader {
     idle.sort((a, b) => (b.rate || MAX_RATE) - (a.rate || MAX_RATE))
     for (const health of idle) {
       if (this.#busy.size >= parallel) return
+      if (this.#plan === undefined && health.lacksLast) continue
       const segment = this.#plan?.take(health, { now, mirrors: Math.min(usable.length, parallel) })
       if (this.#plan !== undefined && segment === undefined) continue
       const work = segment === undefined ? this.#proveSize(health) : this.#fetch(health, segment)

@@ -11,12 +11,14 @@ import { getMany } from '../../read/get-many.js'
 import { inOrder } from '../../storage/concurrency/in-order.js'
 import { notFound } from '../../storage/errors.js'
 import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../write/put-many.js'
+import { areSameTags } from '../../storage/format/tags.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
 import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../../blob-store.js' */
-/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 /** @import { SortedCursor } from '../../catalog/sorted-cursor.js' */
 /** @import { SelectionOptions } from './selection.js' */
@@ -73,7 +75,8 @@ class Copy {
   async run () {
     // Tags are read before blobs. So what a tag names, and had here when it was read, comes with it.
     const tags = await chosenTags(this.#from, this.#options)
-    const releases = tags.map(({ root, format }) => this.#to.protection.tag(root, format))
+    const releases = (await Promise.all(tags.map(tag => this.#from.tags.blobOf(tag))))
+      .flatMap((root, i) => root === undefined ? [] : this.#to.protection.tag(root, tags[i].format))
     const isAll = this.#options.cids === undefined && this.#options.tags === undefined
     if (isAll) this.#aliases = this.#from.catalog.aliases.inOrder()
     try {
@@ -243,7 +246,7 @@ class Copy {
 
   /** The names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
   async #namesOf ({ root, record: { isNameless }, hasAliases }) {
-    const aliases = hasAliases ? await this.#from.catalog.aliases.of(root) : []
+    const aliases = hasAliases ? (await this.#from.catalog.aliases.of(root)).map(({ multihash }) => multihash) : []
     return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
   }
 
@@ -274,8 +277,8 @@ class Copy {
   async #copyTag (tag) {
     this.#options.signal?.throwIfAborted()
     const there = await this.#to.tags.get(tag.name).catch(unlessDamaged)
-    if (there !== undefined && equals(there.root, tag.root) && there.format === tag.format) return
-    await this.#to.tags.set(tag)
+    if (areSameTags(tag, there)) return
+    await this.#to.tags.set([tag])
     this.#result.tags++
   }
 

@@ -10,7 +10,8 @@ import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { tagNotFound } from '../../storage/errors.js'
 
 /** @import { BlobName, StoreContext } from '../../blob-store.js' */
-/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
 
 /**
@@ -112,9 +113,11 @@ async function lookedUp ({ catalog }, roots) {
  */
 async function * chosenRoots (store, cids, tags, onUnreadable, signal) {
   for await (const cid of untilSignal(cids, signal)) yield parseRoot(cid, 'cids')
-  for (const { root, format } of tags) {
+  for (const tag of tags) {
+    const root = await store.tags.blobOf(tag)
+    if (root === undefined) continue
     yield root
-    if (format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
+    if (tag.format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
   }
 }
 

@@ -1,14 +1,19 @@
 // gc() while other calls protect, read or write the blobs that it is about to take.
 import { expect } from 'chai'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { asBlockstore } from '../../../store/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { GROUP, MIB } from '../../support/constants.js'
 import { collect, errorOf, listed } from '../../support/feeding.js'
 import {
   blobOf, small, fillers, sequenceOf, namesIn, namesOf, putAll, expectKept
 } from '../../support/store/collected.js'
+import { cidOf } from '../../support/store/blocks.js'
 import { databasesOf, deletesRecord, idsIn, isRecordKey } from '../../support/store/inspect.js'
 import { gated, newStores, sliceOf } from '../../support/store/stores.js'
 
+/** Of the second small blob. */
+const alias = await cidOf(sha256, small[1].bytes)
 const START = { start: 0, end: GROUP }
 
 const receivePart = (store, { bytes, root }, range = START) => store.receive(root, sliceOf(bytes, range), range)
@@ -94,6 +99,25 @@ describe('store: gc() beside other calls', () => {
         'puts and tags such a sequence in one', store => store.put(two.bytes),
         store => store.put(sequence.bytes, { tag: 'a', format: 'hashseq' }), [two, sequence]
       ],
+      [
+        'tags an alias of it', store => asBlockstore(store).put(alias, one.bytes),
+        store => store.tags.set('a', alias), [one]
+      ],
+      ['renames the tag of its alias', async store => {
+        await asBlockstore(store).put(alias, one.bytes)
+        await store.tags.set('m', alias)
+      }, async store => {
+        await store.tags.rename('m', 'z')
+        await store.tags.rename('z', 'a')
+      }, [one]],
+      [
+        'puts it under an alias that has a tag', store => store.tags.set('a', alias),
+        store => asBlockstore(store).put(alias, one.bytes), [one]
+      ],
+      ['gives it an alias that has a tag', async store => {
+        await store.put(one.bytes)
+        await store.tags.set('a', alias)
+      }, store => asBlockstore(store).put(alias, one.bytes), [one]],
       ['receives it', async () => {}, store => store.receive(part.root, sliceOf(part.bytes)), [part]],
       [
         'receives the rest of it', store => receivePart(store, part),

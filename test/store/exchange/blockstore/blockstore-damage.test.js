@@ -8,7 +8,7 @@ import { flipped, same } from '../../../support/bytes.js'
 import { collect, errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { cidOf, namesIn, newBlockstores } from '../../../support/store/blocks.js'
-import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn } from '../../../support/store/inspect.js'
+import { aliasEntry, aliasKeysIn, entriesOf, idsIn, recordsIn, writeAlias } from '../../../support/store/inspect.js'
 import { expectNoOrphans, inMemory, newStores } from '../../../support/store/stores.js'
 
 describe('store: damaged blockstore', () => {
@@ -32,20 +32,26 @@ describe('store: damaged blockstore', () => {
     const { blocks, store, index } = await newBlocks()
     const cid = await cidOf(sha256, bytes)
     await store.put(other)
+    const entry = aliasEntry(index, cid.multihash.bytes)
+    await blocks.put(cid, bytes)
+    const right = await entry.read()
+    await writeAlias(index, hash(other), cid.multihash.bytes)
+    const misled = await entry.read()
+    const notFound = { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }
     for (const [value, expected] of [
+      [misled, { code: 'STORE_CORRUPT', cid }],
       [hash(other), { code: 'STORE_CORRUPT', cid }],
-      [flipped(hash(bytes), 5), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }],
-      [hash(bytes).subarray(0, 31), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }],
-      [new Uint8Array(0), { code: 'STORE_NOT_FOUND', name: 'NotFoundError' }]
+      ...[flipped(right, 5), flipped(right, 32), right.subarray(0, 40), hash(other).subarray(1), new Uint8Array(0)]
+        .map(value => [value, notFound])
     ]) {
       await blocks.put(cid, bytes)
-      await aliasEntry(index, cid.multihash.bytes).write(value)
+      await entry.write(value)
       expect(await errorOf(collect(blocks.get(cid)))).to.include(expected)
       const [{ bytes: pieces }] = await listed(blocks.getMany([cid]))
       expect(await errorOf(collect(pieces))).to.include(expected)
       await blocks.put(cid, bytes)
       expect(same(await collect(blocks.get(cid)), bytes), 'putting it again mends it').to.equal(true)
-      await aliasEntry(index, cid.multihash.bytes).write(value)
+      await entry.write(value)
       await blocks.delete(cid)
       expect(same(await store.bytes(hash(other)), other), 'another blob is not harmed').to.equal(true)
     }
@@ -56,7 +62,7 @@ describe('store: damaged blockstore', () => {
     const cid = await cidOf(sha256, bytes)
     await blocks.put(cid, bytes)
     for (const multihash of [new Uint8Array(0), new Uint8Array(40).fill(0xff), Uint8Array.of(0x12)]) {
-      await aliasEntry(index, multihash).write(hash(bytes))
+      await writeAlias(index, hash(bytes), multihash)
     }
     expect(await namesIn(blocks)).to.deep.equal([cid.toString()])
   })

@@ -5,6 +5,7 @@ import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.j
 import { ChunkRanges } from '../../../../lib/index.js'
 import { mirrorOf } from '../../../../verifier/index.js'
 import { healFrom } from '../../../../store/index.js'
+import { createHandler } from '../../../../store/exchange/http/index.js'
 import { same } from '../../../support/bytes.js'
 import { FakeClock } from '../../../support/fake-clock.js'
 import { errorOf } from '../../../support/feeding.js'
@@ -66,6 +67,24 @@ describe('a download into a store', () => {
       const result = await store.download(cid, { from: [...urls, other, { source: content, outboard }] })
       expect(result).to.include({ size: content.length, received: content.length, complete: true })
       expect(result.mirrors.map(({ state }) => state)).to.deep.equal(['good', 'good', 'good', 'good'])
+      await expectWhole(store)
+    })
+  }))
+
+  it('comes from the handler of another store, whole or in part', () => withStore(async store => {
+    await withStore(async other => {
+      const part = { start: MIB, end: 3 * MIB }
+      await other.receive(cid, encodeSliceSync(content, outboard, part), part)
+      const handler = createHandler(other)
+      const fetch = async (url, init) => handler(new Request(url, init))
+      const mirror = name => mirrorOf(`https://${name}.example/blobs/{cid}`, { fetch, location: name })
+      const result = await store.download(cid, { from: [mirror('part'), named('all', slices())], parallel: 1 })
+      expect(report(result, 'part')).to.include({ state: 'good' })
+      await other.put(content)
+      await store.delete(cid)
+      const whole = await store.download(cid, { from: [mirror('whole')] })
+      expect(whole.mirrors).to.have.length(1)
+      expect(whole.mirrors[0]).to.include({ state: 'good', bytes: content.length })
       await expectWhole(store)
     })
   }))
@@ -268,6 +287,18 @@ describe('a download into a store', () => {
 })
 
 describe('healFrom', () => {
+  it('has a read bring what a store lacks, from a mirror behind one that lies', async () => {
+    const heal = healFrom([slices(endings.flip(5000)), slices()])
+    await withStore(async store => {
+      const part = { start: 0, end: MIB }
+      await store.receive(cid, encodeSliceSync(content, outboard, part), part)
+      expect(same(await store.bytes(cid, { start: MIB - 9, end: MIB + 9 }), content.subarray(MIB - 9, MIB + 9)))
+        .to.equal(true)
+      expect(same(await store.bytes(cid), content)).to.equal(true)
+      await expectWhole(store)
+    }, { heal })
+  })
+
   it('gives verified slices of the first mirror that has them', async () => {
     const heal = healFrom([slices(endings.flip(5000)), () => { throw new Error('no') }, slices()])
     const ranges = ChunkRanges.fromBytes(0, 65_536).union(ChunkRanges.fromBytes(MIB, MIB + 16_384))

@@ -130,6 +130,19 @@ describe('store: copyTo', () => forEachPlace(newPlace => {
     expect(await copies.has(toCid(hash(SMALL[2])))).to.equal(true)
   })
 
+  it('copies tags of aliases, with the blobs that these lead to', async () => {
+    const alias = CID.createV1(0x55, await sha256.digest(SMALL[2]))
+    const nowhere = CID.createV1(0x55, await sha256.digest(SMALL[3]))
+    await asBlockstore(from).put(alias, SMALL[2])
+    await from.tags.set('alias', alias)
+    await from.tags.set('nowhere', nowhere)
+    expect(await from.copyTo(to, { tags: ['alias', 'nowhere'] })).to.deep.include({ blobs: 1, tags: 2, failed: [] })
+    expect(`${await to.resolve(alias)}`).to.equal(`${toCid(hash(SMALL[2]))}`)
+    expect(`${(await to.tags.get('nowhere')).cid}`).to.equal(`${nowhere}`)
+    expect((await to.gc()).blobs, 'the tag protects it').to.equal(0)
+    expect(await from.copyTo(to)).to.include({ blobs: 0, tags: 0 })
+  })
+
   it('reports damage at the end and copies everything else, also of the damaged blob', async () => {
     const part = noise(40 * GROUP, 7)
     await fill(from)

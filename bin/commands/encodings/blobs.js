@@ -1,0 +1,196 @@
+// Opens the blobs and hash trees that encodings are made of: files, stdin, and blobs of a store.
+
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hash, hashStream, outboardLen, rootHash, walk } from '../../../lib/index.js'
+import { HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { openEncoding, openOutboard, writeOutboard } from '../../../encoder/index.js'
+import { replaceFile } from '#files'
+import { Failure } from '../../terminal/errors.js'
+import { openInput } from '../../terminal/input.js'
+import { withProgress } from '../../terminal/progress.js'
+import { isRoot, rootIn, withStore } from '../store/open.js'
+
+/** @import { RandomAccess } from '../../../lib/core/types.js' */
+/** @import { PagedOutboard } from '../../../lib/outboard/paged-outboard.js' */
+/** @import { Outboard } from '../../../encoder/outboard.js' */
+/** @import { BlobStore } from '../../../store/index.js' */
+/** @import { Context } from '../../types.js' */
+
+/**
+ * @typedef {object} StoredBlob
+ * @property {BlobStore} store
+ * @property {Uint8Array} root
+ */
+/**
+ * @typedef {object} OpenBlob
+ * @property {string} name
+ * @property {number} size  bytes
+ * @property {string | RandomAccess} source  a path; or what reads the blob of a store
+ * @property {StoredBlob} [stored]  where the blob is, if in a store
+ */
+
+/** @typedef {Outboard | PagedOutboard} OpenOutboard  in memory, or read from a file as it is needed */
+
+/** The group log of the trees in a store. */
+export const STORE_LOG = 4
+/** Bytes of the size in front of outboards and encodings. */
+const HEADER_LEN = 8
+
+/**
+ * Does an operand name a blob of a store? A CID always does, a tag only if there is no file of its name.
+ *
+ * @param {string} name @param {string | undefined} dir  the value of --store
+ */
+export async function isInStore (name, dir) {
+  if (name === '-') return false
+  if (isRoot(name) || dir !== undefined) return true
+  return !/[/\\]/.test(name) && await stat(name).then(() => false, error => error.code === 'ENOENT')
+}
+
+/**
+ * Works on the blob that an operand names.
+ *
+ * @template T
+ * @param {string} name  a file, `-`, a CID or a tag
+ * @param {string | undefined} dir  the value of --store
+ * @param {Context} context
+ * @param {(blob: OpenBlob) => Promise<T>} use
+ */
+export async function withBlob (name, dir, context, use) {
+  if (!await isInStore(name, dir)) {
+    return withFile(name, context, async path => use({ name, source: path, size: (await stat(path)).size }))
+  }
+  return withStored(name, dir, context, async stored => {
+    const { store, root } = stored
+    const { signal } = context
+    const { size } = await store.stat(root)
+    /** @type {RandomAccess} */
+    const source = { size, read: (start, end) => store.bytes(root, { start, end, signal }) }
+    return use({ name, source, size, stored })
+  })
+}
+
+/**
+ * Works on a blob of a store.
+ *
+ * @template T
+ * @param {string} name @param {string | undefined} dir @param {Context} context
+ * @param {(blob: StoredBlob) => Promise<T>} use
+ */
+export const withStored = (name, dir, context, use) => withStore(dir, context, async store =>
+  use({ store, root: await rootIn(store, name) })).catch(error => {
+  // A word that is neither a file nor a CID may be a misspelt file, so the message speaks of files, too.
+  if (error instanceof Failure && dir === undefined && !isRoot(name)) {
+    throw new Failure(`there is no file '${name}', and ${error.message}`)
+  }
+  throw error
+})
+
+/**
+ * Works on a file that can be read at any place. Of stdin, and of pipes, a copy is made.
+ *
+ * @template T
+ * @param {string} name @param {Context} context @param {(path: string) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+export async function withFile (name, { signal }, use) {
+  if (name !== '-' && (await stat(name)).isFile()) return use(name)
+  return withTemporary(async path => {
+    const input = await openInput(name, signal)
+    await replaceFile(path, input.pieces, { sync: false })
+    return use(path)
+  })
+}
+
+/** Works with the path of a temporary file. @template T @param {(path: string) => Promise<T>} use */
+export async function withTemporary (use) {
+  const folder = await mkdtemp(join(tmpdir(), 'baobox-'))
+  try {
+    return await use(join(folder, 'file'))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Makes the outboard of a blob, or takes it from the store. A long one is kept in a temporary file.
+ *
+ * @template T
+ * @param {OpenBlob} blob @param {number} groupLog @param {Context} context
+ * @param {(outboard: OpenOutboard) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+export async function withOutboard ({ name, size, source, stored }, groupLog, { signal }, use) {
+  if (stored && groupLog === STORE_LOG) return use(await stored.store.outboard(stored.root, { signal }))
+  return withTemporary(async path => {
+    const info = await withProgress({ name, size }, onProgress =>
+      writeOutboard(source, path, { groupLog, signal, onProgress }))
+    const outboard = await openOutboard(path, info)
+    return use(outboard).finally(() => outboard.close())
+  })
+}
+
+/**
+ * Opens the file of an outboard as bao, bao-tree and iroh write it: all pairs in pre-order, with or without the size in
+ * front.
+ *
+ * @template T
+ * @param {string} path
+ * @param {{ root?: Uint8Array, blob: string, groupLog: number }} what  `blob`: the path of the blob. Without `root`,
+ *   the outboard names the blob itself. What is read is verified against the root, so a blob that does not fit is found
+ * @param {(outboard: OpenOutboard) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+export async function withOutboardFile (path, { root, blob, groupLog }, use) {
+  const [{ size }, { size: len }] = await Promise.all([stat(blob), stat(path)])
+  const pairsLen = outboardLen(size, groupLog)
+  if (len !== pairsLen && len !== pairsLen + HEADER_LEN) {
+    throw new Failure(`${path} is not the outboard of ${blob} at group log ${groupLog}: ` +
+      `it has ${len} bytes, expected ${pairsLen + HEADER_LEN} with the size in front, or ${pairsLen} without`)
+  }
+  // An empty outboard without the size is read as one without: then there is nothing to read.
+  const info = { size, groupLog, header: len !== pairsLen }
+  const known = root ?? await rootOfOutboard(path, blob, info)
+  const outboard = await openOutboard(path, { ...info, root: known })
+  return use(outboard).finally(() => outboard.close())
+}
+
+/** @param {string} path @param {string} blob @param {{ size: number, groupLog: number, header: boolean }} info */
+async function rootOfOutboard (path, blob, info) {
+  const outboard = await openOutboard(path, { ...info, root: new Uint8Array(HASH_LEN) })
+  return topPair(outboard).then(pair => pair ? rootOfPair(pair) : hashStream(blob)).finally(() => outboard.close())
+}
+
+/**
+ * Opens a combined encoding. It names its blob itself.
+ *
+ * @template T
+ * @param {string} path @param {number} groupLog
+ * @param {(encoding: { source: RandomAccess, outboard: PagedOutboard }) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+export async function withEncoding (path, groupLog, use) {
+  const nameless = await openEncoding(path, { root: new Uint8Array(HASH_LEN), groupLog })
+  const { outboard, source } = nameless
+  const root = await topPair(outboard)
+    .then(async pair => pair ? rootOfPair(pair) : hash(await source.read(0, outboard.size)))
+    .finally(() => nameless.close())
+  const encoding = await openEncoding(path, { root, groupLog })
+  return use(encoding).finally(() => encoding.close())
+}
+
+/**
+ * The pair of the root; undefined when the blob is a single group.
+ *
+ * @param {{ size: number, groupLog: number, pair: (node: number) => Promise<Uint8Array | undefined> }} outboard
+ */
+async function topPair (outboard) {
+  if (outboardLen(outboard.size, outboard.groupLog) === 0) return undefined
+  const [top] = walk(outboard.size, outboard.groupLog)
+  return outboard.pair(top.node)
+}
+
+/** @param {Uint8Array} pair */
+const rootOfPair = pair => rootHash(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN, PAIR_LEN))

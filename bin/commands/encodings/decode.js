@@ -1,0 +1,90 @@
+// baobox decode and decode-slice
+
+import { VerifiedReader, verifyStream } from '../../../verifier/index.js'
+import { parseSpan, rangeOf } from '../../line/values.js'
+import { hintAtOptions } from '../../terminal/errors.js'
+import { openInput } from '../../terminal/input.js'
+import { deliver } from '../../terminal/output.js'
+import { rootOf } from '../store/open.js'
+import { withFile, withOutboardFile } from './blobs.js'
+
+/** @import { Leaf } from '../../../verifier/slice/leaves.js' */
+/** @import { Run } from '../../types.js' */
+
+/** @typedef {{ start: number, end: number }} Span  bytes, half-open */
+
+const BAO_LOG = 0
+
+/** @type {Run<typeof import('../../table/encodings.js').decode>} */
+export async function decode ({ values, operands: [hash, name = '-', output] }, context) {
+  const { outboard: file, 'group-log': groupLog = BAO_LOG, store: dir, start, count } = values
+  const span = rangeOf({ start, count })
+  const root = await rootOf(hash, dir, context)
+  const { signal } = context
+  const shown = { name: `decode ${name}` }
+  /** @param {AsyncIterable<Uint8Array>} pieces */
+  const write = pieces => deliver(withHints(pieces), output, shown)
+
+  if (file !== undefined) {
+    return withFile(name, context, blob => withOutboardFile(file, { root, blob, groupLog }, async outboard => {
+      await write(read(new VerifiedReader({ root, source: blob, outboard })))
+    }))
+  }
+  const { pieces, source, size } = await openInput(name, signal)
+  if (start !== undefined && size !== undefined && typeof source === 'string') {
+    return write(read(new VerifiedReader({ root, encoded: source, groupLog })))
+  }
+  // Of no bytes, bao verifies nothing.
+  if (count === 0) return write(nothing())
+  await write(bytesInside(span, verifyStream(pieces, { root, groupLog, signal })))
+
+  /** Also proves the size when the range is behind the end. @param {VerifiedReader} reader */
+  async function * read (reader) {
+    const size = span.start === 0 ? Infinity : await reader.size({ signal })
+    if (span.start < size) yield * reader.stream(span, { signal })
+  }
+}
+
+/** @type {Run<typeof import('../../table/encodings.js').decodeSlice>} */
+export async function decodeSlice ({ values, operands: [hash, start, count, name = '-', output] }, context) {
+  const { 'group-log': groupLog = BAO_LOG, store: dir } = values
+  const span = parseSpan(start, count)
+  const root = await rootOf(hash, dir, context)
+  const { signal } = context
+  const { pieces } = await openInput(name, signal)
+  const leaves = verifyStream(pieces, { root, ranges: span, groupLog, signal })
+  await deliver(withHints(bytesOf(leaves)), output, { name: `decode-slice ${name}` })
+}
+
+async function * nothing () {}
+
+/** Passes bytes on, and adds a hint to the error that ends them. @param {AsyncIterable<Uint8Array>} pieces */
+async function * withHints (pieces) {
+  let isFirst = true
+  try {
+    for await (const piece of pieces) {
+      isFirst = false
+      yield piece
+    }
+  } catch (error) {
+    throw hintAtOptions(error, isFirst)
+  }
+}
+
+/** @param {AsyncIterable<Leaf>} leaves */
+async function * bytesOf (leaves) {
+  for await (const { bytes } of leaves) yield bytes
+}
+
+/**
+ * The bytes of leaves that lie in a range. The leaves behind it are not waited for.
+ *
+ * @param {Span} span @param {AsyncIterable<Leaf>} leaves
+ */
+async function * bytesInside ({ start, end }, leaves) {
+  for await (const { offset, bytes } of leaves) {
+    const part = bytes.subarray(Math.max(0, start - offset), Math.max(0, end - offset))
+    if (part.length > 0) yield part
+    if (offset + bytes.length >= end) return
+  }
+}

@@ -1,0 +1,34 @@
+// baobox slice
+
+import { encodeSlice } from '../../../encoder/index.js'
+import { parseSpan } from '../../line/values.js'
+import { UsageError } from '../../terminal/errors.js'
+import { deliver, refuseTerminal } from '../../terminal/output.js'
+import { isInStore, withEncoding, withFile, withOutboardFile, withStored } from './blobs.js'
+
+/** @import { Run } from '../../types.js' */
+
+const BAO_LOG = 0
+
+/** @type {Run<typeof import('../../table/encodings.js').slice>} */
+export async function slice ({ values, operands: [start, count, name = '-', output] }, context) {
+  const { outboard: file, 'group-log': groupLog = BAO_LOG, store: dir } = values
+  const span = parseSpan(start, count)
+  const { signal } = context
+  refuseTerminal(output, 'a slice')
+  /** @param {AsyncIterable<Uint8Array>} pieces */
+  const write = pieces => deliver(pieces, output, { name: `slice of ${name}` })
+
+  if (file !== undefined) {
+    if (dir !== undefined) throw new UsageError('--outboard excludes --store: a store has its own outboards')
+    return withFile(name, context, blob => withOutboardFile(file, { blob, groupLog }, async outboard => {
+      await write(encodeSlice(blob, outboard, span, { signal }))
+    }))
+  }
+  if (await isInStore(name, dir)) {
+    return withStored(name, dir, context, ({ store, root }) => write(store.slice(root, span, { groupLog, signal })))
+  }
+  return withFile(name, context, path => withEncoding(path, groupLog, async ({ source, outboard }) => {
+    await write(encodeSlice(source, outboard, span, { signal }))
+  }))
+}

@@ -1,0 +1,22 @@
+// baobox help and completion
+
+import { SHELLS, completionOf } from '../line/completion.js'
+import { commandHelp, programHelp } from '../line/help.js'
+import { UsageError } from '../terminal/errors.js'
+import { print } from '../terminal/output.js'
+
+/** @import { Run } from '../types.js' */
+
+/** @type {Run<typeof import('../table/program.js').help>} */
+export async function help ({ operands: [name] }, { table }) {
+  if (name === undefined) return print(programHelp(table))
+  const commands = Object.assign({}, ...Object.values(table))
+  if (!Object.hasOwn(commands, name)) throw new UsageError(`unknown command '${name}'`)
+  await print(commandHelp(name, commands[name]))
+}
+
+/** @type {Run<typeof import('../table/program.js').completion>} */
+export async function completion ({ operands: [shell] }, { table }) {
+  if (!SHELLS.includes(shell)) throw new UsageError(`unknown shell '${shell}': expected ${SHELLS.join(', ')}`)
+  await print(completionOf(shell, table))
+}

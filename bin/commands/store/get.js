@@ -1,0 +1,32 @@
+// baobox get and cat
+
+import { rangeOf } from '../../line/values.js'
+import { deliver, outputOf } from '../../terminal/output.js'
+import { rootIn, withStore } from './open.js'
+
+/** @import { Run } from '../../types.js' */
+
+/** @type {Run<typeof import('../../table/blobs.js').get>} */
+export async function get ({ values, operands: [name, operand] }, context) {
+  const { start, end } = rangeOf(values)
+  const output = outputOf(operand, values.output)
+  const { signal } = context
+  await withStore(values.store, context, async store => {
+    const root = await rootIn(store, name)
+    const { size } = await store.stat(root)
+    const len = Math.max(0, Math.min(end, size) - start)
+    await deliver(store.get(root, { start, end, signal }), output, { name, size: len })
+  })
+}
+
+/** @type {Run<typeof import('../../table/blobs.js').cat>} */
+export async function cat ({ values, operands }, context) {
+  const { signal } = context
+  await withStore(values.store, context, async store => {
+    for (const name of operands) {
+      const root = await rootIn(store, name)
+      const { size } = await store.stat(root)
+      await deliver(store.get(root, { signal }), '-', { name, size })
+    }
+  })
+}

@@ -1,0 +1,123 @@
+// baobox ls, stat, has and missing: what is in a store.
+
+import { rangeOf } from '../../line/values.js'
+import { Failure } from '../../terminal/errors.js'
+import { sizeText } from '../../terminal/format.js'
+import { print, printResult } from '../../terminal/output.js'
+import { rootIn, withStore } from './open.js'
+import { toCid } from '../../../lib/hash/cid.js'
+
+/** @import { BlobStat } from '../../../store/index.js' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { Run } from '../../types.js' */
+
+/** Columns for the longest size. */
+const SIZE_WIDTH = 11
+const LABEL_WIDTH = 10
+
+/** @type {Run<typeof import('../../table/blobs.js').ls>} */
+export const ls = ({ values }, context) => withStore(values.store, context, async store => {
+  for await (const blob of store.list()) {
+    context.signal.throwIfAborted()
+    const needsMore = values.json || values.long
+    const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
+    await printResult(values, recordOf(blob, present), values.long ? longLine(values, blob, present) : `${blob.cid}`)
+  }
+})
+
+/** @type {Run<typeof import('../../table/blobs.js').stat>} */
+export const stat = ({ values, operands }, context) => withStore(values.store, context, async store => {
+  for (const [i, name] of operands.entries()) {
+    await context.attempt(async () => {
+      const blob = await store.stat(await rootIn(store, name))
+      const { size, sizeProven, present } = blob
+      const ranges = present.toBytes(size)
+      const record = { ...recordOf(blob, lenOf(ranges)), present: ranges, tags: await tagsOf(store, `${blob.cid}`) }
+      if (values.json) return printResult(values, record, '')
+      if (i > 0) await print('\n')
+      for (const [label, text] of [
+        ['CID', record.cid],
+        ['hash', record.hash],
+        ['size', `${sizeText(values, size)}${sizeProven ? '' : ', claimed by a sender, not proven yet'}`],
+        ['present', blob.complete ? 'complete' : `${sizeText(values, record.presentBytes)}, ${rangesText(ranges)}`],
+        ['created', formatTime(blob.created)],
+        ['last used', formatTime(blob.lastUsed)],
+        ['tags', record.tags.map(tag => JSON.stringify(tag)).join(' ') || 'none']
+      ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
+    })
+  }
+})
+
+/** @type {Run<typeof import('../../table/blobs.js').has>} */
+export const has = ({ values, operands }, context) => withStore(values.store, context, async store => {
+  for (const name of operands) {
+    await context.attempt(async () => {
+      const root = await rootIn(store, name)
+      const isComplete = await store.has(root)
+      const state = isComplete ? 'complete' : await isPartial(store, root) ? 'partial' : 'absent'
+      if (!isComplete) context.fail()
+      await printResult(values, { name, cid: `${toCid(root)}`, state }, `${name}  ${state}`)
+    })
+  }
+})
+
+/** @type {Run<typeof import('../../table/blobs.js').missing>} */
+export const missing = ({ values, operands: [name] }, context) => withStore(values.store, context, async store => {
+  const { start, end } = rangeOf(values)
+  const root = await rootIn(store, name)
+  const { size } = await store.stat(root)
+  const ranges = await store.missing(root, { start, end })
+  for (const [from, to] of ranges.toBytes(size)) {
+    await printResult(values, { start: from, count: to - from }, `${from} ${to - from}`)
+  }
+})
+
+/** @param {BlobStore} store @param {Uint8Array} root */
+const isPartial = (store, root) => store.stat(root).then(() => true, error => {
+  if (error.code === 'STORE_NOT_FOUND') return false
+  throw new Failure('the store cannot tell', { cause: error })
+})
+
+/** What --json prints of a blob. @param {BlobStat} blob @param {number} presentBytes */
+const recordOf = ({ cid, size, sizeProven, complete, created, lastUsed }, presentBytes) => ({
+  cid: `${cid}`,
+  hash: Buffer.from(cid.multihash.digest).toString('hex'),
+  size,
+  sizeProven,
+  complete,
+  presentBytes,
+  created,
+  lastUsed
+})
+
+/** @param {{ bytes?: boolean }} values @param {BlobStat} blob @param {number} present  bytes */
+function longLine (values, { cid, size, sizeProven, complete, created, lastUsed }, present) {
+  const state = complete ? 'complete' : `${sizeText(values, present)} present`
+  const len = `${sizeText(values, size)}${sizeProven ? '' : '?'}`
+  const columns = [len.padStart(SIZE_WIDTH + '?'.length), state.padEnd(SIZE_WIDTH + ' present'.length)]
+  return [cid, ...columns, formatTime(created), formatTime(lastUsed)].join('  ')
+}
+
+/** @param {BlobStore} store @param {BlobStat} blob */
+async function presentLen (store, { cid, size }) {
+  const { present } = await store.stat(cid)
+  return lenOf(present.toBytes(size))
+}
+
+/** @param {BlobStore} store @param {string} cid */
+async function tagsOf (store, cid) {
+  const names = []
+  for await (const tag of store.tags.list()) if (`${toCid(tag.cid.multihash.digest)}` === cid) names.push(tag.name)
+  return names
+}
+
+/** @param {Iterable<number[]>} ranges */
+const lenOf = ranges => [...ranges].reduce((len, [start, end]) => len + end - start, 0)
+
+/** Ranges, or their number when there are many. @param {number[][]} ranges */
+const rangesText = ranges => ranges.length > 8
+  ? `in ${ranges.length} ranges`
+  : ranges.map(([start, end]) => `${start}-${end}`).join(' ')
+
+/** @param {Date} time */
+const formatTime = time => time.toISOString().replace('T', ' ').slice(0, 16)

@@ -1,0 +1,137 @@
+// Finds and opens the store of a command, and finds blobs in it by CID or tag.
+
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { BlobStore } from '../../../store/index.js'
+import { Failure, UsageError } from '../../terminal/errors.js'
+
+/** @import { Context } from '../../types.js' */
+
+/** @param {string | undefined} dir  the value of --store */
+export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || join(dataFolder(), 'baobox'))
+
+/**
+ * The folder in which programs of a user keep their data. Sources: XDG Base Directory Specification; Apple, "File
+ * System Programming Guide"; Microsoft, "Known Folders".
+ *
+ * @param {{ platform?: string, env?: Record<string, string | undefined>, home?: string }} [system]
+ */
+export function dataFolder ({ platform = process.platform, env = process.env, home = homedir() } = {}) {
+  if (platform === 'win32') return env.LOCALAPPDATA || join(home, 'AppData', 'Local')
+  // A path that is not absolute is invalid, says the specification.
+  if (env.XDG_DATA_HOME?.startsWith('/')) return env.XDG_DATA_HOME
+  return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
+}
+
+/**
+ * Opens a store for the time of one command.
+ *
+ * @template T
+ * @param {string | undefined} dir  the value of --store
+ * @param {Context} context
+ * @param {(store: BlobStore) => Promise<T>} use
+ * @param {{ create?: boolean }} [options]  `create`: make the store when it is missing; a command that only reads from
+ *   a missing store was mistyped. A store that was made for nothing, because the command failed, is deleted again
+ * @returns {Promise<T>}
+ */
+export async function withStore (dir, context, use, { create = false } = {}) {
+  const location = locationOf(dir)
+  const { signal } = context
+  const opened = await BlobStore.open(location, { create: false, signal }).catch(error => {
+    if (error.code !== 'STORE_ABSENT') throw error
+    if (!create) {
+      throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
+    }
+  })
+  if (opened === undefined) return withNewStore(location, context, use)
+  try {
+    return await use(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+/**
+ * @template T
+ * @param {string} location @param {Context} context @param {(store: BlobStore) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+async function withNewStore (location, { signal, hasFailed }, use) {
+  const firstFolder = await mkdir(location, { recursive: true })
+  const others = await readdir(location)
+  let isWanted = false
+  try {
+    const store = await BlobStore.open(location, { signal })
+    try {
+      const result = await use(store)
+      isWanted = !hasFailed()
+      return result
+    } finally {
+      isWanted ||= !await isEmpty(store)
+      await store.close()
+    }
+  } finally {
+    if (!isWanted) await removeStore(location, others, firstFolder)
+  }
+}
+
+/** @param {BlobStore} store */
+async function isEmpty (store) {
+  const first = await Promise.all([store.list(), store.tags.list()].map(async list => {
+    const { done } = await list.next()
+    await list.return(undefined)
+    return done
+  }))
+  return first.every(done => done)
+}
+
+/**
+ * @param {string} location
+ * @param {string[]} others  what was in the folder before
+ * @param {string | undefined} firstFolder  the first folder of the path that was made
+ */
+async function removeStore (location, others, firstFolder) {
+  const names = (await readdir(location)).filter(name => !others.includes(name))
+  for (const name of names) await rm(join(location, name), { recursive: true })
+  if (firstFolder === undefined) return
+  for (let folder = location; ; folder = dirname(folder)) {
+    await rmdir(folder)
+    if (folder === firstFolder) return
+  }
+}
+
+/** Is a name a CID, or a hash as 64 hexadecimal digits? @param {string} name */
+export function isRoot (name) {
+  try {
+    return parseRoot(name) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The hash of the blob that an operand names.
+ *
+ * @param {BlobStore} store
+ * @param {string} name  a CID, 64 hexadecimal digits, or a tag
+ * @returns {Promise<Uint8Array>}
+ * @throws {Failure} when it is none of them
+ */
+export async function rootIn (store, name) {
+  if (isRoot(name)) return parseRoot(name)
+  if (name === '') throw new UsageError('a CID or tag must not be empty')
+  const tag = await store.tags.get(name)
+  if (tag === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
+  return parseRoot(tag.cid)
+}
+
+/**
+ * The same where a store is only needed for tags.
+ *
+ * @param {string} name @param {string | undefined} dir  the value of --store @param {Context} context
+ */
+export async function rootOf (name, dir, context) {
+  return isRoot(name) ? parseRoot(name) : withStore(dir, context, store => rootIn(store, name))
+}

@@ -1,0 +1,44 @@
+// baobox rm and tag
+
+import { Failure, UsageError } from '../../terminal/errors.js'
+import { printResult } from '../../terminal/output.js'
+import { rootIn, withStore } from './open.js'
+import { toCid } from '../../../lib/hash/cid.js'
+
+/** @import { Run } from '../../types.js' */
+
+/** @type {Run<typeof import('../../table/blobs.js').rm>} */
+export const rm = ({ values, operands }, context) => withStore(values.store, context, async store => {
+  for (const name of operands) {
+    context.signal.throwIfAborted()
+    await context.attempt(async () => {
+      const isDeleted = await store.delete(await rootIn(store, name), { force: values.force })
+      if (!isDeleted) throw new Failure(`${name} is not in the store`)
+    })
+  }
+})
+
+/** @type {Run<typeof import('../../table/blobs.js').tag>} */
+export async function tag ({ values, operands: [name, cid] }, context) {
+  if (values.delete && (name === undefined || cid !== undefined)) {
+    throw new UsageError('--delete takes one NAME, and no CID')
+  }
+  if (!values.delete && name !== undefined && cid === undefined) throw new UsageError('missing argument CID')
+  if (name === '') throw new UsageError('NAME must not be empty')
+  await withStore(values.store, context, async store => {
+    if (values.delete) {
+      if (await store.tags.delete(name)) return
+      throw new Failure(`there is no tag ${JSON.stringify(name)}`)
+    }
+    if (cid !== undefined) {
+      const named = toCid(await rootIn(store, cid))
+      await store.tags.set(name, named, values.hashseq ? { format: 'hashseq' } : undefined)
+      return
+    }
+    for await (const { name, cid, format } of store.tags.list()) {
+      context.signal.throwIfAborted()
+      const line = `${cid}  ${format.padEnd('hashseq'.length)}  ${JSON.stringify(name)}`
+      await printResult(values, { name, cid: `${cid}`, format }, line)
+    }
+  })
+}

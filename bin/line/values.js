@@ -1,0 +1,67 @@
+// Reads the values of options and operands: sizes, numbers, ranges, group logs.
+
+import { MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { UsageError } from '../terminal/errors.js'
+
+const UNITS = /** @type {Record<string, number>} */ ({ '': 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 })
+
+/** @param {string} given @returns {number} bytes */
+export function parseSize (given) {
+  const [, digits, unit] = /^(\d+) ?(|KiB|MiB|GiB|TiB)$/i.exec(given) ?? []
+  const bytes = Number(digits) * UNITS[unit?.toLowerCase()]
+  if (!Number.isSafeInteger(bytes)) {
+    throw new UsageError(`'${given}' is not a size: expected a number of bytes, or a number with KiB, MiB, GiB or TiB`)
+  }
+  return bytes
+}
+
+/**
+ * Makes the reader of an integer.
+ *
+ * @param {number} least @param {number} most
+ * @returns {(given: string) => number}
+ */
+export const integerFrom = (least, most) => given => {
+  const number = /^\d{1,9}$/.test(given) ? Number(given) : NaN
+  if (!(number >= least && number <= most)) {
+    throw new UsageError(`'${given}' is not a number from ${least} to ${most}`)
+  }
+  return number
+}
+
+export const parseGroupLog = integerFrom(0, MAX_GROUP_LOG)
+
+/**
+ * Makes the reader of a text that must not be empty.
+ *
+ * @param {string} what  its name in the message
+ * @returns {(given: string) => string}
+ */
+export const filled = what => given => {
+  if (given === '') throw new UsageError(`${what} must not be empty`)
+  return given
+}
+
+/**
+ * The range that --start, --end and --count name.
+ *
+ * @param {{ start?: number, end?: number, count?: number }} values  bytes; `end` and `count` exclude one another
+ */
+export function rangeOf ({ start = 0, end = Infinity, count }) {
+  if (count !== undefined) return spanOf(start, count)
+  if (end < start) throw new UsageError(`--end ${end} is before --start ${start}`)
+  return { start, end }
+}
+
+/**
+ * The range of the operands START and COUNT.
+ *
+ * @param {string} start @param {string} count
+ */
+export const parseSpan = (start, count) => spanOf(parseSize(start), parseSize(count))
+
+/** A range that reaches beyond the largest offset has no end. @param {number} start @param {number} count */
+function spanOf (start, count) {
+  const end = start + count
+  return { start, end: Number.isSafeInteger(end) ? end : Infinity }
+}

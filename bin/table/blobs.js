@@ -1,0 +1,117 @@
+// Commands about the blobs in a store.
+
+import { bytes, define, flag, json, output, range, rangeExcludes, store } from './options.js'
+import { filled } from '../line/values.js'
+
+const NAMES_NOTE = 'A tag may stand wherever a CID does.'
+
+export const add = define({
+  summary: 'put files, or stdin, into a store',
+  operands: 'FILE...',
+  options: {
+    store,
+    tag: {
+      value: 'NAME',
+      help: 'tag the blob in the same step, so that gc keeps it; for one FILE only',
+      read: filled('NAME')
+    },
+    reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
+    bytes,
+    json
+  },
+  notes: [
+    'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
+    'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.'
+  ],
+  examples: ['baobox add README.md', 'tar c docs | baobox add --tag docs -']
+})
+
+export const get = define({
+  summary: 'write a blob of a store, or a range of it, to a file',
+  operands: 'CID [OUTPUT]',
+  options: { store, output, ...range },
+  excludes: rangeExcludes,
+  notes: [
+    'Without OUTPUT, or with -, writes to stdout. ' +
+    'Every byte is verified against the CID before it is written. A file is replaced once all bytes are there; ' +
+    'after an error it is as it was before. ' + NAMES_NOTE
+  ],
+  examples: ['baobox get bafkr4i... README.md', 'baobox get bafkr4i... --start 1MiB --end 2MiB | sha256sum']
+})
+
+export const cat = define({
+  summary: 'write blobs of a store to stdout, one after the other',
+  operands: 'CID...',
+  options: { store },
+  notes: ['Every byte is verified before it is written. The first error ends it. ' + NAMES_NOTE],
+  examples: ['baobox cat bafkr4i...', 'baobox cat part1 part2 | tar x']
+})
+
+export const ls = define({
+  summary: 'list the blobs of a store',
+  operands: '',
+  options: {
+    store,
+    long: flag('also print the size, how much is present, and the times of adding and last use', 'l'),
+    bytes,
+    json
+  },
+  notes: [
+    'Prints one CID a line. Times are in UTC. ' +
+    'A size with a question mark was claimed by a sender and is not proven yet.'
+  ],
+  examples: ['baobox ls --long']
+})
+
+export const stat = define({
+  summary: 'print what a store knows of blobs',
+  operands: 'CID...',
+  options: { store, bytes, json },
+  notes: [NAMES_NOTE],
+  examples: ['baobox stat bafkr4i...', 'baobox stat --json bafkr4i...']
+})
+
+export const has = define({
+  summary: 'tell whether a store has blobs completely',
+  operands: 'CID...',
+  options: { store, json },
+  notes: ['Prints complete, partial or absent for each, and exits with 1 unless all are complete. ' + NAMES_NOTE],
+  examples: ['baobox has bafkr4i... && echo here']
+})
+
+export const missing = define({
+  summary: 'print which bytes of a blob are missing in a store',
+  operands: 'CID',
+  options: { store, ...range, json },
+  excludes: rangeExcludes,
+  notes: [
+    'Prints a line for each range: where it begins, and its length in bytes, as slice takes them. ' +
+    'Prints nothing when the blob is complete. ' + NAMES_NOTE
+  ],
+  examples: ['baobox missing bafkr4i...']
+})
+
+export const rm = define({
+  summary: 'delete blobs from a store',
+  operands: 'CID...',
+  options: { store, force: flag('also delete blobs that a tag names; the tag stays') },
+  notes: ['Only deletes the blobs it is given. To delete every blob that no tag names, use gc. ' + NAMES_NOTE],
+  examples: ['baobox rm bafkr4i...']
+})
+
+export const tag = define({
+  summary: 'name blobs, so that gc keeps them; list the names',
+  operands: '[NAME] [CID]',
+  options: {
+    store,
+    hashseq: flag('the blob is a list of 32-byte hashes: the tag also keeps the blobs of these'),
+    delete: flag('delete the tag; the blob stays until gc or rm'),
+    json
+  },
+  excludes: { delete: ['hashseq'] },
+  notes: [
+    'Without arguments, prints a line for each tag: its CID, its format and its name. ' +
+    'A tag that exists is replaced. The blob may come later. ' + NAMES_NOTE
+  ],
+  examples: ['baobox tag release bafkr4i...', 'baobox tag', 'baobox tag --delete release']
+})

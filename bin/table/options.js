@@ -1,0 +1,49 @@
+// Makes definitions and options of commands, and has the options that several commands share.
+
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
+import { parseGroupLog, parseSize } from '../line/values.js'
+
+/** @import { Definition, Option, Options } from '../types.js' */
+
+/**
+ * Returns the definition it is given. Its purpose is the types: they are derived from the options.
+ *
+ * @template {Options} O
+ * @param {Definition<O>} definition
+ */
+export const define = definition => definition
+
+/** @param {string} help @param {string} [short]  one letter @returns {Option<boolean>} */
+export const flag = (help, short) => ({ help, short, read: () => true })
+
+/**
+ * @param {string} value  its name in the help
+ * @param {string} help
+ * @param {string} [short]  one letter
+ * @returns {Option<string>}
+ */
+export const text = (value, help, short) => ({ value, help, short, read: given => given })
+
+/** @param {string} help @param {string} [short] @returns {Option<number>} */
+export const size = (help, short) => ({ value: 'N', help, short, read: parseSize })
+
+/** @param {number} [defaultLog] @returns {Option<number>} */
+export const groupLog = (defaultLog = DEFAULT_GROUP_LOG) => ({
+  value: 'LOG',
+  help: `chunk groups of 2^LOG KiB, 0 to ${MAX_GROUP_LOG}; bao uses 0, a store 4; default: ${defaultLog}`,
+  read: parseGroupLog
+})
+
+export const store = text('DIR', 'the store; default: $BAOBOX_STORE, or the one in the data folder of the user')
+export const output = text('FILE', 'write to this file, once all bytes are there; default: stdout', 'o')
+export const json = flag('print a JSON object for each line')
+export const bytes = flag('print exact numbers of bytes')
+
+/** A range of bytes. --end and --count exclude one another. */
+export const range = {
+  start: size('first byte; default: 0'),
+  end: size('first byte after the range; default: the end of the blob'),
+  count: size('bytes in the range, instead of --end')
+}
+/** @type {{ count: ('end')[] }} */
+export const rangeExcludes = { count: ['end'] }

@@ -1,0 +1,46 @@
+// Commands for the upkeep of a store.
+
+import { bytes, define, flag, json, store } from './options.js'
+
+export const gc = define({
+  summary: 'delete the blobs of a store that no tag names',
+  operands: '',
+  options: { store, 'dry-run': flag('delete nothing; only print what would be deleted', 'n'), bytes, json },
+  notes: ['Prints the CID and the size of each deleted blob, then the sums.'],
+  examples: ['baobox gc --dry-run', 'baobox gc']
+})
+
+export const compact = define({
+  summary: 'give the disk space of deleted blobs back to the system',
+  operands: '',
+  options: { store },
+  notes: ['LevelDB does this by itself later, when it rewrites its files.'],
+  examples: ['baobox rm bafkr4i... && baobox compact']
+})
+
+export const fsck = define({
+  summary: 'check a store for damage, and repair it',
+  operands: '',
+  options: {
+    store,
+    repair: flag('repair what can be computed again; drop damaged data, so that it can be fetched'),
+    bytes,
+    json
+  },
+  notes: [
+    'Compares every byte with the CID of its blob. Prints a line for each damaged blob, record and tag. ' +
+    'Exits with 1 when there is damage and --repair is not given. A store that does not open: see rescue.'
+  ],
+  examples: ['baobox fsck', 'baobox fsck --repair']
+})
+
+export const rescue = define({
+  summary: 'rebuild a store that does not open from everything that can still be read',
+  operands: '',
+  options: { store, bytes, json },
+  notes: [
+    'Copies what can be read to new databases, which need as much space, verifies every byte, and repairs the store. ' +
+    'When it was interrupted, run it again. Deleted blobs may be back afterwards.'
+  ],
+  examples: ['baobox rescue --store backup']
+})

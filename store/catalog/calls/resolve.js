@@ -1,0 +1,18 @@
+// Says which blob a name leads to.
+
+import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+
+/**
+ * See `BlobStore.resolve`.
+ *
+ * @param {StoreContext} store @param {BlobName} cid
+ * @returns {Promise<CID | undefined>}
+ */
+export async function resolve ({ catalog }, cid) {
+  const alias = multihashOf(cid)
+  const root = alias === undefined ? parseRoot(cid, 'cid') : await catalog.aliases.resolve(alias)
+  return root !== undefined && (await catalog.find(root)).isThere ? toCid(root) : undefined
+}

@@ -1,0 +1,140 @@
+// Computes pairs that a disk has lost again, from pairs or bytes below them. A pair is right when it hashes to what
+// the pair above it expects.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { equals } from 'uint8arrays/equals'
+import { leftLen } from '../../../lib/tree/geometry.js'
+import { parentCv, rootHash, subtreeCv } from '../../../lib/hash/subtree.js'
+import { validOutboardRanges } from '../../../verifier/valid.js'
+import { sourceOf } from '../../read/snapshot.js'
+import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+
+/**
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: those that are stored; `wanted`: those among
+ *   them that are to be proven
+ * @param {AbortSignal} [signal]
+ */
+export async function recomputePairs (databases, root, record, { stored, wanted }, signal) {
+  const { data } = databases
+  const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), wanted, { signal })
+  const doubtful = wanted.difference(provable)
+  if (doubtful.isEmpty) return
+  const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
+  try {
+    await new PairRecomputer({ data, root, record, stored, doubtful, reader, signal }).visit(0, record.size, root)
+  } finally {
+    await reader.close()
+  }
+}
+
+class PairRecomputer {
+  #what
+  #outboard
+
+  /**
+   * @param {object} what
+   * @param {Databases['data']} what.data
+   * @param {Uint8Array} what.root
+   * @param {BlobRecord} what.record
+   * @param {ChunkRanges} what.stored  groups that are stored
+   * @param {ChunkRanges} what.doubtful  groups to be proven that the stored pairs do not prove
+   * @param {ReturnType<typeof sourceOf>} what.reader
+   * @param {AbortSignal} [what.signal]
+   */
+  constructor (what) {
+    this.#what = what
+    this.#outboard = this.#newOutboard()
+  }
+
+  /**
+   * Computes the pairs below a node again, its own first: that one says what the others must hash to.
+   *
+   * @param {number} start  bytes @param {number} end
+   * @param {Uint8Array} expected  chaining value, or the root
+   */
+  async visit (start, end, expected) {
+    const { doubtful, signal } = this.#what
+    signal?.throwIfAborted()
+    if (end - start <= GROUP_LEN || !doubtful.intersects(start / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))) return
+    const middle = start + leftLen(end - start)
+    const node = middle / CHUNK_LEN - 1
+    const isExpected = (/** @type {Uint8Array | undefined} */ pair) =>
+      pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
+    let pair = await this.#pair(node)
+    const { page } = placeInPages(node)
+    // The pairs right below may be wrong too, and so may the whole page: then the pages below it count, and bytes at
+    // last.
+    const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
+    for (const trusts of [() => true, isOnOtherPage, () => false]) {
+      if (isExpected(pair)) break
+      pair = await this.#computed(start, middle, end, trusts)
+      if (isExpected(pair)) await this.#keep(node, /** @type {Uint8Array} */ (pair))
+    }
+    if (pair === undefined || !isExpected(pair)) return
+    await this.visit(start, middle, pair.slice(0, HASH_LEN))
+    await this.visit(middle, end, pair.slice(HASH_LEN))
+  }
+
+  /**
+   * @param {number} start @param {number} middle @param {number} end
+   * @param {(node: number) => boolean} trusts  does what is stored count?
+   */
+  async #computed (start, middle, end, trusts) {
+    const left = await this.#cv(start, middle, trusts)
+    const right = left && await this.#cv(middle, end, trusts)
+    return left && right && concat([left, right])
+  }
+
+  /**
+   * @param {number} start @param {number} end @param {(node: number) => boolean} trusts
+   * @returns {Promise<Uint8Array | undefined>} undefined when something is missing
+   */
+  async #cv (start, end, trusts) {
+    const { stored, reader, signal } = this.#what
+    signal?.throwIfAborted()
+    if (end - start <= GROUP_LEN) {
+      if (!stored.has(start / CHUNK_LEN)) return undefined
+      const bytes = await reader.read(start, end)
+      return bytes.length === end - start ? subtreeCv(bytes, start / CHUNK_LEN) : undefined
+    }
+    const middle = start + leftLen(end - start)
+    const node = middle / CHUNK_LEN - 1
+    const pair = (trusts(node) ? await this.#pair(node) : undefined) ?? await this.#computed(start, middle, end, trusts)
+    return pair && parentCv(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
+  }
+
+  /** @param {Uint8Array} pair @param {number} start @param {number} end  of what is below */
+  #cvOfPair (pair, start, end) {
+    const isRoot = start === 0 && end === this.#what.record.size
+    return (isRoot ? rootHash : parentCv)(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
+  }
+
+  /** @param {number} node @returns {Promise<Uint8Array | undefined>} as it is stored */
+  async #pair (node) {
+    const pair = new Uint8Array(PAIR_LEN)
+    await this.#outboard.prepare([node])
+    return this.#outboard.copyPair({ node }, pair, 0) ? pair : undefined
+  }
+
+  /** @param {number} node @param {Uint8Array} pair  proven */
+  async #keep (node, pair) {
+    const { data, record } = this.#what
+    const editor = new PageEditor(record.id)
+    await editor.load(data, [placeInPages(node).page])
+    editor.setPair(node, pair, 0)
+    await data.batch(editor.take())
+    this.#outboard = this.#newOutboard()
+  }
+
+  #newOutboard () {
+    const { data, root, record } = this.#what
+    return new StoredOutboard(data, root, record, VIEWS)
+  }
+}

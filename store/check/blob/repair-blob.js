@@ -1,0 +1,304 @@
+// Repairs one blob, or a part of it: computes lost pairs again where it can, drops what is not right then, and says
+// what the record must say.
+
+import { equals } from 'uint8arrays/equals'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { validRanges } from '../../../verifier/valid.js'
+import { CELL_LEN } from '../../storage/content/extents.js'
+import { FileReader } from '../../storage/content/stored-file.js'
+import {
+  GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup
+} from '../../storage/content/tree-pages.js'
+import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
+import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
+import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'
+import { recomputePairs } from './recompute-pairs.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Part } from './inspect-blob.js' */
+/** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
+
+/** Bytes of changes that are written in one batch, and how many. */
+const CHANGES_LEN = 1 << 22
+const CHANGES_COUNT = 1000
+
+/** Bytes of a file that are copied at a time. */
+const COPY_LEN = 1 << 20
+
+/**
+ * Computes lost pairs again where it can, and finds the chunks that are right then. Chunks outside of the part count as
+ * right.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file: its bytes may be right
+ */
+export async function proveBlob (databases, root, record, part, signal) {
+  try {
+    return await prove(databases, root, record, part, signal)
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+    return undefined
+  }
+}
+
+/**
+ * Drops what is not right of a blob. The data is repaired before the caller commits the record, so an interrupted
+ * repair begins again. The caller holds the blob's lock.
+ *
+ * The bytes of a reference stay where they are when a part of it is repaired. When all of it is, and some is wrong, the
+ * right groups are copied into a file of the store, because the others cannot be received into somebody else's file.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {ChunkRanges} right  that `proveBlob` has found
+ * @param {Part} part
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<BlobRecord>} the record to commit
+ */
+export async function dropWrong (databases, root, record, right, part, signal) {
+  const size = allChunks(record.size)
+  // After a look at all of it, without finding any group, the size is a claim again.
+  const isNothing = part.isWhole && right.isEmpty
+  const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
+  const complete = sizeProven && right.equals(size)
+  const home = record.home === 'reference' && !complete && part.isWhole ? 'file' : record.home
+  const after = { ...record, sizeProven, complete, home }
+  if (complete && record.complete && !part.isWhole) return after // nothing is to be dropped
+  if (home === 'file' && part.isWhole) await settleFile(databases, root, record, right, signal)
+  const changes = new Changes(databases)
+  await sortOut(databases, record, right, part, changes, signal)
+  // Of a complete blob no group may have a mark yet.
+  const unmarked = record.complete ? right : right.intersect(part.chunks)
+  await markGroups(databases.data, record.id, right, unmarked, changes)
+  await changes.write(true)
+  return after
+}
+
+/**
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
+ * @param {AbortSignal} [signal]
+ * @throws why the system could not read the file
+ */
+async function prove (databases, root, record, part, signal) {
+  // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
+  const wanted = await storedChunks(databases, root, record, part, signal)
+  await recomputePairs(databases, root, record, { stored: wanted.union(part.rest), wanted }, signal)
+  return part.rest.union(await rightChunks(databases, root, record, wanted, part, signal))
+}
+
+/**
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored
+ * @param {Part} part
+ * @param {AbortSignal} [signal]
+ */
+async function rightChunks (databases, root, record, stored, part, signal) {
+  const scan = new BlobScan(databases, root, record, undefined, part)
+  try {
+    const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
+    if (scan.failure !== undefined) throw scan.failure
+    return valid.intersect(stored)
+  } finally {
+    await scan.close()
+  }
+}
+
+/**
+ * Brings the file to the disk before marks name its groups. Right groups out of a file of somebody else are copied into
+ * the store's own file, because the missing ones cannot be received into the other.
+ *
+ * @param {Databases} databases
+ * @param {Uint8Array} root
+ * @param {BlobRecord} record
+ * @param {ChunkRanges} right
+ * @param {AbortSignal} [signal]
+ */
+async function settleFile (databases, root, record, right, signal) {
+  const { files, isSync } = databases
+  if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
+  const writer = await files.writer(record.id, { mayBeShared: record.home === 'file' }) // which is not written to
+  const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
+  try {
+    for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {
+      for (let at = start; at < end; at += COPY_LEN) {
+        signal?.throwIfAborted()
+        await writer.write([await /** @type {FileReader} */ (theirs).read(at, Math.min(at + COPY_LEN, end))], at)
+      }
+    }
+    if (isSync) await Promise.all([writer.sync(), files.sync()])
+  } finally {
+    await theirs?.close()
+    await writer.close()
+  }
+}
+
+/**
+ * Drops what is not right, and puts marks where they belong.
+ *
+ * @param {Databases} databases
+ * @param {BlobRecord} record
+ * @param {ChunkRanges} right
+ * @param {Part} part
+ * @param {Changes} changes
+ * @param {AbortSignal} [signal]
+ */
+async function sortOut ({ data, extentLen }, { id, size, home }, right, { keys }, changes, signal) {
+  let cell = new Cell(-1, size)
+  for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
+    signal?.throwIfAborted()
+    const place = placeOfKey(key)
+    if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
+      await changes.add({ type: 'del', key })
+    } else if (place.band === undefined) {
+      const number = Math.floor(place.chunk * CHUNK_LEN / CELL_LEN)
+      if (number !== cell.number) {
+        await changes.add(...cell.operations(id, extentLen, right))
+        cell = new Cell(number, size)
+      }
+      cell.add(key, place.chunk * CHUNK_LEN, value)
+    } else if (!isPageOf(size, { band: place.band, lastChunk: place.chunk })) {
+      await changes.add({ type: 'del', key })
+    } else if (place.band === 0) {
+      const page = marked(new Page(value), place.chunk, right)
+      if (!equals(page.bytes, value)) await changes.add({ type: 'put', key, value: page.bytes })
+    }
+  }
+  await changes.add(...cell.operations(id, extentLen, right))
+}
+
+/**
+ * Marks groups in the pages over them, and adds pages where there are none.
+ *
+ * @param {SafeDatabase} data
+ * @param {number} id
+ * @param {ChunkRanges} right  groups that are present
+ * @param {ChunkRanges} groups  those of them whose pages may lack a mark
+ * @param {Changes} changes
+ */
+async function markGroups (data, id, right, groups, changes) {
+  let passed = -1
+  for (const [start, end] of groups) {
+    for (let chunk = Math.max(start, passed + 1); chunk < end; chunk = passed + 1) {
+      const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
+      passed = name.lastChunk
+      const key = pageKey(id, name)
+      const stored = await orIfUnreadable(data.get(key, VIEWS))
+      const page = marked(new Page(stored), passed, right)
+      if (stored === undefined || !equals(page.bytes, stored)) {
+        await changes.add({ type: 'put', key, value: page.bytes })
+      }
+    }
+  }
+}
+
+/** @param {Page} page  changed @param {number} lastChunk @param {ChunkRanges} right */
+function marked (page, lastChunk, right) {
+  page.clearGroups()
+  const { lastChunk: last } = pageOfGroup(0)
+  const first = lastChunk - last
+  for (let chunk = first; chunk <= lastChunk; chunk += GROUP_CHUNKS) {
+    if (right.has(chunk)) page.addGroup((chunk - first) / GROUP_CHUNKS)
+  }
+  return page
+}
+
+/** The extents of one cell. */
+class Cell {
+  #extents = /** @type {{ key: Uint8Array, offset: number, value: Uint8Array }[]} */ ([])
+  #size
+  number
+
+  /** @param {number} number  from the start of the blob @param {number} size  of the blob */
+  constructor (number, size) {
+    this.number = number
+    this.#size = size
+  }
+
+  /** @param {Uint8Array} key @param {number} offset @param {Uint8Array} value */
+  add (key, offset, value) { this.#extents.push({ key, offset, value }) }
+
+  /**
+   * Operations that rewrite the cell without what is wrong; none for a cell that is in order.
+   *
+   * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
+   * @returns {Operation[]}
+   */
+  operations (id, extentLen, right) {
+    let end = this.number * CELL_LEN
+    const isInOrder = this.#extents.every(({ offset, value }) => {
+      const isNext = offset >= end && value.length > 0
+      end = offset + value.length
+      if (!isNext || end > this.#end || !isShapely(offset, end, this.#size)) return false
+      return right.contains(offset / CHUNK_LEN, Math.ceil(end / CHUNK_LEN))
+    })
+    if (isInOrder) return []
+    /** @type {Operation[]} */
+    const dels = this.#extents.map(({ key }) => ({ type: 'del', key }))
+    /** @type {Operation[]} */
+    const puts = this.#rightRuns(extentLen, right).map(({ offset, bytes }) => (
+      { type: 'put', key: extentKey(id, offset), value: bytes }))
+    return [...dels, ...puts]
+  }
+
+  /** Bytes after which the blob has none for this cell. */
+  get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
+
+  /** @param {number} extentLen @param {ChunkRanges} right */
+  #rightRuns (extentLen, right) {
+    const start = this.number * CELL_LEN
+    const bytes = this.#bytes()
+    const runs = /** @type {{ offset: number, bytes: Uint8Array }[]} */ ([])
+    for (let offset = start; offset < this.#end; offset += GROUP_LEN) {
+      const end = Math.min(offset + GROUP_LEN, this.#end)
+      if (!right.has(offset / CHUNK_LEN)) continue
+      const last = runs.at(-1)
+      const continues = last !== undefined && last.offset + last.bytes.length === offset && offset % extentLen !== 0
+      if (continues) last.bytes = bytes.slice(last.offset - start, end - start)
+      else runs.push({ offset, bytes: bytes.slice(offset - start, end - start) })
+    }
+    return runs
+  }
+
+  /** The bytes as readers see them: of two extents that overlap the first counts. */
+  #bytes () {
+    const start = this.number * CELL_LEN
+    const bytes = new Uint8Array(CELL_LEN)
+    let passed = start
+    for (const { offset, value } of this.#extents) {
+      const end = offset + value.length
+      if (end <= passed || end > this.#end) continue
+      const from = Math.max(offset, passed)
+      bytes.set(value.subarray(from - offset), from - start)
+      passed = end
+    }
+    return bytes
+  }
+}
+
+/** Operations on the data, written when there are many. */
+class Changes {
+  #databases
+  #operations = /** @type {Operation[]} */ ([])
+  #len = 0
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** @param {Operation[]} operations */
+  async add (...operations) {
+    for (const operation of operations) this.#len += operation.type === 'put' ? operation.value.length : 0
+    this.#operations.push(...operations)
+    if (this.#len >= CHANGES_LEN || this.#operations.length >= CHANGES_COUNT) await this.write(false)
+  }
+
+  /** @param {boolean} isLast */
+  async write (isLast) {
+    const { data, syncBatch } = this.#databases
+    await data.batch(this.#operations, isLast ? syncBatch : {})
+    this.#operations = []
+    this.#len = 0
+  }
+}

@@ -1,0 +1,48 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { hash, toCid } from '../../../../lib/index.js'
+import { flipped } from '../../../support/bytes.js'
+import { noise } from '../../../support/inputs.js'
+import { newFolder } from '../../../support/program.js'
+
+const bytes = noise(3_000_000)
+const cid = `${toCid(hash(bytes))}`
+
+describe('baobox fsck, rescue', () => {
+  const folder = newFolder()
+  before(async () => {
+    await folder.write('a', bytes)
+    await folder.run(['add', 'a'])
+  })
+
+  it('prints what is damaged, and repairs it with --repair', async () => {
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob checked\n', err: '' })
+    const files = folder.at('baobox', 'blobs')
+    const [name] = await readdir(files)
+    await writeFile(join(files, name), flipped(await readFile(join(files, name)), 100_000))
+    const lines = `${cid}  damaged, 16.00 KiB of 2.86 MiB must be fetched again\n1 blob checked\n`
+    const found = await folder.run(['fsck'])
+    expect(found).to.include({ code: 1, out: lines })
+    expect(found.err).to.match(/--repair/)
+    expect(await folder.run(['fsck', '--repair'])).to.include({ code: 0, out: lines, err: '' })
+    expect(await folder.run(['fsck'])).to.include({ code: 0, out: '1 blob checked\n', err: '' })
+    expect(await folder.run(['add', 'a'])).to.include({ code: 0 })
+    expect((await folder.run(['get', cid])).code).to.equal(0)
+  })
+
+  it('rescues a store that has lost the file CURRENT', async () => {
+    await rm(folder.at('baobox', 'index', 'CURRENT'))
+    const refused = await folder.run(['get', cid])
+    expect(refused.code).to.equal(1)
+    expect(refused.err).to.match(/STORE_OPEN_FAILED/)
+    expect(await folder.run(['rescue'])).to.include({ code: 0 })
+    const got = await folder.run(['get', cid])
+    expect(got.code).to.equal(0)
+    expect(got.bytes.length).to.equal(bytes.length)
+  })
+
+  it('fails when there is no store', async () => {
+    expect((await folder.run(['fsck', '--store', 'nowhere'])).err).to.match(/there is no store at nowhere/)
+  })
+})

@@ -1,0 +1,55 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { expect } from 'chai'
+import { dataFolder } from '../../../../bin/commands/store/open.js'
+import { hash, toCid } from '../../../../lib/index.js'
+import { newFolder } from '../../../support/program.js'
+
+const cid = `${toCid(hash(new TextEncoder().encode('b')))}`
+
+describe('the store of a command', () => {
+  const folder = newFolder()
+  before(() => folder.write('b', 'b'))
+
+  it('is in the data folder of the user', () => {
+    const home = '/home/me'
+    expect(dataFolder({ platform: 'linux', env: {}, home })).to.equal('/home/me/.local/share')
+    expect(dataFolder({ platform: 'linux', env: { XDG_DATA_HOME: '/data' }, home })).to.equal('/data')
+    expect(dataFolder({ platform: 'linux', env: { XDG_DATA_HOME: 'data' }, home })).to.equal('/home/me/.local/share')
+    expect(dataFolder({ platform: 'darwin', env: {}, home })).to.equal('/home/me/Library/Application Support')
+    expect(dataFolder({ platform: 'win32', env: { LOCALAPPDATA: 'C:\\me' }, home })).to.equal('C:\\me')
+  })
+
+  it('is the one of --store, else of BAOBOX_STORE, else that one', async () => {
+    const env = { BAOBOX_STORE: folder.at('deep', 'down') }
+    await folder.run(['add', 'b', '--store', 'named'], { env })
+    expect((await folder.run(['ls', '--store', 'named'])).out).to.equal(`${cid}\n`)
+    expect((await folder.run(['ls'], { env })).code).to.equal(1)
+    await folder.run(['add', 'b'], { env })
+    expect((await folder.run(['ls'], { env })).out).to.equal(`${cid}\n`)
+    await folder.run(['add', 'b'], { env: { BAOBOX_STORE: '' } })
+    expect(await readdir(folder.path)).to.include.members(['named', 'deep', 'baobox'])
+  })
+
+  it('is not left behind empty by a command that failed', async () => {
+    await mkdir(folder.at('full'))
+    await folder.write('full/other', 'other')
+    const before = await readdir(folder.path)
+    for (const args of [
+      ['add', 'nothing', '--store', 'new/er'],
+      ['add', 'nothing', '--store', 'full'],
+      ['receive', cid, 'b', '--store', 'new/er'],
+      ['receive', 'no tag', 'b', '--store', 'new']
+    ]) {
+      expect(await folder.run(args), args.join(' ')).to.include({ code: 1, out: '' })
+    }
+    expect(await readdir(folder.path)).to.deep.equal(before)
+    expect(await readdir(folder.at('full'))).to.deep.equal(['other'])
+  })
+
+  it('stays when something was put before the failure', async () => {
+    expect((await folder.run(['add', 'b', 'nothing', '--store', 'partly'])).code).to.equal(1)
+    expect((await folder.run(['ls', '--store', 'partly'])).out).to.equal(`${cid}\n`)
+    expect((await folder.run(['add', 'nothing', '--store', 'partly'])).code).to.equal(1)
+    expect((await folder.run(['ls', '--store', 'partly'])).out).to.equal(`${cid}\n`)
+  })
+})

@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { SHELLS, completionOf } from '../../../bin/line/completion.js'
+import { COMMANDS, TABLE } from '../../../bin/table/index.js'
+import { newFolder } from '../../support/program.js'
+
+const isHere = shell => spawnSync(shell, ['-c', 'exit 0']).status === 0
+
+describe('baobox completion', () => {
+  const folder = newFolder()
+
+  for (const shell of SHELLS) {
+    it(`prints a script for ${shell}, which has every command and option, and is valid`, async function () {
+      const { code, out } = await folder.run(['completion', shell])
+      expect(code).to.equal(0)
+      expect(out).to.equal(completionOf(shell, TABLE))
+      for (const [name, { options }] of Object.entries(COMMANDS)) {
+        expect(out).to.match(new RegExp(`\\b${name}\\b`))
+        for (const option of Object.keys(options)) expect(out).to.include(shell === 'fish' ? `-l ${option}` : option)
+      }
+      if (!isHere(shell)) this.skip()
+      await writeFile(folder.at('script'), out)
+      const { status, stderr } = spawnSync(shell, ['-n', folder.at('script')], { encoding: 'utf8' })
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' })
+    })
+  }
+
+  it('in bash completes commands, options and values', async function () {
+    if (!isHere('bash')) this.skip()
+    await writeFile(folder.at('script'), completionOf('bash', TABLE))
+    const completed = (...words) => {
+      const script = '. ./script; COMP_WORDS=(baobox "$@"); COMP_CWORD=$#; _baobox; echo "$' + '{COMPREPLY[*]}"'
+      return spawnSync('bash', ['-c', script, 'bash', ...words], { cwd: folder.path, encoding: 'utf8' }).stdout.trim()
+    }
+    expect(completed('de')).to.equal('decode decode-slice demo')
+    expect(completed('tree', '--s')).to.equal('--store --svg')
+    expect(completed('completion', '')).to.equal('bash zsh fish')
+    expect(completed('help', 'fs')).to.equal('fsck')
+    expect(completed('get', '--store', '')).to.equal('')
+    expect(completed('unknown', '-')).to.equal('')
+  })
+
+  it('in fish completes commands and options', async function () {
+    if (!isHere('fish')) this.skip()
+    await writeFile(folder.at('script'), completionOf('fish', TABLE))
+    const completed = line => spawnSync('fish', ['-c', `source script; complete -C '${line}'`],
+      { cwd: folder.path, encoding: 'utf8' }).stdout.split('\n').filter(Boolean).map(text => text.split('\t')[0])
+    expect(completed('baobox de')).to.deep.equal(['decode', 'decode-slice', 'demo'])
+    expect(completed('baobox tree --s')).to.have.members(['--store', '--svg'])
+    expect(completed('baobox completion ')).to.include.members(SHELLS)
+  })
+})
