@@ -36,6 +36,7 @@ export const LEFT_OUT = {
   'store/storage/disk/blob-folder.test.js': 'directories',
   'store/storage/opening/rescue.test.js': 'files of LevelDB, and processes that are killed',
   'store/storage/opening/disk.test.js': 'directories, and processes that are killed',
+  'store/exchange/transfer/copy-killed.test.js': 'processes that are killed',
   'store/storage/opening/read-only.test.js': 'directories, and processes that are killed',
   'store/storage/opening/layout.test.js': 'stores that are kept as files'
 }
