@@ -1,23 +1,46 @@
-// Helia, with a store of baobox for its blocks. BLAKE3 blobs and SHA2-256 blocks live in the same store.
+// Helia, with a store of baobox for its blocks. BLAKE3 blobs and SHA2-256 blocks live in the same store. Run it twice:
+// what is pinned stays.
 //
-//   npm install baobox helia @helia/unixfs        (this Helia needs Node.js 22.19 or later)
-//   node helia.js
+//   npm install baobox helia @helia/unixfs @ipld/dag-pb datastore-level ipfs-unixfs multiformats
+//   node helia.js                                   (this Helia needs Node.js 22.19 or later)
 
-import { createHeliaLight } from 'helia'
 import { unixfs } from '@helia/unixfs'
+import * as dagPb from '@ipld/dag-pb'
+import { LevelDatastore } from 'datastore-level'
+import { createHeliaLight } from 'helia'
+import { UnixFS } from 'ipfs-unixfs'
+import { CID } from 'multiformats/cid'
 import { blake3 } from 'baobox'
 import { BlobStore, asBlockstore } from 'baobox/store'
 
 const store = await BlobStore.open('blocks')
-const helia = await createHeliaLight({ blockstore: asBlockstore(store), hashers: [blake3] }).start()
+const datastore = new LevelDatastore('datastore')     // keeps the pins; the default one is in memory, and forgets them
+await datastore.open()
+const helia = await createHeliaLight({ blockstore: asBlockstore(store), datastore, hashers: [blake3] }).start()
+const fs = unixfs(helia)
+for await (const { cid } of helia.pins.ls()) console.log(`pinned ${cid}`)
 
 // What is put into the store is a block for Helia.
 const { cid } = await store.put(new TextEncoder().encode('Hello'))
-for await (const piece of unixfs(helia).cat(cid)) console.log(new TextDecoder().decode(piece))
+for await (const piece of fs.cat(cid)) console.log(new TextDecoder().decode(piece))
 
-// What Helia adds is in the store, under its own CID.
-const added = await unixfs(helia).addBytes(new TextEncoder().encode('from Helia'))
-console.log(`${added}`)
+// What Helia adds is in the store, under its own CID, which is an alias there.
+const added = await fs.addBytes(new TextEncoder().encode('from Helia'))
+console.log(`added  ${added} = ${await store.resolve(added)}`)
 
+// Helia's importer hashes with SHA2-256 and nothing else. A UnixFS file of BLAKE3 CIDs is a node that links to blobs.
+const file = new UnixFS({ type: 'file' })
+const links = []
+for await (const { cid, size } of store.putMany([new Uint8Array(1 << 20), new Uint8Array(1000)])) {
+  file.addBlockSize(BigInt(size))
+  links.push({ Name: '', Tsize: size, Hash: cid })
+}
+const node = dagPb.encode({ Data: file.marshal(), Links: links })
+const root = await helia.blockstore.put(CID.createV1(dagPb.code, await blake3.digest(node)), node)
+console.log(`file   ${root} of ${(await fs.stat(root)).size} bytes`)
+
+if (!await helia.pins.isPinned(root)) for await (const block of helia.pins.add(root)) console.log(`pins   ${block}`)
+await helia.gc()                                      // deletes every block that is not pinned
 await helia.stop()
+await datastore.close()
 await store.close()

@@ -15,7 +15,10 @@ const MAY_IMPORT = {
   bin: ['lib', 'encoder', 'verifier', 'store']
 }
 
-const ENTRY_POINTS = ['lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/contract']
+const ENTRY_POINTS = [
+  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/contract', 'store/exchange/http',
+  'store/exchange/http/node'
+]
   .map(folder => `${folder}/index.js`)
 
 /** The folders that `baobox/hash` loads. */

@@ -134,8 +134,14 @@ const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : i
 /** @param {unknown} name @returns {name is string} */
 const isHex = name => typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
 
-/** @param {unknown} cid @returns {CID} */
-function parseCid (cid) {
+/**
+ * A CID of any version and hash function, in any form.
+ *
+ * @param {unknown} cid
+ * @returns {CID}
+ * @throws {BaoError} CID_UNSUPPORTED when it is no CID
+ */
+export function parseCid (cid) {
   const known = CID.asCID(cid)
   if (known !== null) return known
   if (typeof cid !== 'string' && !(cid instanceof Uint8Array)) {

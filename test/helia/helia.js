@@ -13,6 +13,7 @@ import { expect } from 'chai'
 import { unixfs } from '@helia/unixfs'
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagPb from '@ipld/dag-pb'
+import { LevelDatastore } from 'datastore-level'
 import { createHeliaLight } from 'helia'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
@@ -28,15 +29,20 @@ const bytes = noise(3_500_000, 61)
 describe('Helia over a store', () => {
   let location
   let store
+  let datastore
   let helia
   let fs
   const start = async () => {
-    store = await BlobStore.open(location)
-    helia = await createHeliaLight({ blockstore: asBlockstore(store), hashers: [blake3], codecs: [dagCbor] }).start()
+    store = await BlobStore.open(join(location, 'blocks'))
+    datastore = new LevelDatastore(join(location, 'datastore'))
+    await datastore.open()
+    const parts = { blockstore: asBlockstore(store), datastore }
+    helia = await createHeliaLight({ ...parts, hashers: [blake3], codecs: [dagCbor] }).start()
     fs = unixfs(helia)
   }
   const stop = async () => {
     await helia.stop()
+    await datastore.close()
     await store.close()
   }
   beforeEach(async () => {
@@ -110,6 +116,34 @@ describe('Helia over a store', () => {
     expect(await store.has(cids[2])).to.equal(false)
   })
 
+  it('keeps pins after it is closed and opened again', async () => {
+    const pinned = await fs.addBytes(bytes)
+    const lost = await fs.addBytes(noise(3000, 5))
+    const leaf = toCid(hash(noise(20_000, 1)))
+    await helia.blockstore.put(leaf, noise(20_000, 1))
+    const blob = await putNode({ leaf })
+    for (const root of [pinned, blob]) for await (const cid of helia.pins.add(root)) expect(cid).to.be.instanceOf(CID)
+    await stop()
+    await start()
+    const pins = []
+    for await (const { cid } of helia.pins.ls()) pins.push(`${cid}`)
+    expect(pins.sort()).to.deep.equal([pinned, blob].map(String).sort())
+    await helia.gc()
+    expect(same(await collect(fs.cat(pinned)), bytes)).to.equal(true)
+    expect(await helia.blockstore.has(leaf)).to.equal(true)
+    expect(await helia.blockstore.has(lost)).to.equal(false)
+  })
+
+  it('keeps what a tag of the store names under the CID of Helia, also after its own gc()', async () => {
+    const cid = await fs.addBytes(noise(3000, 5))
+    await store.tags.set('page', cid)
+    expect((await store.gc()).blobs).to.equal(0)
+    await helia.gc()
+    expect(await helia.blockstore.has(cid), 'Helia has deleted it').to.equal(false)
+    expect((await store.gc()).blobs).to.equal(0)
+    expect(same(await store.bytes(await store.resolve(cid)), noise(3000, 5))).to.equal(true)
+  })
+
   it('rejects a missing block, and bytes that do not match their CID', async () => {
     const cid = toCid(hash(noise(100, 7)))
     const missing = await errorOf(collect(helia.blockstore.get(cid, { offline: true })))
@@ -120,17 +154,28 @@ describe('Helia over a store', () => {
 })
 
 describe('examples/helia.js', () => {
-  it('runs', async () => {
+  it('runs, and finds at the next start what it has pinned', async () => {
     const project = await newProject()
     try {
       const modules = fileURLToPath(new URL('node_modules', import.meta.url))
-      for (const name of ['helia', '@helia']) {
+      for (const name of ['helia', '@helia', '@ipld', 'datastore-level', 'ipfs-unixfs', 'multiformats']) {
         await symlink(join(modules, name), join(project, 'node_modules', name), 'junction')
       }
       await copyFile(new URL('../../examples/helia.js', import.meta.url), join(project, 'helia.js'))
       const args = ['--import', String(new URL('node20.js', import.meta.url)), 'helia.js']
-      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })
-      expect(stdout).to.match(/^Hello\nbafkrei\w+\n$/)
+      const linesOf = async () => {
+        const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project })
+        return stdout.split('\n')
+      }
+      const first = await linesOf()
+      expect(first[0]).to.equal('Hello')
+      expect(first[1]).to.match(/^added {2}bafkrei\w+ = bafkr4i\w+$/)
+      expect(first[2]).to.match(/^file {3}bafyb4i\w+ of 1049576 bytes$/)
+      const root = first[2].split(/ +/)[1]
+      expect(first).to.include(`pins   ${root}`)
+      const again = await linesOf()
+      expect(again[0]).to.equal(`pinned ${root}`)
+      expect(again.filter(line => line.startsWith('pins'))).to.deep.equal([])
     } finally {
       await rm(project, { recursive: true })
     }

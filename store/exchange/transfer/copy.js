@@ -11,12 +11,14 @@ import { getMany } from '../../read/get-many.js'
 import { inOrder } from '../../storage/concurrency/in-order.js'
 import { notFound } from '../../storage/errors.js'
 import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../write/put-many.js'
+import { areSameTags } from '../../storage/format/tags.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
 import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../../blob-store.js' */
-/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 /** @import { SortedCursor } from '../../catalog/sorted-cursor.js' */
 /** @import { SelectionOptions } from './selection.js' */
@@ -275,8 +277,8 @@ class Copy {
   async #copyTag (tag) {
     this.#options.signal?.throwIfAborted()
     const there = await this.#to.tags.get(tag.name).catch(unlessDamaged)
-    if (there !== undefined && equals(there.root, tag.root) && there.format === tag.format) return
-    await this.#to.tags.set(tag)
+    if (areSameTags(tag, there)) return
+    await this.#to.tags.set([tag])
     this.#result.tags++
   }
 

@@ -1,0 +1,53 @@
+// Answers with pieces of known length. A short answer is read as a whole before its status is sent, of a long one the
+// first piece, so that damage found there is a status and no broken body.
+
+import { concat } from '../../../../lib/core/bytes.js'
+import { bodyOf } from '../response/body.js'
+import { respond } from '../response/headers.js'
+
+/** @import { Exchange, FoundRoute } from '../exchange.js' */
+
+/**
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {Record<string, string>} headers  but for the length
+ * @property {number} len  bytes of all pieces
+ * @property {() => AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces  none of them empty
+ */
+
+/** Bytes of a piece, and of a short answer, at most: what a client costs that reads nothing. */
+export const PIECE_LEN = 1 << 18
+
+/**
+ * @param {Exchange} exchange @param {FoundRoute} route  its blob is held until the client has everything, or has gone
+ * @param {Answer} answer
+ */
+export async function respondPieces (exchange, { target }, { status, headers, len, pieces }) {
+  const withLen = { ...headers, 'content-length': `${len}` }
+  if (exchange.isHead || len === 0) return respond(null, status, withLen)
+  const release = exchange.context.protection.use(target.root)
+  const rest = pieces()
+  try {
+    const first = await read(rest, len <= PIECE_LEN ? len : 1)
+    if (first.length < len) {
+      return respond(bodyOf(first, rest, { ...exchange.forBody(status, release), len }), status, withLen)
+    }
+    await rest.return(undefined)
+    exchange.sent = len
+    return respond(first, status, withLen)
+  } finally {
+    if (!exchange.isStreaming) release()
+  }
+}
+
+/** @param {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces @param {number} len  bytes that are wanted at least */
+async function read (pieces, len) {
+  const parts = []
+  for (let got = 0; got < len;) {
+    const { value } = await pieces.next()
+    if (value === undefined) throw new Error(`a blob gave ${got} of ${len} bytes`)
+    parts.push(value)
+    got += value.length
+  }
+  return parts.length === 1 ? parts[0] : concat(parts)
+}

@@ -1,0 +1,55 @@
+// Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes. iroh-blobs answers a Get with the same.
+
+import { concat, u64ToBytes } from '../../../../lib/core/bytes.js'
+import { missing } from '../../../storage/errors.js'
+import { sliceLen } from '../../../../encoder/slice.js'
+import { isKnown } from '../request/conditions.js'
+import { SLICE_TYPE } from '../request/slice-query.js'
+import { FOREVER, respond } from '../response/headers.js'
+import { respondPieces } from './pieces.js'
+
+/** @import { BlobRecord } from '../../../storage/format/records.js' */
+/** @import { Exchange, FoundRoute } from '../exchange.js' */
+/** @import { SliceQuery } from '../request/slice-query.js' */
+
+/**
+ * @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record @param {SliceQuery} query
+ */
+export async function answerSlice (exchange, route, record, { ranges, groupLog, label }) {
+  const { request: { headers }, url, store, context, signal } = exchange
+  const { target: { root }, cid } = route
+  const { size } = record
+  const etag = `"${cid}.slice.${label}.g${groupLog}"`
+  const common = {
+    'content-type': `${SLICE_TYPE}; group-log=${groupLog}`,
+    'accept-ranges': 'none', // a range of a slice proves nothing
+    'cache-control': FOREVER,
+    etag,
+    ...!url.searchParams.has('format') && { vary: 'Accept' }
+  }
+  if (isKnown(headers, etag)) return respond(null, 304, common)
+  const lacking = await context.presence.missing(record, ranges.canonical(size).roundToGroups(groupLog))
+  if (!lacking.isEmpty) throw missing(root, lacking)
+
+  return respondPieces(exchange, route, {
+    status: 200,
+    headers: common,
+    len: sliceLen({ size, groupLog }, ranges),
+    pieces: () => withHeader(size, store.slice(root, ranges, { groupLog, header: false, signal }))
+  })
+}
+
+/**
+ * Puts the size in front of the first piece, which has been verified when it is there. A size alone has not.
+ *
+ * @param {number} size @param {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * withHeader (size, pieces) {
+  let header = /** @type {Uint8Array<ArrayBuffer> | undefined} */ (u64ToBytes(size))
+  for await (const piece of pieces) {
+    yield header === undefined ? piece : concat([header, piece])
+    header = undefined
+  }
+  if (header !== undefined) yield header // of the empty blob there is nothing else
+}

@@ -1,0 +1,90 @@
+// One request while it is answered, and what is told of it in the end.
+
+import { contextOf } from '../context-of.js'
+
+/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { CheckedOptions, RequestEvent } from './handler.js' */
+/** @import { BlobRoute } from './request/routes.js' */
+/** @import { Target } from './request/names.js' */
+/** @import { Outcome } from './response/body.js' */
+
+/** @typedef {BlobRoute & { target: Target, cid: string }} FoundRoute  `cid`: of plain bytes with this hash */
+
+export class Exchange {
+  #abort = new AbortController()
+  #began = performance.now()
+  #onEnd
+  #status = 0
+  /** Does the answer have a body that tells by itself when it ends? */
+  isStreaming = false
+  /** Of the blob, once its name is resolved. @type {string | undefined} */
+  cid
+  /** The error that the client is told of, and its code. @type {{ code: string, error: unknown } | undefined} */
+  refusal
+  /** Bytes of a body that was sent as a whole. */
+  sent = 0
+  /** Bytes that the client has uploaded. */
+  received = 0
+
+  /**
+   * @param {Request} request  whose URL can be parsed
+   * @param {BlobStore} store
+   * @param {CheckedOptions} options
+   * @param {(event: RequestEvent) => void} onEnd
+   */
+  constructor (request, store, options, onEnd) {
+    this.request = request
+    this.url = new URL(request.url)
+    this.store = store
+    this.context = contextOf(store)
+    this.options = options
+    this.isHead = request.method === 'HEAD'
+    this.#onEnd = onEnd
+    if (request.signal.aborted) this.abort(request.signal.reason)
+    else request.signal.addEventListener('abort', () => this.abort(request.signal.reason), { once: true })
+  }
+
+  /** Aborts when the client goes, and when the handler closes. */
+  get signal () { return this.#abort.signal }
+
+  /** @param {unknown} reason */
+  abort (reason) { this.#abort.abort(reason) }
+
+  /**
+   * What a body needs, which will tell when it ends.
+   *
+   * @param {number} status  of the answer
+   * @param {() => void} release  what is held while it is sent
+   */
+  forBody (status, release) {
+    this.isStreaming = true
+    this.#status = status
+    /** @param {Outcome} outcome @param {number} sent @param {unknown} [error] */
+    const onEnd = (outcome, sent, error) => {
+      release()
+      this.#end(outcome, sent, error)
+    }
+    return { signal: this.signal, idleTimeout: this.options.idleTimeout, onEnd }
+  }
+
+  /** The answer is ready. Unless it has a stream as its body, that is the end. @param {number} status */
+  answered (status) {
+    if (this.isStreaming) return
+    this.#status = status
+    this.#end(this.signal.aborted ? 'aborted' : 'complete', this.sent)
+  }
+
+  /** @param {Outcome} outcome @param {number} sent @param {unknown} [broken]  what broke the body */
+  #end (outcome, sent, broken) {
+    const { request: { method }, url: { pathname: path }, cid, received, refusal } = this
+    const { code, error } = refusal ?? { code: codeOf(broken), error: broken }
+    const ms = performance.now() - this.#began
+    this.#onEnd({ method, path, status: this.#status, outcome, cid, code, error, sent, received, ms })
+  }
+}
+
+/** @param {unknown} error */
+function codeOf (error) {
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {})
+  return typeof code === 'string' ? code : undefined
+}

@@ -1,0 +1,289 @@
+// Serves a store over HTTP: a function from Request to Response, for every server that speaks WHATWG's types. It finds
+// what a request is about, has it answered, and tells how that ended. docs/guide.md, "Serve", lists the routes.
+
+import { notFound } from '../../storage/errors.js'
+import { contextOf } from '../context-of.js'
+import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { toCid } from '../../../lib/hash/cid.js'
+import { answerBlob } from './answers/blob.js'
+import { answerList } from './answers/list.js'
+import { answerOutboard } from './answers/outboard.js'
+import { MAX_SIZE, answerPut } from './answers/put.js'
+import { answerSlice } from './answers/slice.js'
+import { HttpError, asAborted, closing, noRoute } from './errors.js'
+import { Exchange } from './exchange.js'
+import { canonicalName, resolveName } from './request/names.js'
+import { routeOf } from './request/routes.js'
+import { sliceQueryOf } from './request/slice-query.js'
+import { FOREVER, respond, respondError, respondJson, respondOptions } from './response/headers.js'
+
+/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { BlobRoute } from './request/routes.js' */
+/** @import { Target } from './request/names.js' */
+/** @import { Outcome } from './response/body.js' */
+
+/**
+ * @typedef {object} PutRules
+ * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
+ * @property {number} [maxSize]  bytes of one upload. Default: 1 GiB
+ */
+
+/**
+ * @typedef {object} HandlerOptions
+ * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
+ *   Default: none
+ * @property {boolean} [allowTags]  may tags be used as names? Default: false
+ * @property {boolean} [list]  is `GET /blobs` answered with a list of all blobs? Default: false
+ * @property {PutRules | false} [put]  may clients upload? Default: false
+ * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
+ *   those whose content is trusted may have one. Default: `application/octet-stream`, and browsers save it
+ * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added: told to clients as `Link`
+ * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, of 256 KiB mostly. Default:
+ *   60000
+ * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. What it throws is ignored
+ */
+
+/**
+ * @typedef {object} RequestEvent  one request that has ended
+ * @property {string} method
+ * @property {string} path
+ * @property {number} status
+ * @property {Outcome} outcome  `complete`; `aborted` when the client went or the handler was closed; `stalled` when the
+ *   client took nothing for too long; `failed` when the store could not give the rest
+ * @property {string} [cid]  of the blob
+ * @property {string} [code]  of the error
+ * @property {unknown} [error]  for logs: its message is not for clients
+ * @property {number} sent  bytes of the body that were given to the server
+ * @property {number} received  bytes of an upload
+ * @property {number} ms
+ */
+
+/**
+ * @typedef {object} HandlerStats
+ * @property {number} active  requests that are answered now
+ * @property {number} requests  that have ended
+ * @property {number} sent  bytes of bodies
+ * @property {number} received  bytes of uploads
+ * @property {Record<string, number>} statuses  how many requests were answered with each
+ * @property {Record<Outcome, number>} outcomes
+ */
+
+/**
+ * @typedef {((request: Request) => Promise<Response>) & HandlerControls} Handler
+ * @typedef {object} HandlerControls
+ * @property {(options?: { grace?: number }) => Promise<void>} close  answers new requests with 503, and waits up to
+ *   `grace` milliseconds (default: 10000) for those that are answered; then their bodies break. The store stays open
+ * @property {() => HandlerStats} stats
+ */
+
+const OPTIONS = [
+  'basePath', 'allowTags', 'list', 'put', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
+]
+const DEFAULT_IDLE_TIMEOUT = 60_000
+const DEFAULT_GRACE = 10_000
+
+/** Characters of a URL, and of a header that is read here. */
+const MAX_URL_LEN = 4096
+const MAX_HEADER_LEN = 8192
+const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-range', 'range']
+
+/**
+ * A function that answers requests for blobs of a store. Mount it in any server that takes `Request` and gives
+ * `Response`, or in a service worker. Bytes, slices and outboards are verified before they leave.
+ *
+ *     const handler = createHandler(store)
+ *     Deno.serve(handler)
+ *
+ * @param {BlobStore} store  stays the caller's: close the handler first, then the store
+ * @param {HandlerOptions} [options]
+ * @returns {Handler}
+ */
+export function createHandler (store, options = {}) {
+  const server = new HttpServer(store, options)
+  return Object.assign((/** @type {Request} */ request) => server.answer(request), {
+    close: (/** @type {{ grace?: number } | undefined} */ options) => server.close(options),
+    stats: () => server.stats
+  })
+}
+
+class HttpServer {
+  #store
+  #options
+  #active = /** @type {Set<Exchange>} */ (new Set())
+  #isClosing = false
+  #whenIdle = () => {}
+  #counts = {
+    requests: 0,
+    sent: 0,
+    received: 0,
+    statuses: /** @type {Record<string, number>} */ ({}),
+    outcomes: { complete: 0, aborted: 0, stalled: 0, failed: 0 }
+  }
+
+  /** @param {BlobStore} store @param {HandlerOptions} options */
+  constructor (store, options) {
+    contextOf(store) // throws when it is no store
+    this.#store = store
+    this.#options = checked(options)
+  }
+
+  /** @returns {HandlerStats} */
+  get stats () {
+    const { statuses, outcomes, ...counts } = this.#counts
+    return { active: this.#active.size, ...counts, statuses: { ...statuses }, outcomes: { ...outcomes } }
+  }
+
+  /** @param {Request} request @returns {Promise<Response>} */
+  async answer (request) {
+    // A client chooses the `Host` that servers make this of.
+    if (!URL.canParse(request.url)) return respond(null, 400, {})
+    const exchange = new Exchange(request, this.#store, this.#options, event => this.#ended(exchange, event))
+    this.#active.add(exchange)
+    let response
+    try {
+      response = await this.#answerOf(exchange)
+    } catch (error) {
+      response = respondError(exchange, exchange.signal.aborted ? asAborted(exchange.signal.reason) : error)
+    }
+    exchange.answered(response.status)
+    return response
+  }
+
+  /** @param {{ grace?: number }} [options] */
+  async close (options = {}) {
+    assertKnownOptions(options, ['grace'])
+    const { grace = DEFAULT_GRACE } = options
+    assertInteger('grace', grace)
+    this.#isClosing = true
+    if (this.#active.size === 0) return
+    const idle = new Promise(resolve => { this.#whenIdle = () => resolve(undefined) })
+    const timer = setTimeout(() => { for (const exchange of this.#active) exchange.abort(closing()) }, grace)
+    await idle
+    clearTimeout(timer)
+  }
+
+  /** @param {Exchange} exchange @returns {Promise<Response>} */
+  async #answerOf (exchange) {
+    const { request, url } = exchange
+    if (this.#isClosing) throw closing()
+    assertBounded(request)
+    const { basePath } = this.#options
+    if (!url.pathname.startsWith(`${basePath}/`)) throw noRoute()
+    const route = routeOf(url.pathname.slice(basePath.length))
+    const methods = this.#methodsOf(route)
+    if (request.method === 'OPTIONS') return respondOptions(methods)
+    if (!methods.split(', ').includes(request.method)) {
+      throw new HttpError(405, 'HTTP_METHOD', `this path allows ${methods}`, { allow: methods })
+    }
+    if (route.kind === 'list') {
+      if (!this.#options.list) throw noRoute()
+      return answerList(exchange)
+    }
+    if (route.kind === 'registry') {
+      return respondJson(exchange, 200, {}, { 'docker-distribution-api-version': 'registry/2.0' })
+    }
+    return this.#answerOfBlob(exchange, route)
+  }
+
+  /** @param {Exchange} exchange @param {BlobRoute} route */
+  async #answerOfBlob (exchange, route) {
+    const { request, url, context } = exchange
+    const target = await resolveName(exchange, route.name)
+    const cid = `${toCid(target.root)}`
+    exchange.cid = cid
+    const name = canonicalName(route.family, target)
+    if (route.written !== name) return redirect(route, name, target, url.search)
+
+    const found = { ...route, target, cid }
+    const { put } = this.#options
+    if (request.method === 'PUT' && put !== undefined) return answerPut(exchange, found, put)
+    const record = await context.life.run(() => context.catalog.get(target.root))
+    if (record === undefined) throw notFound(target.root)
+    if (found.groupLog !== undefined) return answerOutboard(exchange, { ...found, groupLog: found.groupLog }, record)
+    const slice = sliceQueryOf(url.searchParams, request.headers)
+    if (slice !== undefined) return answerSlice(exchange, found, record, slice)
+    return answerBlob(exchange, found, record)
+  }
+
+  /** @param {import('./request/routes.js').Route} route */
+  #methodsOf (route) {
+    const canPut = route.kind === 'blob' && route.groupLog === undefined && ['blobs', 'plain'].includes(route.family)
+    return this.#options.put !== undefined && canPut ? 'GET, HEAD, PUT, OPTIONS' : 'GET, HEAD, OPTIONS'
+  }
+
+  /** @param {Exchange} exchange @param {RequestEvent} event */
+  #ended (exchange, event) {
+    const { status, outcome, sent, received } = event
+    const counts = this.#counts
+    counts.requests++
+    counts.sent += sent
+    counts.received += received
+    counts.statuses[status] = (counts.statuses[status] ?? 0) + 1
+    counts.outcomes[outcome]++
+    this.#active.delete(exchange)
+    if (this.#active.size === 0) this.#whenIdle()
+    try {
+      this.#options.onRequest?.(event)
+    } catch {} // a fault of a log must not break answers
+  }
+}
+
+/** @typedef {ReturnType<typeof checked>} CheckedOptions */
+
+/** @param {HandlerOptions} options */
+function checked (options) {
+  assertKnownOptions(options, OPTIONS)
+  const { basePath = '', allowTags = false, list = false, put = false, mirrors = [], ...rest } = options
+  const { idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
+  if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
+    throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
+  }
+  if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
+    throw new TypeError('"mirrors" expected URLs')
+  }
+  assertInteger('idleTimeout', idleTimeout, 1, 2 ** 31 - 1)
+  for (const [name, value] of Object.entries({ contentType, onRequest })) {
+    if (value !== undefined && typeof value !== 'function') {
+      throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)
+    }
+  }
+  const urls = mirrors.map(mirror => new URL(mirror).href)
+  return { basePath, allowTags, list, put: checkedPut(put), mirrors: urls, idleTimeout, contentType, onRequest }
+}
+
+/** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
+function checkedPut (put) {
+  if (put === false) return undefined
+  assertOptions('put', put, '{ token, maxSize }')
+  assertKnownOptions(put, ['token', 'maxSize'])
+  const { token, maxSize = MAX_SIZE } = put
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new TypeError('"put.token" expected a text of visible ASCII characters')
+  }
+  assertInteger('put.maxSize', maxSize)
+  return { token, maxSize }
+}
+
+/** @param {Request} request @throws {HttpError} 414, 431 */
+function assertBounded ({ url, headers }) {
+  if (url.length > MAX_URL_LEN) {
+    throw new HttpError(414, 'HTTP_TOO_LONG', `URLs have at most ${MAX_URL_LEN} characters`)
+  }
+  const long = HEADERS.find(name => (headers.get(name)?.length ?? 0) > MAX_HEADER_LEN)
+  if (long !== undefined) {
+    throw new HttpError(431, 'HTTP_TOO_LONG', `"${long}" expected at most ${MAX_HEADER_LEN} characters`)
+  }
+}
+
+/**
+ * Sends a client to the one spelling of a name. What an alias or a tag means may change, and is asked again.
+ *
+ * @param {BlobRoute} route @param {string} name @param {Target} target @param {string} search
+ */
+function redirect ({ groupLog }, name, { by }, search) {
+  const location = `./${name}${groupLog === undefined ? '' : `.obao${groupLog}`}${search}`
+  return by === 'name'
+    ? respond(null, 308, { location, 'cache-control': FOREVER })
+    : respond(null, 307, { location, 'cache-control': 'no-cache' })
+}

@@ -1,0 +1,12 @@
+// The entry point `baobox/http`: a store behind HTTP, as one function from Request to Response.
+
+export { createHandler } from './handler.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./handler.js').Handler} Handler */
+/** @typedef {import('./handler.js').HandlerOptions} HandlerOptions */
+/** @typedef {import('./handler.js').HandlerStats} HandlerStats */
+/** @typedef {import('./handler.js').PutRules} PutRules */
+/** @typedef {import('./handler.js').RequestEvent} RequestEvent */
+/** @typedef {import('../../blob-store.js').BlobStore} BlobStore */

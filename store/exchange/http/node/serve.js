@@ -1,0 +1,107 @@
+// Serves a store with the HTTP server of Node.js, which Bun and Deno have, too. srvx turns Node's requests into
+// WHATWG's, and writes a body only as fast as the client reads it.
+
+import { createServer } from 'node:http'
+import { toNodeHandler } from 'srvx/node'
+import { assertInteger, describe } from '../../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { createHandler } from '../handler.js'
+import { listenAt, listenOn } from './listen.js'
+
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { BlobStore } from '../../../blob-store.js' */
+/** @import { Handler, HandlerOptions } from '../handler.js' */
+
+/**
+ * @typedef {object} ServerPlace
+ * @property {number} [port]  0 for any that is free. Default: 0
+ * @property {string} [host]  a name or address of this machine; `0.0.0.0` or `::` for all. Default: `localhost`
+ * @property {string} [path]  of a Unix socket, instead of `port` and `host`
+ * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
+ */
+/** @typedef {HandlerOptions & ServerPlace} ServeOptions */
+
+/**
+ * @typedef {object} StoreServer
+ * @property {string} url  without a slash at its end; of a socket, `http+unix://` and the path, encoded
+ * @property {Handler} handler
+ * @property {(options?: { grace?: number }) => Promise<void>} close  takes no new connections, and waits up to `grace`
+ *   milliseconds (default: 10000) until every answer has been sent; then it breaks the rest. The store stays open
+ */
+
+const MAX_CONNECTIONS = 1024
+const DEFAULT_GRACE = 10_000
+
+/** A client has 10 s for its headers; for a body, the handler's `idleTimeout` for each piece. */
+const LIMITS = {
+  maxHeaderSize: 1 << 14,
+  headersTimeout: 10_000,
+  requestTimeout: 0,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 2000
+}
+
+/**
+ * Serves a store. The server keeps the process alive until it is closed.
+ *
+ *     const server = await serve(store, { port: 4700 })
+ *     console.log(server.url)
+ *
+ * @param {BlobStore} store  stays the caller's: close the server first, then the store
+ * @param {ServeOptions} [options]
+ * @returns {Promise<StoreServer>} when it listens
+ * @throws the system's errors, such as EADDRINUSE
+ */
+export async function serve (store, options = {}) {
+  const { port = 0, host = 'localhost', path, maxConnections = MAX_CONNECTIONS, ...rest } = options
+  assertPlace(options)
+  const handler = createHandler(store, rest)
+  // Its type is for HTTP/1 and HTTP/2 at once.
+  const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
+  const answers = /** @type {Set<ServerResponse>} */ (new Set())
+  let whenIdle = () => {}
+  const server = createServer(LIMITS, (request, response) => {
+    answers.add(response)
+    response.once('close', () => {
+      answers.delete(response)
+      if (answers.size === 0) whenIdle()
+    })
+    Promise.resolve(answer(request, response)).catch(() => response.destroy())
+  })
+  server.maxConnections = maxConnections
+  const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
+
+  /** @param {{ grace?: number }} [options] */
+  const close = async (options = {}) => {
+    assertKnownOptions(options, ['grace'])
+    const { grace = DEFAULT_GRACE } = options
+    assertInteger('grace', grace)
+    const closed = new Promise(resolve => server.close(() => resolve(undefined)))
+    const timeIsUp = AbortSignal.timeout(grace)
+    await handler.close({ grace })
+    // The handler has given everything to the server, which may still be sending.
+    if (answers.size > 0 && !timeIsUp.aborted) {
+      await new Promise(resolve => {
+        whenIdle = () => resolve(undefined)
+        timeIsUp.addEventListener('abort', whenIdle)
+      })
+    }
+    server.closeAllConnections()
+    await closed
+  }
+  return { url, handler, close }
+}
+
+/** @param {ServeOptions} options */
+function assertPlace ({ port, host, path, maxConnections }) {
+  if (path !== undefined && (port !== undefined || host !== undefined)) {
+    throw new TypeError('"path" and "port" or "host" exclude each other')
+  }
+  if (port !== undefined) assertInteger('port', port, 0, 65_535)
+  if (maxConnections !== undefined) assertInteger('maxConnections', maxConnections, 1)
+  for (const [name, value] of Object.entries({ host, path })) {
+    if (value !== undefined && (typeof value !== 'string' || value === '')) {
+      throw new TypeError(`"${name}" expected a text, got ${describe(value)}`)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// Which path means what. Nothing here knows the store.
+
+import { badRequest, noRoute } from '../errors.js'
+
+/** @typedef {'blobs' | 'plain' | 'ipfs' | 'rasl' | 'oci'} Family  `plain`: at the top, under the hash */
+/**
+ * @typedef {object} BlobRoute
+ * @property {'blob'} kind
+ * @property {Family} family
+ * @property {string} name  of the blob, decoded
+ * @property {string} written  the same as it stands in the path
+ * @property {number} [groupLog]  of its outboard, which is wanted and not the blob
+ * @property {string} top  the relative URL of the top: `../` as often as needed
+ */
+/** @typedef {BlobRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+
+/**
+ * @param {string} path  that begins with a slash
+ * @returns {Route}
+ * @throws {import('../errors.js').HttpError} 404, and 400 for a path that cannot be decoded
+ */
+export function routeOf (path) {
+  const [, ...segments] = path.split('/')
+  const last = segments[segments.length - 1]
+  const [first, second] = segments
+  if (path === '/blobs') return { kind: 'list' }
+  if (path === '/v2/') return { kind: 'registry' }
+  const family = familyOf(first, second, segments)
+  if (family === undefined || last === '') throw noRoute()
+  const hasOutboards = family === 'blobs' || family === 'plain'
+  const outboard = hasOutboards ? /^(.+)\.obao(\d|1[0-6])$/.exec(last) : null
+  const written = outboard === null ? last : outboard[1]
+  return {
+    kind: 'blob',
+    family,
+    written,
+    name: decoded(written),
+    groupLog: outboard === null ? undefined : Number(outboard[2]),
+    top: '../'.repeat(segments.length - 1)
+  }
+}
+
+/** @param {string} first @param {string} second @param {string[]} segments @returns {Family | undefined} */
+function familyOf (first, second, segments) {
+  if (segments.length === 1) return 'plain'
+  if (segments.length === 2 && (first === 'blobs' || first === 'ipfs')) return first
+  if (segments.length === 3 && first === '.well-known' && second === 'rasl') return 'rasl'
+  return segments.length > 3 && first === 'v2' && segments[segments.length - 2] === 'blobs' ? 'oci' : undefined
+}
+
+/** @param {string} segment */
+function decoded (segment) {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw badRequest('the path is not encoded well')
+  }
+}

@@ -1,0 +1,115 @@
+// Reads which slice a request asks for: from its query, or else from its `Accept` header.
+
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
+import { badRequest, notAcceptable } from '../errors.js'
+
+/**
+ * @typedef {object} SliceQuery
+ * @property {ChunkRanges} ranges
+ * @property {number} groupLog
+ * @property {string} label  names the ranges in an ETag
+ */
+
+export const SLICE_TYPE = 'application/vnd.bao-slice'
+const FORMAT = 'bao-slice'
+const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
+
+/** A group that is wanted in part is read into memory as a whole: 1 MiB here. */
+const MAX_SLICE_GROUP_LOG = 10
+/** Ranges of chunks in one request. */
+const MAX_RANGES = 256
+
+/**
+ * @param {URLSearchParams} query
+ * @param {Headers} headers  of the request
+ * @returns {SliceQuery | undefined} undefined when no slice is wanted
+ * @throws {import('../errors.js').HttpError} 400, 406
+ */
+export function sliceQueryOf (query, headers) {
+  const format = only(query, 'format')
+  const accepted = format === undefined ? acceptedLog(headers.get('accept')) : undefined
+  if (format !== FORMAT && accepted === undefined) {
+    const stray = PARAMETERS.find(name => query.has(name))
+    if (stray === undefined) return undefined
+    throw badRequest(`"${stray}" is for slices: add "format=${FORMAT}"`)
+  }
+  const groupLog = groupLogOf(only(query, 'group-log') ?? accepted ?? `${DEFAULT_GROUP_LOG}`)
+  const chunks = only(query, 'chunks')
+  const [start, end] = [only(query, 'start'), only(query, 'end')]
+  if (chunks === undefined) return { groupLog, ...byteRange(start, end) }
+  if (start !== undefined || end !== undefined) throw badRequest('"chunks" and "start" or "end" exclude each other')
+  return { groupLog, ...chunkRanges(chunks) }
+}
+
+/**
+ * The group log of the slices that a client accepts.
+ *
+ * @param {string | null} accept
+ * @returns {string | undefined} undefined when it names no slices
+ */
+function acceptedLog (accept) {
+  for (const option of accept?.toLowerCase().split(',') ?? []) {
+    const [type, ...parameters] = option.split(';').map(part => part.trim())
+    if (type !== SLICE_TYPE || parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter))) continue
+    const log = parameters.find(parameter => parameter.startsWith('group-log='))
+    return log?.slice('group-log='.length).replaceAll('"', '') ?? `${DEFAULT_GROUP_LOG}`
+  }
+  return undefined
+}
+
+/** @param {string} text */
+function groupLogOf (text) {
+  if (!/^\d\d?$/.test(text) || Number(text) > MAX_GROUP_LOG) {
+    throw badRequest(`"group-log" expected a number from 0 to ${MAX_GROUP_LOG}`)
+  }
+  if (Number(text) <= MAX_SLICE_GROUP_LOG) return Number(text)
+  throw notAcceptable(`slices are served at group logs from 0 to ${MAX_SLICE_GROUP_LOG}`)
+}
+
+/**
+ * Bytes from `start` to `end`. Without any, the last chunk, which proves the size: that is how a client begins that
+ * knows only a name.
+ *
+ * @param {string | undefined} first @param {string | undefined} last
+ */
+function byteRange (first = '0', last = '') {
+  const start = integer('start', first)
+  const end = last === '' ? Infinity : integer('end', last)
+  if (end < start) throw badRequest('"end" is before "start"')
+  const ranges = start === end ? ChunkRanges.last : ChunkRanges.fromBytes(start, end)
+  return { ranges, label: `${start}-${last}` }
+}
+
+/**
+ * Ranges of chunks: `0-64,100-110`, half-open, increasing and apart; the last one may be open: `100-`.
+ *
+ * @param {string} text
+ */
+function chunkRanges (text) {
+  const parts = text.split(',', MAX_RANGES + 1)
+  if (parts.length > MAX_RANGES) throw badRequest(`"chunks" expected at most ${MAX_RANGES} ranges`)
+  const boundaries = parts.flatMap((part, i) => {
+    const [, start, end] = /^(\d+)-(\d*)$/.exec(part) ?? []
+    if (start === undefined) throw badRequest('"chunks" expected ranges like 0-64,100-110')
+    const isOpen = end === '' && i === parts.length - 1
+    return isOpen ? [integer('chunks', start)] : [integer('chunks', start), integer('chunks', end)]
+  })
+  if (boundaries.some((boundary, i) => i > 0 && boundary <= boundaries[i - 1])) {
+    throw badRequest('"chunks" expected increasing ranges that do not touch')
+  }
+  return { ranges: ChunkRanges.fromBoundaries(boundaries), label: `c${text.replaceAll(',', '_')}` }
+}
+
+/** @param {string} name @param {string} text  written in the one shortest way: other spellings would fill caches */
+function integer (name, text) {
+  if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+  throw badRequest(`"${name}" expected an integer from 0 to 2^53 - 1`)
+}
+
+/** @param {URLSearchParams} query @param {string} name @returns {string | undefined} */
+function only (query, name) {
+  const values = query.getAll(name)
+  if (values.length > 1) throw badRequest(`"${name}" is given more than once`)
+  return values[0]
+}

@@ -1,0 +1,57 @@
+// The headers that all answers share, and short answers.
+
+import { toldAs } from '../errors.js'
+
+/** @import { Exchange } from '../exchange.js' */
+
+/** Bytes under a name never change: 48 weeks, as IPFS gateways say. */
+export const FOREVER = 'public, max-age=29030400, immutable'
+
+/** Pages of any origin may read what is served here. Sources: Fetch standard, "CORS protocol"; RFC 9110. */
+const CROSS_ORIGIN = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, Link',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff'
+}
+
+/** How long a browser may remember the answer to a preflight, in seconds: a day. */
+const PREFLIGHT_AGE = '86400'
+const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range'
+
+/**
+ * @param {ConstructorParameters<typeof Response>[0]} body
+ * @param {number} status
+ * @param {Record<string, string>} headers
+ */
+export const respond = (body, status, headers) =>
+  new Response(body, { status, headers: { ...CROSS_ORIGIN, ...headers } })
+
+/**
+ * @param {Exchange} exchange @param {number} status @param {object} value
+ * @param {Record<string, string>} [headers]
+ */
+export function respondJson ({ isHead }, status, value, headers) {
+  const text = `${JSON.stringify(value)}\n`
+  const length = `${new TextEncoder().encode(text).length}`
+  return respond(isHead ? null : text, status, {
+    'content-type': 'application/json', 'content-length': length, 'cache-control': 'no-store', ...headers
+  })
+}
+
+/** @param {Exchange} exchange @param {unknown} error */
+export function respondError (exchange, error) {
+  const { status, headers, details } = toldAs(error)
+  exchange.refusal = { code: details.code, error }
+  // What is left of an upload is not read, so the connection cannot be used again.
+  const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method)
+  return respondJson(exchange, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
+}
+
+/** @param {string} methods  that the path allows */
+export const respondOptions = methods => respond(null, 204, {
+  allow: methods,
+  'access-control-allow-methods': methods,
+  'access-control-allow-headers': REQUEST_HEADERS,
+  'access-control-max-age': PREFLIGHT_AGE
+})

@@ -1,0 +1,48 @@
+// A store behind an HTTP handler, asked without a network.
+import { createHandler } from '../../../store/exchange/http/index.js'
+import { newStores } from './stores.js'
+
+/** For `ask`: nobody resolves this name. */
+const ORIGIN = 'http://store.test'
+
+/** A handler over a store in memory, for every test. @returns {(options?: object) => Promise<Served>} */
+export function newHandlers () {
+  const newStore = newStores()
+  return async options => {
+    const { store, index, data } = await newStore()
+    return new Served(store, options, { index, data })
+  }
+}
+
+export class Served {
+  /** What `onRequest` was told, in order. */
+  events = []
+
+  constructor (store, options, databases) {
+    Object.assign(this, { store, ...databases })
+    this.handler = createHandler(store, { ...options, onRequest: event => this.events.push(event) })
+  }
+
+  /** @param {string} path @param {RequestInit} [init] */
+  ask (path, init) { return this.handler(new Request(ORIGIN + path, init)) }
+
+  /** The same, with headers alone. @param {string} path @param {Record<string, string>} headers */
+  askWith (path, headers) { return this.ask(path, { headers }) }
+
+  /** An answer whose body was read: its status, headers and bytes. @param {string} path @param {RequestInit} [init] */
+  async got (path, init) {
+    const response = await this.ask(path, init)
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return { status: response.status, headers: response.headers, bytes, json: () => JSON.parse(textOf(bytes)) }
+  }
+
+  /** Puts a blob, and says how it is named. @param {Uint8Array} bytes */
+  async put (bytes) {
+    const { cid } = await this.store.put(bytes)
+    return { cid, hex: hexOf(cid.multihash.digest) }
+  }
+}
+
+const textOf = bytes => new TextDecoder().decode(bytes)
+
+export const hexOf = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
