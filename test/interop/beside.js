@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
-const BAOBOX = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
+/** The path of the program. */
+export const BAOBOX = join(fileURLToPath(new URL('../..', import.meta.url)), 'bin', 'baobox.js')
 const LONGEST_OUTPUT = 2 ** 28
 const LONGEST = 20_000
 
