@@ -1,6 +1,6 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertInteger, describe } from '../lib/core/bytes.js'
+import { assertInteger, assertOptions, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
@@ -35,6 +35,8 @@ import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
+import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
+import { downloadFile } from './exchange/download/download-file.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
@@ -49,6 +51,8 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { DownloadOptions } from './exchange/download/download.js' */
+/** @import { DownloadResult } from './exchange/download/downloader.js' */
 /** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
 /** @import { ExportOptions } from './exchange/transfer/export.js' */
@@ -251,6 +255,21 @@ export class BlobStore {
         await store.close()
       }
     }, options?.signal)
+  }
+
+  /**
+   * Downloads a blob to a file, as `download` does to a store. Until it is whole and verified it is kept in the folder
+   * `path.part`, from which the next call goes on when this one is interrupted. Then it takes the place of the file.
+   *
+   * @param {BlobName} cid
+   * @param {string | URL} path
+   * @param {Omit<DownloadOptions, 'ranges'>} options
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
+   */
+  static async downloadFile (cid, path, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return downloadFile(location => BlobStore.open(location), cid, path, options)
   }
 
   /**
@@ -548,6 +567,22 @@ export class BlobStore {
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
     return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Downloads a blob, or parts of it, from many mirrors at once. The quicker ones fetch more, and the last parts are
+   * raced for. A mirror that lies is dropped, and one that fails or stalls is asked again later; what it has brought
+   * is kept. A download that was interrupted goes on when it is called again.
+   *
+   * @param {BlobName} cid
+   * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as
+   *   `put`. What has come is kept
+   */
+  async download (cid, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return this.#run(() => download(this.#context, cid, options), options, DOWNLOAD_OPTIONS)
   }
 
   /**
