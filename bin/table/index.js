@@ -4,6 +4,7 @@
 import { add, cat, get, has, ls, missing, rm, stat, tag } from './blobs.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
+import { serve } from './network.js'
 import { bench, completion, demo, help } from './program.js'
 import { compact, fsck, gc, rescue } from './upkeep.js'
 
@@ -36,6 +37,9 @@ export const TABLE = {
     receive: { ...receive, load: async () => (await import('../commands/store/add.js')).receive },
     rm: { ...rm, load: async () => (await import('../commands/store/tags.js')).rm },
     tag: { ...tag, load: async () => (await import('../commands/store/tags.js')).tag }
+  },
+  'Over the network': {
+    serve: { ...serve, load: async () => (await import('../commands/serve.js')).serve }
   },
   'Upkeep of a store': {
     gc: { ...gc, load: async () => (await import('../commands/store/upkeep.js')).gc },

@@ -1,6 +1,6 @@
-// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record
-// comes, changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is present
-// in part. Both tell their subscribers: presence, quota, observers and garbage collection.
+// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record or
+// a tag comes, changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is
+// present in part. Both tell their subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -14,6 +14,7 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Tag } from '../storage/format/tags.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
@@ -50,12 +51,22 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  */
 
 /**
+ * What becomes of a tag. The caller holds the lock of its name.
+ *
+ * @typedef {object} TagChange
+ * @property {string} name
+ * @property {Tag} [before]  undefined when there was none, or a damaged one
+ * @property {Tag} [after]  undefined when the tag is gone from then on
+ */
+
+/**
  * Is told, under the blob's lock, of everything that is written. Of a write that has failed nothing is told, although
  * it may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
  * @property {(change: GroupsChange) => void} [groupsChanged]
+ * @property {(change: TagChange) => void} [tagChanged]
  * @property {(root: Uint8Array) => void} [wasPutAgain]  a blob that is complete was put or received once more
  */
 
@@ -175,17 +186,19 @@ export class Catalog {
    * @param {Change[]} changes
    * @param {object} [options]
    * @param {boolean} [options.sync]  sync to disk before resolving (if the store is durable). Default: true
-   * @param {Operation[]} [options.also]  more operations for the same batch
+   * @param {Operation[]} [options.also]  more operations for the same batch: those of the tags
+   * @param {TagChange[]} [options.tags]  what these do
    * @param {boolean} [options.deletesData]  delete the data that the changes give up? If false, the caller calls
    *   `deleteData`. Default: true
    */
-  async commit (changes, { sync = true, also, deletesData = true } = {}) {
+  async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a pending use now; written later, it would have no blob.
     for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
     if (operations.length > 0) await this.#batch(sync, operations)
     for (const change of changes) for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change)
+    for (const change of tags) for (const subscriber of this.#subscribers) subscriber.tagChanged?.(change)
     if (deletesData) await this.deleteData(changes)
   }
 

@@ -35,6 +35,19 @@ export class SortedCursor {
     }
   }
 
+  /**
+   * Is there an entry of a blob that is meant? Blobs must be asked for in their order, and each of them once.
+   *
+   * @param {Uint8Array} root @param {(entry: Entry) => boolean} isMeant
+   */
+  async some (root, isMeant) {
+    for (let entry = await this.find(root); entry !== undefined; entry = await this.find(root)) {
+      if (isMeant(entry)) return true
+      this.#at++
+    }
+    return false
+  }
+
   /** Reads the next batch. What cannot be read may be what is asked for. @returns {Promise<boolean>} was there one? */
   async #next () {
     if (this.#hasEnded) return false

@@ -1,14 +1,13 @@
 // Checks tags. The index keeps each tag twice, under its name and beside its blob, so what one place has lost the
 // other knows.
 
-import { equals } from 'uint8arrays/equals'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
-import { decodeTag, decodeTagged, encodeTag } from '../storage/format/records.js'
+import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/format/tags.js'
 import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { StoreContext } from '../blob-store.js' */
-/** @import { Tag } from '../storage/format/records.js' */
+/** @import { Tag } from '../storage/format/tags.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */
 
@@ -36,14 +35,14 @@ export class TagCheck {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
       if (tag === undefined) await this.#strayBeside(key)
-      else if (!areSame(tag, await this.#named(tag.name))) {
+      else if (!areSameTags(tag, await this.#named(tag.name))) {
         await this.#alone(tag.name, () => this.#settleBeside(key, tag.name))
       }
     }
     for await (const [key, value] of this.#entries(tagsWith(''))) {
       const name = nameOfTag(key)
       const tag = decodeTag(key, value)
-      if (tag !== undefined && areSame(tag, await this.#beside(tag))) continue
+      if (tag !== undefined && areSameTags(tag, await this.#beside(tag))) continue
       await this.#alone(name, () => this.#settleNamed(key, name))
     }
     return [...this.#found.values()]
@@ -73,7 +72,7 @@ export class TagCheck {
     const value = await orIfUnreadable(this.#index.get(key, VIEWS))
     const tag = value && decodeTagged(key, value)
     const named = await this.#named(name)
-    if (tag === undefined || areSame(tag, named)) return
+    if (tag === undefined || areSameTags(tag, named)) return
     // The name says which blob it means; where it says nothing, this is what it said.
     const isStale = named !== undefined
     this.#note(name, true)
@@ -87,7 +86,7 @@ export class TagCheck {
     const value = await orIfUnreadable(this.#index.get(key, VIEWS), DAMAGED)
     if (value === undefined) return
     const tag = decodeTag(key, value)
-    if (tag !== undefined && areSame(tag, await this.#beside(tag))) return
+    if (tag !== undefined && areSameTags(tag, await this.#beside(tag))) return
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
     if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#store.databases.syncBatch)
@@ -99,7 +98,7 @@ export class TagCheck {
     /** @type {Operation[]} */
     const operations = Object.values(encodeTag(tag)).map(([key, value]) => ({ type: 'put', key, value }))
     const { databases: { syncBatch }, tags } = this.#store
-    await tags.whileTagging(tag, () => this.#index.batch(operations, syncBatch))
+    await tags.whileTagging([tag], () => this.#index.batch(operations, syncBatch))
   }
 
   /** The tag under a name. @param {string} name */
@@ -122,7 +121,3 @@ export class TagCheck {
   /** @param {string} name @param {() => Promise<void>} work */
   #alone (name, work) { return this.#store.locks.run(`tag ${name}`, work) }
 }
-
-/** @param {Tag} tag @param {Tag | undefined} other */
-const areSame = (tag, other) =>
-  other !== undefined && tag.name === other.name && tag.format === other.format && equals(tag.root, other.root)

@@ -9,12 +9,14 @@ import { HASH_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
+import { damagedSequence } from '../storage/errors.js'
 import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobRecord, TagFormat } from '../storage/format/records.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { TagFormat } from '../storage/format/tags.js' */
 /** @import { StoreContext } from '../blob-store.js' */
 
 /**
@@ -47,6 +49,7 @@ export class Collector {
       if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
       const freed = { blobs: 0, bytes: 0 }
+      if (!dryRun) await this.#store.tags.sweepExpired(signal)
       const { marks, end } = await this.mark(signal)
       const sweep = this.sweep(marks)
       let done = 0
@@ -138,7 +141,7 @@ export class Collector {
         for (const { root, record } of batch) {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
-          if (marks.has(name) || protection.isHeld(name) || await tagged.find(root)) continue
+          if (marks.has(name) || protection.isHeld(name) || await tagged.isTagged(root)) continue
           // A caller that gives it an alias later protects it by that.
           const hasAliases = await aliased.find(root) !== undefined
           found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
@@ -259,6 +262,7 @@ export class Marks {
   async #read (root, signal) {
     const record = await this.#store.catalog.get(root)
     if (record === undefined) return true
+    if (record.isDamaged) throw damagedSequence(root)
     try {
       await this.#markMembers(this.#store.reader.present(root, record, signal))
     } catch (error) {

@@ -7,7 +7,7 @@ import { target } from '../catalog/names/tag-target.js'
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { Change } from '../catalog/catalog.js' */
 /** @import { Marks } from './collector.js' */
-/** @import { TagFormat } from '../storage/format/records.js' */
+/** @import { TagFormat } from '../storage/format/tags.js' */
 
 export class Protection {
   /** How often each blob is held, by its name in memory. */

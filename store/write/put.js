@@ -1,21 +1,24 @@
 // Puts whole blobs: their bytes are written under a fresh id before the hash is known, then the record is committed.
 
 import { eitherOf } from '../storage/concurrency/activity.js'
+import { isIntact } from '../check/blob/inspect-blob.js'
+import { pathOfReference } from '../storage/content/stored-file.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
 import { IncomingBlob } from './blob-builder.js'
 import { TempTag } from '../gc/protection.js'
-import { assertFormat, assertName } from '../catalog/names/tag-target.js'
+import { assertFormat, assertName, lastingFrom } from '../catalog/names/tag-target.js'
 import { fullError } from '../storage/errors.js'
 import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
-/** @import { Operation } from '../storage/level/safe-database.js' */
+/** @import { TagCommit } from '../catalog/names/tag-index.js' */
 /** @import { PutOptions, StoreContext } from '../blob-store.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { PutResult } from './put-many.js' */
-/** @import { BlobRecord, Tag, TagFormat } from '../storage/format/records.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Tag, TagFormat } from '../storage/format/tags.js' */
 /** @import { Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 
@@ -32,7 +35,14 @@ import { nameOf } from '../catalog/roots.js'
 /**
  * Under which names a blob is put, and where its bytes stay.
  *
- * @typedef {{ tag?: string | TempTag, format: TagFormat, alias?: Uint8Array, path?: string, signal?: AbortSignal }} How
+ * @typedef {object} How
+ * @property {string | TempTag} [tag]
+ * @property {TagFormat} format  of the tag
+ * @property {() => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says, if it is set now
+ * @property {Uint8Array} [alias]
+ * @property {string} [path]
+ * @property {boolean} verify  see `PutOptions`
+ * @property {AbortSignal} [signal]
  */
 
 export class BlobWriter {
@@ -48,15 +58,18 @@ export class BlobWriter {
    * @param {Known} [known]
    * @returns {Promise<PutResult>}
    */
-  put (source, { signal, onProgress, tag, format = 'raw', ...options }, { alias, path, isAlwaysRead = false } = {}) {
+  put (source, options, { alias, path, isAlwaysRead = false } = {}) {
+    const { signal, onProgress, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
     // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#store.activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
       else if (tag !== undefined) assertName('tag', tag)
-      const expected = new Expectation(options)
-      const how = { tag, format, alias, path, signal }
+      const lasting = { meta, ttl, expires }
+      if (typeof tag !== 'string') assertNothing(lasting)
+      const expected = new Expectation(expectation)
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, verify, signal }
       if (!isAlwaysRead && expected.root !== undefined) {
         const result = await this.#putUnread(expected.root, expected, how).catch(error => {
           cancelSource(source)
@@ -84,7 +97,7 @@ export class BlobWriter {
     try {
       return await this.#store.locks.run(nameOf(root), async () => {
         const { record } = await this.#store.catalog.find(root)
-        if (record === undefined || !isThereAs(record, how)) return undefined
+        if (record === undefined || !await this.#isThereAs(root, record, how)) return undefined
         expected.assertSize(record.size)
         if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
         return this.#putAgain(root, record, how)
@@ -146,7 +159,8 @@ export class BlobWriter {
    */
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
-    if (before !== undefined && isThereAs(before, how)) {
+    const isWhole = before !== undefined && await this.#isWhole(root, before, how)
+    if (isWhole && await this.#staysAsItIs(before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -165,15 +179,44 @@ export class BlobWriter {
     const gained = (path === undefined ? record.size : 0) - lenBefore
     const aliases = alias === undefined ? [] : [alias]
     const change = { root, before, after: record, gained, reservations: [reservation], aliases, path }
-    /** @param {Operation[]} [also] */
-    const commit = also => {
+    /** @param {TagCommit} [tags] */
+    const commit = tags => {
       blob.mayBeRecorded = true
-      return this.#store.catalog.commit([change], { also })
+      return this.#store.catalog.commit([change], tags)
     }
     const tagging = tagOf(root, how)
-    await (tagging === undefined ? commit() : this.#store.tags.set(tagging, commit))
+    await (tagging === undefined ? commit() : this.#store.tags.set([tagging], commit))
     blob.mayBeRecorded = false // the record is acknowledged
-    return { cid: toCid(root), size: blob.size, isNew: !before?.complete }
+    return { cid: toCid(root), size: blob.size, isNew: !isWhole }
+  }
+
+  /**
+   * Is nothing to be written of a blob that is put like that?
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   */
+  async #isThereAs (root, record, how) {
+    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+  }
+
+  /**
+   * Does the store have the whole blob, as far as it knows, or as far as it is to look?
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   */
+  async #isWhole (root, record, { verify, signal }) {
+    return record.complete && (!verify || isIntact(this.#store.databases, root, record, signal))
+  }
+
+  /**
+   * May the bytes stay where they are? A reference is no copy, and a copy will do for both. A reference to another file
+   * is linked to the one that is put, which is known to have the bytes now.
+   *
+   * @param {BlobRecord} record @param {How} how
+   */
+  async #staysAsItIs (record, { path }) {
+    return isKept(record) ||
+      (path !== undefined && path === await pathOfReference(this.#store.databases, record.id))
   }
 
   /**
@@ -184,7 +227,7 @@ export class BlobWriter {
    */
   async #putAgain (root, record, how) {
     const tagging = tagOf(root, how)
-    if (tagging !== undefined) await this.#store.tags.set(tagging)
+    if (tagging !== undefined) await this.#store.tags.set([tagging])
     await this.#store.catalog.putAgain(root, record, how.alias)
     return { cid: toCid(root), size: record.size, isNew: false }
   }
@@ -208,12 +251,16 @@ export class BlobWriter {
   }
 }
 
-/**
- * Is nothing to be written of a blob that is put like that? A reference is no copy, and a copy will do for both.
- *
- * @param {BlobRecord} record @param {How} how
- */
-const isThereAs = (record, { path }) => record.complete && (isKept(record) || path !== undefined)
-
 /** The tag that a blob is to have. @param {Uint8Array} root @param {How} how @returns {Tag | undefined} */
-const tagOf = (root, { tag, format }) => typeof tag === 'string' ? { name: tag, root, format } : undefined
+const tagOf = (root, { tag, format, lasting }) =>
+  typeof tag === 'string' ? { name: tag, root, format, ...lasting() } : undefined
+
+/**
+ * A temporary tag does not last, and what is kept for no tag would be lost.
+ *
+ * @param {Record<string, unknown>} lasting
+ */
+function assertNothing (lasting) {
+  const given = Object.entries(lasting).find(([, value]) => value !== undefined)
+  if (given !== undefined) throw new TypeError(`"${given[0]}" expected a "tag" that is a name`)
+}

@@ -1,15 +1,26 @@
 // The tags in the index. Each is kept twice, under its name and beside the blob that it names.
+//
+// A tag that has expired counts as gone, also before garbage collection takes it away. Whether it has is asked of the
+// clock of the system: when that is set back, the tag counts again.
 
 import { SortedCursor } from '../sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
 import { nameOf } from '../roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'
-import { checkOfTag, decodeTag, decodeTagged, encodeTag, placeOfAlias } from '../../storage/format/records.js'
+import {
+  checkOfTag, decodeTag, decodeTagged, encodeTag, isLive, placeOfAlias, protects
+} from '../../storage/format/tags.js'
 import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotFound } from '../../storage/errors.js'
 
 /** @import { StoreContext } from '../../blob-store.js' */
 /** @import { Operation } from '../../storage/level/safe-database.js' */
-/** @import { Tag } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
+/** @import { TagChange } from '../catalog.js' */
+
+/** @typedef {{ also: Operation[], tags: TagChange[] }} TagCommit  for `Catalog.commit` */
+
+/** Expired tags that are taken away in one write. */
+const SWEPT_TAGS = 1000
 
 export class TagIndex {
   #store
@@ -21,18 +32,26 @@ export class TagIndex {
 
   get #index () { return this.#store.databases.index }
 
-  /** @param {string} name @returns {Promise<Tag | undefined>} @throws {BaoError} STORE_CORRUPT { tag } */
+  /**
+   * @param {string} name
+   * @returns {Promise<Tag | undefined>} undefined when it has expired, too
+   * @throws {BaoError} STORE_CORRUPT { tag }
+   */
   async get (name) {
+    const { isThere, tag } = await this.#find(name)
+    if (isThere && tag === undefined) throw damagedTag(name)
+    return tag !== undefined && isLive(tag, Date.now()) ? tag : undefined
+  }
+
+  /** @param {string} name @returns {Promise<{ isThere: boolean, tag?: Tag }>} no tag when it is damaged */
+  async #find (name) {
     const stored = await orIfUnreadable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
-    if (stored === undefined) return undefined
-    const tag = decodeTag(tagKey(name), stored)
-    if (tag === undefined) throw damagedTag(name)
-    return tag
+    return stored === undefined ? { isThere: false } : { isThere: true, tag: decodeTag(tagKey(name), stored) }
   }
 
   /**
    * @param {string} prefix
-   * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8
+   * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8, without those that have expired
    * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
    */
   async * list (prefix) {
@@ -42,37 +61,53 @@ export class TagIndex {
     const entries = this.#index.iterator({ ...tagsWith(prefix), ...VIEWS })
     for await (const [key, value] of eachReadable(entries, () => { throw damaged() })) {
       const tag = decodeTag(key, value)
-      if (tag !== undefined) yield tag
-      else firstDamaged ??= nameOfTag(key)
+      if (tag === undefined) firstDamaged ??= nameOfTag(key)
+      else if (isLive(tag, Date.now())) yield tag
     }
     if (firstDamaged !== undefined) throw damaged()
   }
 
-  /** How many tags there are. A damaged one does not count. */
+  /** How many tags there are. Those that are damaged or have expired do not count. */
   async count () {
     let count = 0
-    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
-      if (decodeTag(key, value) !== undefined) count++
-    }
+    const now = Date.now()
+    for await (const tag of this.#readable()) if (isLive(tag, now)) count++
     return count
   }
 
+  /** All tags that can be read, also those that have expired. @returns {AsyncGenerator<Tag>} */
+  async * #readable () {
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
+      const tag = decodeTag(key, value)
+      if (tag !== undefined) yield tag
+    }
+  }
+
   /**
-   * @param {Tag} tag  takes the place of one of that name, damaged or not
-   * @param {(operations: Operation[]) => Promise<void>} [write]  writes the operations together with others
+   * Sets tags in one write.
+   *
+   * @param {Tag[]} tags  of different names; they take the places of others of these names, damaged or not
+   * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
    */
-  set (tag, write = operations => this.#write(operations)) {
-    return this.#alone([tag.name], () => this.whileTagging(tag, async () => {
-      await write([...await this.#removal(tag.name), ...puts(tag)])
+  set (tags, commit = changes => this.#store.catalog.commit([], changes)) {
+    return this.#alone(tags.map(({ name }) => name), () => this.whileTagging(tags, async () => {
+      const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
+      for (const tag of tags) {
+        const { operations, before } = await this.#removal(tag.name)
+        changes.also.push(...operations, ...puts(tag))
+        changes.tags.push({ name: tag.name, before, after: tag })
+      }
+      await commit(changes)
     }))
   }
 
   /** @param {string} name @returns {Promise<boolean>} was there one? */
   delete (name) {
     return this.#alone([name], async () => {
-      const operations = await this.#removal(name)
-      if (operations.length > 0) await this.#write(operations)
-      return operations.length > 0
+      const { operations, before } = await this.#removal(name)
+      if (operations.length === 0) return false
+      await this.#store.catalog.commit([], { also: operations, tags: [{ name, before }] })
+      return before === undefined || isLive(before, Date.now())
     })
   }
 
@@ -82,33 +117,80 @@ export class TagIndex {
       const tag = await this.get(from)
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
+      const moved = { ...tag, name: to }
       // A collection that reads all tags must not miss this one because it moves.
-      await this.whileTagging(tag, async () => {
-        await this.#write([...await this.#removal(from), ...await this.#removal(to), ...puts({ ...tag, name: to })])
+      await this.whileTagging([tag], async () => {
+        const [old, replaced] = [await this.#removal(from), await this.#removal(to)]
+        const also = [...old.operations, ...replaced.operations, ...puts(moved)]
+        const tags = [{ name: to, before: replaced.before, after: moved }, { name: from, before: tag }]
+        await this.#store.catalog.commit([], { also, tags })
       })
     })
   }
 
   /**
-   * Protects what a tag names while the tag is written. Marks that are begun meanwhile may not find the tag yet: they
-   * are told once it is there. So does a blob that gets the alias meanwhile which the tag names.
+   * Takes away the tags that have expired.
    *
-   * @param {Tag} tag @param {() => Promise<void>} write
+   * @param {AbortSignal} [signal]
    */
-  async whileTagging (tag, write) {
-    const release = await this.#protect(tag)
+  async sweepExpired (signal) {
+    let names = /** @type {string[]} */ ([])
+    for await (const tag of this.#readable()) {
+      signal?.throwIfAborted()
+      if (isLive(tag, Date.now())) continue
+      names.push(tag.name)
+      if (names.length < SWEPT_TAGS) continue
+      await this.#sweep(names)
+      names = []
+    }
+    if (names.length > 0) await this.#sweep(names)
+  }
+
+  /** @param {string[]} names  of tags that may have been set again meanwhile */
+  #sweep (names) {
+    return this.#alone(names, async () => {
+      const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
+      for (const name of names) {
+        const { operations, before } = await this.#removal(name)
+        if (before === undefined || isLive(before, Date.now())) continue
+        changes.also.push(...operations)
+        changes.tags.push({ name, before })
+      }
+      await this.#store.catalog.commit([], changes)
+    })
+  }
+
+  /**
+   * Protects what tags name while they are written. Marks that are begun meanwhile may not find the tags yet: they
+   * are told once these are there. So does a blob that gets the alias meanwhile which a tag names.
+   *
+   * @param {Tag[]} tags @param {() => Promise<void>} write
+   */
+  async whileTagging (tags, write) {
+    const release = await this.#protect(tags)
     try {
       await write()
     } finally {
-      const releaseAgain = await this.#protect(tag).finally(release)
+      const releaseAgain = await this.#protect(tags).finally(release)
       releaseAgain()
     }
   }
 
-  /** @param {Tag} tag @returns {Promise<() => void>} lets it go */
-  async #protect (tag) {
-    const root = await this.blobOf(tag)
-    return root === undefined ? () => {} : this.#store.protection.tag(root, tag.format)
+  /** @param {Tag[]} tags @returns {Promise<() => void>} lets them go */
+  async #protect (tags) {
+    const { protection } = this.#store
+    const releases = /** @type {(() => void)[]} */ ([])
+    const release = () => { for (const release of releases) release() }
+    try {
+      for (const tag of tags) {
+        const root = tag.alias === undefined ? tag.root : await this.blobOf(tag)
+        if (root !== undefined) releases.push(protection.tag(root, tag.format))
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return release
   }
 
   /**
@@ -138,14 +220,23 @@ export class TagIndex {
   /** Does a tag name this alias? @param {Uint8Array} multihash */
   async namesAlias (multihash) { return await this.#firstAt(placeOfAlias(multihash)) !== undefined }
 
-  /** The first of the tags at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
+  /** The first lasting tag at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
   async #firstAt (root) {
-    const [entry] = await orIfUnreadable(this.#index.iterator({ ...tagsOf(root), limit: 1, ...VIEWS }).all()) ?? fail()
-    return entry && { isTagged: true, name: decodeTagged(...entry)?.name }
+    const now = Date.now()
+    for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsOf(root), ...VIEWS }), fail)) {
+      if (protects(key, value, now)) return { isTagged: true, name: decodeTagged(key, value)?.name }
+    }
   }
 
-  /** Tells which blobs have tags, for readers that walk all blobs. */
-  inOrder () { return new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES })) }
+  /** Tells which blobs have tags, for readers that walk all blobs and ask for each of them once. */
+  inOrder () {
+    const cursor = new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES }))
+    const now = Date.now()
+    return {
+      isTagged: (/** @type {Uint8Array} */ root) => cursor.some(root, ([key, value]) => protects(key, value, now)),
+      close: () => cursor.close()
+    }
+  }
 
   /**
    * What tags name beside single blobs: sequences of hashes, and aliases. Every tag is looked at in both of its places:
@@ -159,6 +250,7 @@ export class TagIndex {
     // Without snapshots (IndexedDB) tags may come and go between the two looks.
     const isComparable = snapshot !== undefined
     const options = isComparable ? { ...VIEWS, snapshot } : VIEWS
+    const now = Date.now()
     const sequences = []
     const aliases = []
     let difference = 0n
@@ -167,8 +259,8 @@ export class TagIndex {
       for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...options }), fail)) {
         const tag = decodeTag(key, value)
         if (tag === undefined) throw damagedTag(nameOfTag(key))
-        if (tag.format === 'hashseq') sequences.push(tag.root)
-        if (tag.alias !== undefined) aliases.push(tag.alias)
+        if (tag.format === 'hashseq' && isLive(tag, now)) sequences.push(tag.root)
+        if (tag.alias !== undefined && isLive(tag, now)) aliases.push(tag.alias)
         difference ^= checkOfTag(value)
         count++
       }
@@ -185,17 +277,16 @@ export class TagIndex {
   }
 
   /**
-   * Batch operations that take away whatever is kept of a tag. What a damaged one named is found beside the blobs.
+   * What takes away whatever is kept of a tag. What a damaged one named is found beside the blobs.
    *
-   * @param {string} name @returns {Promise<Operation[]>}
+   * @param {string} name
+   * @returns {Promise<{ operations: Operation[], before?: Tag }>} `before`: unless there is none, or a damaged one
    */
   async #removal (name) {
-    const key = tagKey(name)
-    const stored = await orIfUnreadable(this.#index.get(key, VIEWS), DAMAGED)
-    if (stored === undefined) return []
-    const tag = decodeTag(key, stored)
+    const { isThere, tag } = await this.#find(name)
+    if (!isThere) return { operations: [] }
     const places = tag === undefined ? await this.#placesOf(name) : [taggedKey(tag.root, name)]
-    return [key, ...places].map(key => ({ type: 'del', key }))
+    return { operations: [tagKey(name), ...places].map(key => ({ type: 'del', key })), before: tag }
   }
 
   /** @param {string} name */
@@ -207,19 +298,15 @@ export class TagIndex {
     return keys
   }
 
-  /** @param {Operation[]} operations */
-  #write (operations) { return this.#index.batch(operations, this.#store.databases.syncBatch) }
-
   /**
-   * Works on one name at a time. Two names are locked in order, so that no two calls wait for each other.
+   * Works on some names at a time.
    *
    * @template T @param {string[]} names @param {() => Promise<T>} work
    * @returns {Promise<T>}
    */
   #alone (names, work) {
     this.#store.databases.assertWritable()
-    const [first, ...rest] = [...new Set(names)].sort()
-    return this.#store.locks.run(`tag ${first}`, () => rest.length === 0 ? work() : this.#alone(rest, work))
+    return this.#store.locks.runAll([...new Set(names)].map(name => `tag ${name}`), work)
   }
 }
 

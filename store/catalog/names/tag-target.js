@@ -1,12 +1,28 @@
-// What a tag is called, and what it names: checks the arguments of callers.
+// What a tag is called, what it names and how long it lasts: checks the arguments of callers.
 
 import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { describe } from '../../../lib/core/bytes.js'
-import { TAG_FORMATS, placeOfAlias } from '../../storage/format/records.js'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { MAX_TIME } from '../../storage/format/records.js'
+import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags.js'
 
 /** @import { BlobName } from '../../blob-store.js' */
-/** @import { Tag, TagFormat } from '../../storage/format/records.js' */
+/** @import { Tag, TagFormat } from '../../storage/format/tags.js' */
+
+/**
+ * What a tag says beside its name and its blob.
+ *
+ * @typedef {object} TagOptions
+ * @property {TagFormat} [format]  `hashseq` protects also the blobs whose hashes the content consists of, 32 bytes
+ *   each. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
+ * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
+ *   booleans, and arrays and plain objects of these
+ * @property {number} [ttl]  milliseconds from now, after which the tag has expired
+ * @property {Date} [expires]  the same as a time. Default: never
+ */
+
+/** Without `format`. */
+export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
 
 /**
  * The blob that a tag is to name.
@@ -40,6 +56,41 @@ function formatFor (cid, options) {
   const { format = codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw' } = options
   assertFormat(format)
   return format
+}
+
+/**
+ * Makes a tag of what a caller has given.
+ *
+ * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
+ * @returns {() => Tag} the tag as it is to be set now: `ttl` counts from then on
+ */
+export function tagFrom (name, cid, options = {}) {
+  assertName('name', name)
+  assertKnownOptions(options, ['format', ...LASTING_OPTIONS])
+  const { format, ...lasting } = options
+  const what = targetOrAlias(cid, { format })
+  const rest = lastingFrom(lasting)
+  return () => ({ name, ...what, ...rest() })
+}
+
+/**
+ * @param {Pick<TagOptions, 'meta' | 'ttl' | 'expires'>} options
+ * @returns {() => Pick<Tag, 'meta' | 'expires'>}
+ */
+export function lastingFrom ({ meta, ttl, expires }) {
+  const bytes = meta === undefined ? undefined : encodeMeta(meta)
+  if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected nothing beside "ttl"')
+  if (ttl !== undefined) assertInteger('ttl', ttl)
+  const time = expires === undefined ? undefined : timeOf(expires)
+  return () => ({ meta: bytes, expires: ttl === undefined ? time : Math.min(Date.now() + ttl, MAX_TIME) })
+}
+
+/** @param {unknown} expires @returns {number} milliseconds since 1970, at least 1: 0 would mean never */
+function timeOf (expires) {
+  if (!(expires instanceof Date)) throw new TypeError(`"expires" expected a Date, got ${describe(expires)}`)
+  const time = expires.getTime()
+  if (Number.isNaN(time)) throw new RangeError('"expires" expected a Date, got one that is no time')
+  return Math.max(1, time)
 }
 
 /** @param {unknown} format @returns {asserts format is TagFormat} */

@@ -3,19 +3,28 @@
 import { HASHSEQ, RAW, toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { describe } from '../../../lib/core/bytes.js'
-import { assertName, assertWellFormed, targetOrAlias } from './tag-target.js'
+import { assertMany } from '../../storage/concurrency/in-order.js'
+import { decodeMeta } from '../../storage/format/tags.js'
 import { cidOfAlias } from './aliases.js'
+import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName } from '../../blob-store.js' */
 /** @import { Lifetime } from '../../storage/concurrency/lifetime.js' */
-/** @import { Tag, TagFormat } from '../../storage/format/records.js' */
+/** @import { Tag, TagFormat } from '../../storage/format/tags.js' */
 /** @import { TagIndex } from './tag-index.js' */
+/** @import { TagOptions } from './tag-target.js' */
 
 /**
- * @typedef {{ name: string, cid: CID, format: TagFormat }} TagInfo  the codec of `cid` follows the format. Where a tag
- *   names an alias, `cid` is of the alias's hash function
+ * @typedef {object} TagInfo
+ * @property {string} name
+ * @property {CID} cid  its codec follows the format; of the alias's hash function where the tag names an alias
+ * @property {TagFormat} format
+ * @property {unknown} [meta]  the caller's own copy of what was kept with the tag
+ * @property {Date} [expires]
  */
+
+/** @typedef {{ name: string, cid: BlobName } & TagOptions} NewTag */
 
 export class Tags {
   #index
@@ -33,13 +42,29 @@ export class Tags {
    * @param {string} name  any text but an empty one
    * @param {BlobName} cid  or a CID of another hash function, which names an alias: it protects the blob that the alias
    *   leads to, whenever that comes
-   * @param {{ format?: TagFormat }} [options]  `hashseq` protects also the blobs whose hashes the content consists
-   *   of, 32 bytes each; default for a CID with the codec of hash sequences (0x80)
+   * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
-    assertName('name', name)
-    const what = targetOrAlias(cid, options)
-    return this.#life.run(() => this.#index.set({ name, ...what }))
+    const tag = tagFrom(name, cid, options)
+    return this.#life.run(() => this.#index.set([tag()]))
+  }
+
+  /**
+   * Sets many tags in one write: all of them, or none when it fails. They are in memory together.
+   *
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of the same name the last counts
+   */
+  async setMany (entries) {
+    assertMany('entries', entries, 'tags')
+    const tags = /** @type {Map<string, () => Tag>} */ (new Map())
+    for await (const entry of entries) {
+      if (typeof entry !== 'object' || entry === null) {
+        throw new TypeError(`"entries" expected { name, cid }, got ${describe(entry)}`)
+      }
+      const { name, cid, ...options } = entry
+      tags.set(name, tagFrom(name, cid, options))
+    }
+    return this.#life.run(() => this.#index.set([...tags.values()].map(tag => tag())))
   }
 
   /**
@@ -94,5 +119,10 @@ export class Tags {
 }
 
 /** @param {Tag} tag @returns {TagInfo} */
-const infoOf = ({ name, root, format, alias }) =>
-  ({ name, cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW), format })
+const infoOf = ({ name, root, format, alias, meta, expires }) => ({
+  name,
+  cid: alias ? cidOfAlias(alias) : toCid(root, format === 'hashseq' ? HASHSEQ : RAW),
+  format,
+  ...meta !== undefined && { meta: decodeMeta(meta)?.value },
+  ...expires !== undefined && { expires: new Date(expires) }
+})

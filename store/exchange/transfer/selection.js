@@ -10,7 +10,8 @@ import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { tagNotFound } from '../../storage/errors.js'
 
 /** @import { BlobName, StoreContext } from '../../blob-store.js' */
-/** @import { BlobRecord, Tag } from '../../storage/format/records.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
 
 /**

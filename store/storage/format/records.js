@@ -1,15 +1,14 @@
-// Encodes and decodes the values of the index: records of blobs, the state of the store, tags, aliases, paths, times.
+// Encodes and decodes the values of the index: records of blobs, the state of the store, aliases, paths and times.
 // Most of them end with a check, because no root tells whether they are damaged.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
 import { areEqual } from '../../../lib/core/bytes.js'
-import { hash, hashInto } from '../../../lib/hash/hasher.js'
+import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, UTF8, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, stateKey, tagKey,
-  taggedKey
+  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -34,6 +33,7 @@ export const LAYOUT_VERSION = 1
  * @property {Home} home
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
+ * @property {boolean} [isDamaged]  were groups of it lost to damage, and have not all come back yet?
  */
 
 /**
@@ -47,17 +47,20 @@ const NAMELESS = 4
 /** The values of bits 3 and 4. @type {Home[]} */
 const HOMES = ['extents', 'file', 'reference']
 const HOME_SHIFT = 3
+const HOME_MASK = 3
+const DAMAGED = 32
+const MAX_FLAGS = 63
 /** Bytes of a record without its check. */
 const RECORD_LEN = 25
 
 /** @param {Uint8Array} root @param {BlobRecord} record @param {Allocate} [allocate] */
 export function encodeRecord (root, record, allocate = allocateFresh) {
-  const { id, size, sizeProven, complete, home, created, isNameless } = record
+  const { id, size, sizeProven, complete, home, created, isNameless, isDamaged } = record
   const bytes = allocate(RECORD_LEN + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
   bytes[16] = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) |
-    HOMES.indexOf(home) << HOME_SHIFT
+    HOMES.indexOf(home) << HOME_SHIFT | (isDamaged ? DAMAGED : 0)
   setU64(bytes, 17, created)
   bytes.set(recordCheckOf(root, bytes), RECORD_LEN)
   return bytes
@@ -71,10 +74,12 @@ export function decodeRecord (root, bytes) {
   if (bytes.length !== RECORD_LEN + CHECK_LEN) return undefined
   if (!areEqual(bytes, RECORD_LEN, recordCheckOf(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
-  const home = HOMES[flags >> HOME_SHIFT]
+  const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
   // Anybody can compute the check, so each value is looked at, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
-  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined) return undefined
+  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined || flags > MAX_FLAGS) {
+    return undefined
+  }
   return {
     id,
     size,
@@ -82,7 +87,8 @@ export function decodeRecord (root, bytes) {
     complete: (flags & COMPLETE) !== 0,
     home,
     created,
-    isNameless: (flags & NAMELESS) !== 0
+    isNameless: (flags & NAMELESS) !== 0,
+    isDamaged: (flags & DAMAGED) !== 0
   }
 }
 
@@ -175,80 +181,6 @@ function checkedPart (name, bytes) {
   return part.length > 0 && equals(bytes.subarray(-CHECK_LEN), checkOf(name, part)) ? part : undefined
 }
 
-/**
- * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists
- *   of
- */
-/**
- * @typedef {object} Tag
- * @property {string} name
- * @property {Uint8Array} root  of the blob; of a tag of an alias `placeOfAlias`, which is the root of no blob
- * @property {TagFormat} format  `raw` for an alias
- * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
- */
-
-/** @type {TagFormat[]} */
-export const TAG_FORMATS = ['raw', 'hashseq']
-/** Stands in the place of the format, in front of the multihash of an alias. */
-const ALIAS_FORMAT = 2
-
-/** Where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
-export const placeOfAlias = multihash => hash(aliasKey(multihash))
-
-/**
- * A tag is kept in two places, and each of them holds all of it, with the same check.
- *
- * @param {Tag} tag
- * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under
- *   its name, and in the order of the blobs
- */
-export function encodeTag ({ name, root, format, alias }) {
-  const target = alias === undefined ? encode(root, TAG_FORMATS.indexOf(format)) : encode(root, ALIAS_FORMAT, alias)
-  const check = checkOf(tagKey(name), target)
-  return {
-    named: [tagKey(name), encode(target, check)],
-    beside: [taggedKey(root, name), encode(target.subarray(HASH_LEN), check)]
-  }
-}
-
-/**
- * @param {Uint8Array} key  a tag's name
- * @param {Uint8Array} value
- * @returns {Tag | undefined} undefined when it is damaged
- */
-export const decodeTag = (key, value) =>
-  tagOf(key.subarray(1), value.subarray(0, HASH_LEN), value.subarray(HASH_LEN))
-
-/**
- * @param {Uint8Array} key  of a tag, in the order of the blobs @param {Uint8Array} value
- * @returns {Tag | undefined} undefined when it is damaged
- */
-export const decodeTagged = (key, value) => tagOf(key.subarray(1 + HASH_LEN), key.subarray(1, 1 + HASH_LEN), value)
-
-/**
- * @param {Uint8Array} name  UTF-8 @param {Uint8Array} root
- * @param {Uint8Array} rest  the format, the multihash if it is a tag of an alias, and the check
- * @returns {Tag | undefined}
- */
-function tagOf (name, root, rest) {
-  const target = encode(root, rest.subarray(0, -CHECK_LEN))
-  const alias = rest[0] === ALIAS_FORMAT ? target.subarray(HASH_LEN + 1) : undefined
-  const isLikely = alias === undefined
-    ? target.length === HASH_LEN + 1 && TAG_FORMATS[rest[0]] !== undefined
-    : alias.length > 0
-  if (!isLikely) return undefined
-  if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
-  const tag = { name: UTF8.decode(name), root: new Uint8Array(root) }
-  return alias === undefined ? { ...tag, format: TAG_FORMATS[rest[0]] } : { ...tag, format: 'raw', alias }
-}
-
-/**
- * Returns the check of a tag as one number, which is the same for both of its places.
- *
- * @param {Uint8Array} value  of either
- */
-export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
-
 /** Bytes of an alias without its check. */
 const ALIAS_LEN = HASH_LEN + 1
 
@@ -279,7 +211,7 @@ export function decodeAlias (multihash, bytes) {
 
 const TIME_LEN = 8
 /** The greatest time that a Date can hold. */
-const MAX_TIME = 8.64e15
+export const MAX_TIME = 8.64e15
 
 /** @param {number} time  milliseconds since 1970 */
 export const encodeTime = time => encode({ u64: time })

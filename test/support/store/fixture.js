@@ -33,6 +33,8 @@ export const TOGETHER = Array.from({ length: 9 }, (_, i) => blobOf(GROUP - 1 - i
 export const BLOCK = blobOf(200, 'bao')
 const hashes = concat([SMALL.root, LARGE.root])
 export const SEQUENCE = { bytes: hashes, root: hash(hashes) }
+/** What one of the tags says. */
+export const UNTIL = { meta: { note: 'kept', hash: SMALL.root }, expires: new Date(8.64e15) }
 export const FIRST_GROUP = { start: 0, end: GROUP }
 
 export const blockCid = async () => CID.createV1(RAW, await sha256.digest(BLOCK.bytes))
@@ -46,6 +48,8 @@ async function write (location) {
   await store.put(SEQUENCE.bytes, { tag: 'sequence', format: 'hashseq' })
   await store.tags.set('päärt', PART.root)
   await store.tags.set('long', LONG.root)
+  await store.tags.set('until', SMALL.root, UNTIL)
+  await store.tags.set('expired', SMALL.root, { expires: new Date(1) })
   await asBlockstore(store).put(await blockCid(), BLOCK.bytes)
   for await (const { cid } of store.putMany(TOGETHER.map(({ bytes }) => bytes))) {
     if (same(cid.multihash.digest, TOGETHER.at(-1).root)) await store.delete(cid)

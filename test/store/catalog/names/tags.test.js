@@ -232,10 +232,10 @@ describe('store: tags', () => {
 
     it('every call names a damaged tag, which can be set again or deleted', async () => {
       const { store, index } = await newStore()
-      for (let bit = 0; bit < 41 * 8; bit++) {
+      for (let bit = 0; bit < 51 * 8; bit++) {
         await setAll(store)
         const value = await tagEntry(index, 'b').read()
-        expect(value).to.have.length(41)
+        expect(value).to.have.length(51)
         value[bit >> 3] ^= 1 << (bit & 7)
         await tagEntry(index, 'b').write(value)
         expect(await errorOf(store.tags.get('b'))).to.include({ code: 'STORE_CORRUPT', tag: 'b' })

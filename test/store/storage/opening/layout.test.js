@@ -12,7 +12,7 @@ import {
 } from '../../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
 import {
-  BLOCK, DELETED, FIRST_GROUP, LARGE, LONG, PART, SEQUENCE, SMALL, TOGETHER, blockCid
+  BLOCK, DELETED, FIRST_GROUP, LARGE, LONG, PART, SEQUENCE, SMALL, TOGETHER, UNTIL, blockCid
 } from '../../../support/store/fixture.js'
 
 const FIXTURES = fileURLToPath(new URL('../../../support/store/fixtures/', import.meta.url))
@@ -44,7 +44,9 @@ describe('store: layout', () => {
     const roots = (await listed(store.list())).map(({ cid }) => hex(cid.multihash.digest))
     expect(roots).to.deep.equal([...whole, PART, LONG].map(({ root }) => hex(root)).sort())
     const tags = (await listed(store.tags.list())).map(({ name, format }) => `${name} ${format}`)
-    expect(tags).to.deep.equal(['long raw', 'päärt raw', 'sequence hashseq'])
+    expect(tags).to.deep.equal(['long raw', 'päärt raw', 'sequence hashseq', 'until raw'])
+    expect(await store.tags.get('until')).to.deep.include(UNTIL)
+    expect(await store.tags.get('expired')).to.equal(undefined)
     expect(same(await collect(asBlockstore(store).get(await blockCid())), BLOCK.bytes)).to.equal(true)
     expect(await store.fsck()).to.include({ isSound: true })
   })
