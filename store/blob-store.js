@@ -1,6 +1,6 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertInteger, describe } from '../lib/core/bytes.js'
+import { assertInteger, assertOptions, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
@@ -35,6 +35,8 @@ import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
+import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
+import { downloadFile } from './exchange/download/download-file.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
@@ -49,8 +51,12 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { DownloadOptions } from './exchange/download/download.js' */
+/** @import { DownloadResult } from './exchange/download/downloader.js' */
 /** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
+/** @import { ExportOptions } from './exchange/transfer/export.js' */
+/** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -249,6 +255,21 @@ export class BlobStore {
         await store.close()
       }
     }, options?.signal)
+  }
+
+  /**
+   * Downloads a blob to a file, as `download` does to a store. Until it is whole and verified it is kept in the folder
+   * `path.part`, from which the next call goes on when this one is interrupted. Then it takes the place of the file.
+   *
+   * @param {BlobName} cid
+   * @param {string | URL} path
+   * @param {Omit<DownloadOptions, 'ranges'>} options
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
+   */
+  static async downloadFile (cid, path, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return downloadFile(location => BlobStore.open(location), cid, path, options)
   }
 
   /**
@@ -549,6 +570,22 @@ export class BlobStore {
   }
 
   /**
+   * Downloads a blob, or parts of it, from many mirrors at once. The quicker ones fetch more, and the last parts are
+   * raced for. A mirror that lies is dropped, and one that fails or stalls is asked again later; what it has brought
+   * is kept. A download that was interrupted goes on when it is called again.
+   *
+   * @param {BlobName} cid
+   * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as
+   *   `put`. What has come is kept
+   */
+  async download (cid, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return this.#run(() => download(this.#context, cid, options), options, DOWNLOAD_OPTIONS)
+  }
+
+  /**
    * Copies blobs, whole or in part, with their aliases, and tags to another open store: only what that store lacks.
    * Both stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. Nothing
    * is deleted from the other store. A tag there is replaced by the one of the same name.
@@ -564,6 +601,36 @@ export class BlobStore {
     if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
     const run = () => copyTo(this.#context, other.#context, options)
     return this.#run(run, options, ['cids', 'tags', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. What the
+   * tags name are the roots. Memory stays bounded, and each piece is verified before it is given.
+   *
+   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too; `tags`: only what these tags
+   *   protect. Default: all whole blobs
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
+   * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
+   *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+   */
+  async * export (options = {}) {
+    // To load the packages for CARs takes 40 ms, so they are loaded when they are needed.
+    const { exportCar } = await import('./exchange/transfer/export.js')
+    yield * this.#context.life.each(() => exportCar(this, options))
+  }
+
+  /**
+   * Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept. One that has another
+   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. When it fails, what came before has been kept.
+   *
+   * @param {Source} source
+   * @param {ImportOptions} [options]
+   * @returns {Promise<ImportResult>}
+   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
+   *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
+   */
+  import (source, options = {}) {
+    return this.#run(async () => (await import('./exchange/transfer/import.js')).importCar(this, source, options))
   }
 
   /**

@@ -37,7 +37,7 @@ import { contextOf } from '../context-of.js'
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
 /** More than peers send each other as one block. */
-const MAX_BLOCK_LEN = 1 << 22
+export const MAX_BLOCK_LEN = 1 << 22
 
 /**
  * @typedef {object} BlockstoreOptions

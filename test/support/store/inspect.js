@@ -4,6 +4,7 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/exchange/context-of.js'
+import { download } from '../../../store/exchange/download/download.js'
 import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
@@ -300,3 +301,6 @@ export function pagesOf (id, pairs, places) {
   for (const { node, at } of places) editor.setPair(node, pairs, at)
   return editor.take()
 }
+
+/** Downloads by another clock. */
+export const downloadBy = (clock, store, cid, options) => download(contextOf(store), cid, options, clock)
