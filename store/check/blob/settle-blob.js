@@ -53,16 +53,15 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: what is under the old id may be another blob's. It is
- *   deleted when it is found to be an orphan, and not now. Default: false
+ *   left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
  * @returns {Promise<ChunkRanges>} none, which are present
  */
 export async function leaveData (store, root, record, { isDoubtful = false } = {}) {
-  const { activity, catalog, databases: { ids }, presence } = store
+  const { catalog, databases: { ids }, presence } = store
   const { isNameless, created, size, sizeProven } = record
   const len = await presence.len(record)
   const before = isDoubtful ? undefined : record
   presence.forget(record)
-  if (isDoubtful) activity.noteLeftovers()
   // A record that has neither a byte nor a proven size is deleted.
   if (!sizeProven) {
     await catalog.commit([{ ...await catalog.removal(root, before), gained: 0 - len }])
