@@ -29,6 +29,10 @@ import { SliceVerifier, httpSource, verifyStream, verifyTransform } from 'baobox
 import type * as verifier from 'baobox/verifier'
 import { BlobStore, asBlockstore } from 'baobox/store'
 import type * as stores from 'baobox/store'
+import { createHandler } from 'baobox/http'
+import type { Handler, RequestEvent } from 'baobox/http'
+import { serve } from 'baobox/http/node'
+import type { StoreServer } from 'baobox/http/node'
 import { testStore } from 'baobox/store/test'
 import type { DatabasePair, StoreOptions } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
@@ -53,6 +57,13 @@ for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.n
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)
 console.log(new SliceVerifier({ root: bytes }).done)
+const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
+const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
+const answer: Response = await handler(new Request('http://localhost/blobs'))
+const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
+console.log(server.url, server.handler.stats().outcomes.complete)
+await server.close({ grace: 5 })
+await handler.close()
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
