@@ -1,0 +1,66 @@
+// The end of downloads that stall. Time is that of a fake clock.
+import { expect } from 'chai'
+import { waitAfter, withPatience } from '../../../verifier/mirrors/patience.js'
+import { FakeClock } from '../../support/fake-clock.js'
+import { errorOf } from '../../support/feeding.js'
+
+const STALL = 1000
+
+/** Reads pieces of some lengths, each of which comes after some time; the caller takes its time, too. */
+async function read (pieces, { callerMs = 0, signal } = {}) {
+  const clock = new FakeClock()
+  const seen = { len: 0, isEnded: false }
+  const open = async function * (signal) {
+    signal.addEventListener('abort', () => { seen.isEnded = true })
+    for (const [ms, len] of pieces) {
+      await clock.sleep(ms)
+      yield new Uint8Array(len)
+    }
+  }
+  const reading = errorOf(async () => {
+    for await (const piece of withPatience(open, { location: 'there', stall: STALL, clock, signal })) {
+      seen.len += piece.length
+      if (callerMs > 0) await clock.sleep(callerMs)
+    }
+  })
+  const error = await clock.until(reading)
+  return { ...seen, error, time: clock.now() }
+}
+
+describe('a download with patience', () => {
+  it('may take as long as it wants while 16 KiB come in time', async () => {
+    const { error, len, time } = await read(Array(20).fill([700, 16_384]))
+    expect(error).to.equal(undefined)
+    expect(len).to.equal(20 * 16_384)
+    expect(time).to.equal(14_000)
+  })
+
+  it('ends when nothing comes, and says where', async () => {
+    const { error, len, time, isEnded } = await read([[10, 20_000], [1e9, 1]])
+    expect(error).to.include({ code: 'FETCH_FAILED', location: 'there' })
+    expect(len).to.equal(20_000)
+    expect(time).to.be.within(1010, 1500)
+    expect(isEnded).to.equal(true)
+  })
+
+  it('ends when too little comes', async () => {
+    const { error, len } = await read(Array(100).fill([100, 1000]))
+    expect(error).to.include({ code: 'FETCH_FAILED' })
+    expect(len).to.be.within(9000, 15_000)
+  })
+
+  it('does not count the time that the caller takes', async () => {
+    expect((await read(Array(5).fill([10, 1000]), { callerMs: 10_000 })).error).to.equal(undefined)
+  })
+
+  it('ends with its signal at once', async () => {
+    const { error } = await read([[1e9, 1]], { signal: AbortSignal.abort(new Error('enough')) })
+    expect(error).to.have.property('message', 'enough')
+  })
+
+  it('waits longer after each failure, or as long as a server wants, but not for ever', () => {
+    expect([1, 2, 3, 20].map(count => waitAfter(count, undefined))).to.deep.equal([250, 500, 1000, 30_000])
+    expect(waitAfter(1, { retryAfter: 5000 })).to.equal(5000)
+    expect(waitAfter(1, { retryAfter: 1e9 })).to.equal(30_000)
+  })
+})
