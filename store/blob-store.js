@@ -228,6 +228,7 @@ export class BlobStore {
     return rescueDatabases(location, async databases => {
       const store = new BlobStore(databases)
       try {
+        await store.#context.catalog.log.begin(Date.now())
         return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await store.close()

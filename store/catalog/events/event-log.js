@@ -27,7 +27,7 @@ const UNKNOWN = new Uint8Array(HASH_LEN)
 export class EventLog {
   #databases
   /** Behind the last entry that was given to the index, and behind the last that the index has acknowledged. */
-  #last = beginning(0)
+  #last = /** @type {LogPlace} */ ({ position: 0, check: new Uint8Array(CHECK_LEN) })
   #acknowledged = this.#last
   /** Does the index have the entry to which `#last` belongs? */
   #isBegun = false
@@ -48,14 +48,24 @@ export class EventLog {
     if (last === undefined) return
     const place = placeOfEntry(...last)
     // Behind an entry that makes no sense the log begins once more, and no older point leads there.
-    if (place === undefined) this.#last = this.#acknowledged = beginning(Date.now())
-    else {
-      this.#last = this.#acknowledged = place
-      this.#isBegun = true
-      this.#time = place.time <= MAX_TIME ? place.time : 0
-      const [first] = await this.#entries({ limit: 1 })
-      this.#first = (first && placeOfEntry(...first)?.position) ?? 0
-    }
+    if (place === undefined) return this.begin(Date.now())
+    this.#last = this.#acknowledged = place
+    this.#isBegun = true
+    this.#time = place.time <= MAX_TIME ? place.time : 0
+    const [first] = await this.#entries({ limit: 1 })
+    this.#first = (first && placeOfEntry(...first)?.position) ?? 0
+  }
+
+  /**
+   * Begins a log that no point of another log leads to.
+   *
+   * @param {number} position  greater than that of any entry
+   */
+  async begin (position) {
+    const check = crypto.getRandomValues(new Uint8Array(CHECK_LEN))
+    this.#last = this.#acknowledged = { position, check }
+    await this.#databases.index.batch([{ type: 'put', ...encodeBeginning(this.#last, this.now()) }])
+    this.#isBegun = true
   }
 
   /** @param {object} options @returns {Promise<[key: Uint8Array, value: Uint8Array][]>} those that can be read */
@@ -129,11 +139,6 @@ export class EventLog {
     this.#watches.add(watch)
     return watch
   }
-}
-
-/** A place that no other log has. @param {number} position @returns {LogPlace} */
-function beginning (position) {
-  return { position, check: crypto.getRandomValues(new Uint8Array(CHECK_LEN)) }
 }
 
 /** What a change means for those who watch; undefined for nothing. @param {Change} change */

@@ -164,7 +164,7 @@ describe('store: watch()', () => {
       const { store } = await newStore()
       const other = await newStore()
       await store.put(BLOBS[0])
-      await other.store.put(BLOBS[0])
+      await other.store.put(BLOBS[1])
       const { point } = await other.store.info()
       const own = (await store.info()).point
       const [position, check] = own.split('-')
