@@ -2,35 +2,28 @@
 //
 //   node resume-download.js CID DIRECTORY URL...
 //
-// URL and CID are what outboard-server.js prints. With several servers, the next one is asked when one fails or lies.
+// URL and CID are what outboard-server.js prints. With several servers all are asked at once. One that fails or lies is
+// named, and the others go on.
 
 import { BlobStore } from 'baobox/store'
 
-const [cid, directory, ...urls] = process.argv.slice(2)
-const accept = 'application/vnd.bao-slice; group-log=4'
-
+const [cid, directory, ...from] = process.argv.slice(2)
 const store = await BlobStore.open(directory)
-for (const url of urls) {
-  try {
-    await downloadFrom(url)
-    break
-  } catch (error) {
-    console.error(`${url}: ${error.code ?? error.name}: ${error.message}`)     // what came before has been kept
+try {
+  const { received, mirrors } = await store.download(cid, { from, onProgress: show })
+  for (const { location, bytes, error } of mirrors) {
+    if (bytes > 0) console.log(`${location}: ${bytes} new bytes`)
+    if (error) console.error(error.message)
   }
+  console.log(`${cid} is complete, ${received} bytes of it are new`)
+} catch (error) {
+  console.error(error.message)                                        // of several mirrors: what each has failed with
+  console.log(`parts of ${cid} are missing: start it again`)          // what has come is kept
 }
-console.log(await store.has(cid) ? `${cid} is complete` : `parts of ${cid} are missing: start it again`)
 await store.close()
 
-async function downloadFrom (url) {
-  const missing = await store.missing(cid)
-  const ranges = missing.toBytes(Number.MAX_SAFE_INTEGER)     // the size may not be known yet
-  for (const [start, end] of ranges) {
-    const target = new URL(url)
-    target.searchParams.set('start', start)
-    target.searchParams.set('end', end)
-    const response = await fetch(target, { headers: { accept } })
-    if (!response.ok) throw new Error(`status ${response.status}`)
-    const { received } = await store.receive(cid, response.body, { start, end })
-    console.log(`${url}: ${received} new bytes from ${start} on`)
-  }
+function show ({ detail: { done, total = 0, rate, timeLeft = Infinity } }) {
+  const mib = bytes => (bytes / 2 ** 20).toFixed(1)
+  const line = `${mib(done)} of ${mib(total)} MiB, ${mib(rate)} MiB/s, ${Math.ceil(timeLeft / 1000)} s left`
+  if (process.stderr.isTTY) process.stderr.write(`\r${line}   `)
 }

@@ -1,9 +1,10 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertInteger, describe } from '../lib/core/bytes.js'
+import { assertInteger, assertOptions, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
 import { Activity } from './storage/concurrency/activity.js'
 import { BlobReader } from './read/reader.js'
+import { Healer } from './check/healer.js'
 import { BlobReceiver } from './write/receive.js'
 import { BlobWriter } from './write/put.js'
 import { Catalog } from './catalog/catalog.js'
@@ -18,6 +19,7 @@ import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
 import { Databases } from './storage/databases.js'
+import { DamageNotes } from './check/damage-notes.js'
 import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
@@ -34,6 +36,8 @@ import { importFile } from './write/import-file.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
+import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
+import { downloadFile } from './exchange/download/download-file.js'
 import { forbidSyncReads } from './storage/content/read-pace.js'
 import { asStoreFull, closedError } from './storage/errors.js'
 
@@ -49,7 +53,12 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
+/** @import { DownloadOptions } from './exchange/download/download.js' */
+/** @import { DownloadResult } from './exchange/download/downloader.js' */
+/** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
+/** @import { ExportOptions } from './exchange/transfer/export.js' */
+/** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
 /** @import { FsckReport } from './check/fsck.js' */
 /** @import { ProgressOptions, Source } from '../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
@@ -65,6 +74,9 @@ import { asStoreFull, closedError } from './storage/errors.js'
  *   wait for the disk on another thread. Default: true
  * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
  *   deleted, those first that were not used for the longest time. Default: no limit
+ * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
+ *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
+ *   not read the same blob from this store
  * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
  * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
  *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
@@ -75,7 +87,9 @@ import { asStoreFull, closedError } from './storage/errors.js'
  *   blobs there are
  */
 
-const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', 'readOnly', 'tempDir', 'wait', 'signal']
+const STORE_OPTIONS = [
+  'durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
+]
 
 /**
  * @typedef {object} PutOptions
@@ -88,11 +102,15 @@ const STORE_OPTIONS = ['durability', 'verify', 'syncReads', 'quota', 'create', '
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
+ *   damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-const PUT_OPTIONS = ['tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'signal', 'onProgress']
+const PUT_OPTIONS = [
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+]
 
 /**
  * @typedef {object} ReadOptions
@@ -132,9 +150,9 @@ export class StoreContext {
 
   /**
    * @param {Databases} databases
-   * @param {{ verify: boolean, syncReads: boolean, quota?: number }} options  see `StoreOptions`
+   * @param {{ verify: boolean, syncReads: boolean, quota?: number, heal?: Heal }} options  see `StoreOptions`
    */
-  constructor (databases, { verify, syncReads, quota }) {
+  constructor (databases, { verify, syncReads, quota, heal }) {
     this.databases = databases // storage/databases.js
     /** Calls that are under way: storage/concurrency/activity.js. */
     this.activity = new Activity(() => databases.assertWritable())
@@ -146,6 +164,8 @@ export class StoreContext {
     this.presence = new Presence(databases.data) // catalog/presence.js
     this.catalog = new Catalog(this) // catalog/catalog.js
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
+    this.damage = new DamageNotes(this) // check/damage-notes.js
+    this.healer = new Healer(this, heal) // check/healer.js
     this.reader = new BlobReader(this) // read/reader.js
     this.writer = new BlobWriter(this) // write/put.js
     this.receiver = new BlobReceiver(this) // write/receive.js
@@ -165,13 +185,14 @@ export class BlobStore {
   /**
    * Call `BlobStore.open` instead.
    *
-   * @param {Databases} databases @param {{ verify?: boolean, syncReads?: boolean, quota?: number }} options
+   * @param {Databases} databases
+   * @param {{ verify?: boolean, syncReads?: boolean, quota?: number, heal?: Heal }} options
    */
-  constructor (databases, { verify = true, syncReads = true, quota } = {}) {
+  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
     if (!(databases instanceof Databases)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
-    this.#context = new StoreContext(databases, { verify, syncReads, quota })
+    this.#context = new StoreContext(databases, { verify, syncReads, quota, heal })
     setContext(this, this.#context)
     this.tags = new Tags(this.#context.tags, this.#context.life)
   }
@@ -186,18 +207,22 @@ export class BlobStore {
    */
   static async open (where, options = {}) {
     assertKnownOptions(options, STORE_OPTIONS)
-    const { durability = 'sync', verify, syncReads, quota, create = true, wait = 0, signal } = options
+    const { durability = 'sync', verify, syncReads, quota, heal, create = true, wait = 0, signal } = options
     const { readOnly = false, tempDir } = options
     if (durability !== 'sync' && durability !== 'process') {
       throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
     }
     if (quota !== undefined) assertInteger('quota', quota)
     if (wait !== Infinity) assertInteger('wait', wait)
+    if (heal !== undefined && typeof heal !== 'function') {
+      throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
+    }
     if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
+    if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
     const databases = readOnly
       ? await openReadOnly(where, { tempDir, signal })
       : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
-    const store = new BlobStore(databases, { verify, syncReads, quota })
+    const store = new BlobStore(databases, { verify, syncReads, quota, heal })
     try {
       await store.#context.catalog.log.start()
       await store.#context.evictor.start()
@@ -234,6 +259,21 @@ export class BlobStore {
         await store.close()
       }
     }, options?.signal)
+  }
+
+  /**
+   * Downloads a blob to a file, as `download` does to a store. Until it is whole and verified it is kept in the folder
+   * `path.part`, from which the next call goes on when this one is interrupted. Then it takes the place of the file.
+   *
+   * @param {BlobName} cid
+   * @param {string | URL} path
+   * @param {Omit<DownloadOptions, 'ranges'>} options
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
+   */
+  static async downloadFile (cid, path, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return downloadFile(location => BlobStore.open(location), cid, path, options)
   }
 
   /**
@@ -515,20 +555,38 @@ export class BlobStore {
    *       await store.receive(cid, await fetchSlice(cid, missing), missing)
    *     }
    *
-   * @param {ProgressOptions & { repair?: boolean }} [options]  `repair`: computes again what can be computed; drops
-   *   what is damaged, so that it is missing and can be received; deletes data that no record names. Nothing of that
-   *   while the store is not readable (see `isReadable`). Default: false. `onProgress` gets `baobox:fsck`
+   * @param {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName> }} [options]  `repair`: computes again what
+   *   can be computed; drops what is damaged, so that it is missing and can be received; deletes data that no record
+   *   names. Nothing of that while the store is not readable (see `isReadable`). Default: false. `cids`: look at these
+   *   blobs alone, as far as the store has them, and at nothing beside them. Default: everything. `onProgress` gets
+   *   `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
-    const { repair = false, signal, onProgress } = options
+    const { repair = false, cids, signal, onProgress } = options
     const run = async () => {
       if (repair) this.#context.databases.assertWritable()
-      return new Fsck(this.#context, { repair, signal, onProgress }).run()
+      return new Fsck(this.#context, { repair, cids, signal, onProgress }).run()
     }
     // A collection would delete data that a repair is about to give a record.
     const work = () => repair ? this.#context.locks.run('gc', run) : run()
-    return this.#run(work, options, ['repair', 'signal', 'onProgress'])
+    return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Downloads a blob, or parts of it, from many mirrors at once. The quicker ones fetch more, and the last parts are
+   * raced for. A mirror that lies is dropped, and one that fails or stalls is asked again later; what it has brought
+   * is kept. A download that was interrupted goes on when it is called again.
+   *
+   * @param {BlobName} cid
+   * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
+   * @returns {Promise<DownloadResult>}
+   * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as
+   *   `put`. What has come is kept
+   */
+  async download (cid, options) {
+    assertOptions('options', options, '{ from, ... }')
+    return this.#run(() => download(this.#context, cid, options), options, DOWNLOAD_OPTIONS)
   }
 
   /**
@@ -547,6 +605,36 @@ export class BlobStore {
     if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
     const run = () => copyTo(this.#context, other.#context, options)
     return this.#run(run, options, ['cids', 'tags', 'signal', 'onProgress'])
+  }
+
+  /**
+   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. What the
+   * tags name are the roots. Memory stays bounded, and each piece is verified before it is given.
+   *
+   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too; `tags`: only what these tags
+   *   protect. Default: all whole blobs
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
+   * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
+   *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
+   */
+  async * export (options = {}) {
+    // To load the packages for CARs takes 40 ms, so they are loaded when they are needed.
+    const { exportCar } = await import('./exchange/transfer/export.js')
+    yield * this.#context.life.each(() => exportCar(this, options))
+  }
+
+  /**
+   * Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept. One that has another
+   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. When it fails, what came before has been kept.
+   *
+   * @param {Source} source
+   * @param {ImportOptions} [options]
+   * @returns {Promise<ImportResult>}
+   * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }, CID_MISMATCH { cid },
+   *   CID_UNSUPPORTED { cid }, BLOCK_TOO_LONG { cid, len }; STORE_FULL as `put`
+   */
+  import (source, options = {}) {
+    return this.#run(async () => (await import('./exchange/transfer/import.js')).importCar(this, source, options))
   }
 
   /**

@@ -1,6 +1,7 @@
 // The entry point `baobox/store`: the blob store, and the store as a blockstore.
 
 export { BlobStore } from './blob-store.js'
+export { healFrom } from './exchange/download/heal-from.js'
 export { asBlockstore } from './exchange/blockstore/blockstore.js'
 
 // The types of public signatures.
@@ -18,6 +19,17 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */
+/** @typedef {import('./exchange/download/download.js').DownloadOptions} DownloadOptions */
+/** @typedef {import('./exchange/download/downloader.js').DownloadResult} DownloadResult */
+/** @typedef {import('./exchange/download/progress.js').DownloadEvent} DownloadEvent */
+/** @typedef {import('./exchange/download/progress.js').DownloadState} DownloadState */
+/** @typedef {import('../verifier/mirrors/health.js').MirrorReport} MirrorReport */
+/** @typedef {import('../verifier/mirrors/health.js').MirrorState} MirrorState */
+/** @typedef {import('../verifier/mirrors/mirror.js').GiveSlice} GiveSlice */
+/** @typedef {import('../verifier/mirrors/mirror.js').Mirror} Mirror */
+/** @typedef {import('../verifier/mirrors/mirror.js').MirrorLike} MirrorLike */
+/** @typedef {import('../verifier/mirrors/mirror.js').PlainParts} PlainParts */
+/** @typedef {import('../verifier/mirrors/mirror.js').SliceGiver} SliceGiver */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
@@ -26,8 +38,14 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyOptions} CopyOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyResult} CopyResult */
+/** @typedef {import('./exchange/transfer/export.js').ExportFormat} ExportFormat */
+/** @typedef {import('./exchange/transfer/export.js').ExportOptions} ExportOptions */
+/** @typedef {import('./exchange/transfer/import.js').ImportOptions} ImportOptions */
+/** @typedef {import('./exchange/transfer/import.js').ImportResult} ImportResult */
+/** @typedef {import('./exchange/transfer/import.js').ImportRules} ImportRules */
 /** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
+/** @typedef {import('./check/healer.js').Heal} Heal */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */
 /** @typedef {import('./catalog/names/tags.js').NewTag} NewTag */

@@ -82,8 +82,8 @@ describe('examples', () => {
   it('resume-download.js asks the next server, and asks for nothing twice', () => withServer(async ({ url }) => {
     const args = ['resume-download.js', cid, 'downloads', 'http://localhost:1/', url]
     const first = await linesOf(...args)
-    expect(first).to.deep.equal([`${url}: 300000 new bytes from 0 on`, `${cid} is complete`])
-    expect(await linesOf(...args)).to.deep.equal([`${cid} is complete`])
+    expect(first).to.deep.equal([`${url}: 300000 new bytes`, `${cid} is complete, 300000 bytes of it are new`])
+    expect(await linesOf(...args)).to.deep.equal([`${cid} is complete, 0 bytes of it are new`])
   }))
 
   it('append-log.js hashes what is new', async () => {

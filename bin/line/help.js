@@ -28,6 +28,7 @@ ${rows([
 Environment:
 ${rows([
   ['BAOBOX_STORE', 'the store to use when --store is not given'],
+  ['BAOBOX_PUT_TOKEN', 'the token of uploads when serve gets no --put-token'],
   ['BAOBOX_DEBUG', 'when set, errors are printed with their stack and their causes'],
   ['NO_COLOR', 'when set, nothing is printed in colours']
 ])}

@@ -91,6 +91,38 @@ export const missing = define({
   examples: ['baobox missing bafkr4i...']
 })
 
+export const exportBlobs = define({
+  summary: 'write blobs as a CAR archive',
+  operands: '[CID...]',
+  options: { store, output },
+  notes: [
+    'Without CID, writes all whole blobs. A tag may stand for a CID; it brings all blobs that it protects. ' +
+    'Each blob is verified while it is written, and is one block of the archive, however long it is.'
+  ],
+  examples: ['baobox export -o all.car', 'baobox export release | ssh host baobox import']
+})
+
+export const importBlobs = define({
+  summary: 'put the blocks of a CAR archive into a store',
+  operands: '[FILE]',
+  options: {
+    store,
+    tag: {
+      value: 'NAME',
+      help: 'tag the first root of the archive; the second as NAME-2, and so on',
+      read: filled('NAME')
+    },
+    'skip-unknown': flag('leave out blocks with unknown hash functions, instead of failing'),
+    bytes,
+    json
+  },
+  notes: [
+    'Without FILE, or with -, reads stdin. Each block is compared with its CID before it is kept. ' +
+    'When it fails, what came before has been kept. A missing store is made.'
+  ],
+  examples: ['baobox import all.car']
+})
+
 export const rm = define({
   summary: 'delete blobs from a store',
   operands: 'CID...',

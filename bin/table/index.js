@@ -1,9 +1,10 @@
 // The table of commands. Parsing, help, completion and docs/cli.md are made from it. The code of a command is imported
 // only when the command runs, so that `baobox hash` does not wait for a database to load.
 
-import { add, cat, get, has, ls, missing, rm, stat, tag } from './blobs.js'
+import { add, cat, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
+import { serve } from './network.js'
 import { bench, completion, demo, help } from './program.js'
 import { compact, fsck, gc, rescue } from './upkeep.js'
 
@@ -34,8 +35,13 @@ export const TABLE = {
     has: { ...has, load: async () => (await import('../commands/store/list.js')).has },
     missing: { ...missing, load: async () => (await import('../commands/store/list.js')).missing },
     receive: { ...receive, load: async () => (await import('../commands/store/add.js')).receive },
+    export: { ...exportBlobs, load: async () => (await import('../commands/store/transfer.js')).exportBlobs },
+    import: { ...importBlobs, load: async () => (await import('../commands/store/transfer.js')).importBlobs },
     rm: { ...rm, load: async () => (await import('../commands/store/tags.js')).rm },
     tag: { ...tag, load: async () => (await import('../commands/store/tags.js')).tag }
+  },
+  'Over the network': {
+    serve: { ...serve, load: async () => (await import('../commands/serve.js')).serve }
   },
   'Upkeep of a store': {
     gc: { ...gc, load: async () => (await import('../commands/store/upkeep.js')).gc },

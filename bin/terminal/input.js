@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { addAbortSignal } from 'node:stream'
 import { Failure } from './errors.js'
 
@@ -62,6 +63,10 @@ export async function eachInput (names, { signal, attempt }, work) {
  */
 export async function sizeOf (name) {
   const stats = await stat(name)
-  if (stats.isDirectory()) throw new Failure(`${name} is a directory`)
+  if (stats.isDirectory()) {
+    // As reading it would fail.
+    const reason = { code: 'EISDIR', errno: -constants.errno.EISDIR }
+    throw Object.assign(new Failure(`${name} is a directory`), reason)
+  }
   return stats.isFile() && stats.size > 0 ? stats.size : undefined
 }

@@ -1,14 +1,15 @@
 // Checks everything in a store: every extent and page against the roots, every record against its checksum, and
 // whatever lies beside them. With `repair` it repairs what it can.
 
-import { toCid } from '../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { assertMany } from '../storage/concurrency/in-order.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
 import { decodeRecord, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
-import { inspectBlob } from './inspect-blob.js'
+import { inspectBlob } from './blob/inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
-import { repairBlob } from './repair-blob.js'
+import { settleBlob } from './blob/settle-blob.js'
 import { nameOf } from '../catalog/roots.js'
 import { rangesLen } from '../catalog/presence.js'
 import { presentChunks } from '../storage/content/tree-pages.js'
@@ -21,10 +22,11 @@ import { createYielder } from '../../lib/source/async-util.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Findings } from './inspect-blob.js' */
+/** @import { Findings } from './blob/inspect-blob.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /**
  * @typedef {object} DamagedBlob
@@ -65,6 +67,8 @@ export class Fsck {
    * gets one.
    */
   #adopts
+  /** The only blobs to be looked at, if not everything. */
+  #roots
   #signal
   #onProgress
   #done = 0
@@ -94,10 +98,11 @@ export class Fsck {
 
   /**
    * @param {StoreContext} store
-   * @param {ProgressOptions & { repair: boolean, adopts?: boolean }} options  see `BlobStore.fsck`. `adopts`: records
-   *   may have been lost without a trace
+   * @param {ProgressOptions & { repair: boolean, cids?: Iterable<BlobName>, adopts?: boolean }} options  see
+   *   `BlobStore.fsck`. `adopts`: records may have been lost without a trace
    */
-  constructor (store, { repair, adopts = false, signal, onProgress }) {
+  constructor (store, { repair, cids, adopts = false, signal, onProgress }) {
+    if (cids !== undefined) this.#roots = rootsOf(cids)
     this.#store = store
     this.#repairs = repair
     this.#adopts = adopts
@@ -108,6 +113,17 @@ export class Fsck {
   /** @returns {Promise<FsckReport>} */
   async run () {
     this.#signal?.throwIfAborted()
+    await (this.#roots === undefined ? this.#checkAll() : this.#checkSome(this.#roots))
+    const report = this.#report
+    report.records = [...this.#damagedRecords.values()]
+    report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
+    const { damaged, records, tags, orphans, strays } = report
+    const faults = damaged.length + records.length + tags.length + orphans + strays
+    report.isSound = report.isReadable && !report.isStateDamaged && faults === 0
+    return report
+  }
+
+  async #checkAll () {
     // What comes in from now on is not looked at: it may be there before its record is.
     const limit = this.#store.databases.ids.next
     const underWay = new Set(this.#store.databases.ids.underWay)
@@ -119,13 +135,26 @@ export class Fsck {
     await this.#checkBlobs(limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
-    const report = this.#report
-    report.records = [...this.#damagedRecords.values()]
-    report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
-    const { damaged, records, tags, orphans, strays } = report
-    const faults = damaged.length + records.length + tags.length + orphans + strays
-    report.isSound = report.isReadable && !report.isStateDamaged && faults === 0
-    return report
+  }
+
+  /**
+   * Looks at some blobs. A damaged record is reported, and only a look at everything can restore it.
+   *
+   * @param {Uint8Array[]} roots
+   */
+  async #checkSome (roots) {
+    const { catalog, databases } = this.#store
+    const blobs = /** @type {{ root: Uint8Array, record: BlobRecord }[]} */ ([])
+    for (const root of roots) {
+      this.#signal?.throwIfAborted()
+      const { isThere, record } = await catalog.find(root)
+      if (record !== undefined && record.size > 0) blobs.push({ root, record })
+      else if (isThere && record === undefined) {
+        this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
+      }
+    }
+    for (const { record } of blobs) this.#total += await lenToCheck(databases.data, record)
+    for (const { root, record } of blobs) await this.#checkBlob(root, record, false)
   }
 
   /**
@@ -176,7 +205,7 @@ export class Fsck {
           continue
         }
         if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
-        this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+        this.#total += await lenToCheck(data, record)
       }
     }
   }
@@ -246,61 +275,16 @@ export class Fsck {
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
    * @param {ChunkRanges} [before]  what is right of it
-   * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when its file cannot be
-   *   read, and nothing was changed
+   * @returns {Promise<ChunkRanges | undefined>} as `settleBlob`
    */
   async #repair (root, record, before) {
-    const { catalog, databases, presence } = this.#store
-    const len = await presence.len(record)
-    presence.forget(record) // its pages may change below
+    const { catalog, presence } = this.#store
     // Data that is another blob's is not this one's to delete.
     if (before?.isEmpty && this.#shared.has(record.id)) {
-      await catalog.commit([{ ...await catalog.removal(root), gained: 0 - len }])
+      await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before
     }
-    if (await this.#isFileTaken(record)) return this.#leaveFile(root, record, len)
-    // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
-    const isReachable = record.home === 'extents' || databases.files !== undefined
-    const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-    const repaired = await repairBlob(databases, root, reachable, { signal: this.#signal })
-    if (repaired === undefined) return undefined
-    const { record: after, right } = repaired
-    // A record that has neither a byte nor a proven size is deleted.
-    if (right.isEmpty && !record.sizeProven) {
-      await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
-    } else {
-      const gained = await presence.len(after) - len
-      await catalog.commit([{ root, before: record, after: areSame(after, record) ? record : after, gained }])
-    }
-    return right
-  }
-
-  /** Is there something else where the blob has its file, or would get one? @param {BlobRecord} record */
-  async #isFileTaken ({ id, home }) {
-    const { files } = this.#store.databases
-    return home !== 'extents' && (await files?.isTaken(id) ?? false)
-  }
-
-  /**
-   * What has the name of the blob's file stays where it is: what is received goes to another file, under another id.
-   *
-   * @param {Uint8Array} root @param {BlobRecord} record @param {number} len  bytes that the store had of it
-   * @returns {Promise<ChunkRanges>} none
-   */
-  async #leaveFile (root, record, len) {
-    const { isNameless, created, size, sizeProven } = record
-    const { catalog, databases: { ids } } = this.#store
-    // A record that has neither a byte nor a proven size is deleted.
-    if (!sizeProven) {
-      await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
-      return ChunkRanges.none
-    }
-    const id = await ids.newId()
-    /** @type {BlobRecord} */
-    const after = { id, size, sizeProven: false, complete: false, home: 'file', created, isNameless }
-    await catalog.commit([{ root, before: record, after, gained: 0 - len }])
-    ids.settle(id)
-    return ChunkRanges.none
+    return settleBlob(this.#store, root, record, { signal: this.#signal })
   }
 
   /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
@@ -412,5 +396,13 @@ export class Fsck {
   }
 }
 
-/** @param {BlobRecord} a @param {BlobRecord} b  of the same id */
-const areSame = (a, b) => a.complete === b.complete && a.sizeProven === b.sizeProven && a.home === b.home
+/** Bytes of a blob that are looked at. @param {SafeDatabase} data @param {BlobRecord} record */
+const lenToCheck = async (data, record) =>
+  record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+
+/** Each root once. @param {Iterable<BlobName>} cids */
+function rootsOf (cids) {
+  assertMany('cids', cids, 'CIDs')
+  const roots = new Map([...cids].map(cid => parseRoot(cid, 'cid')).map(root => [nameOf(root), root]))
+  return [...roots.values()]
+}

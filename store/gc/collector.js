@@ -9,6 +9,7 @@ import { HASH_LEN } from '../../lib/core/constants.js'
 import { concat } from '../../lib/core/bytes.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { HashSet } from './hash-set.js'
+import { damagedSequence } from '../storage/errors.js'
 import { nameOf } from '../catalog/roots.js'
 import { sweepOrphansInUse } from '../storage/opening/orphan-sweep.js'
 import { BATCH_ENTRIES } from '../storage/level/entries.js'
@@ -261,6 +262,7 @@ export class Marks {
   async #read (root, signal) {
     const record = await this.#store.catalog.get(root)
     if (record === undefined) return true
+    if (record.isDamaged) throw damagedSequence(root)
     try {
       await this.#markMembers(this.#store.reader.present(root, record, signal))
     } catch (error) {

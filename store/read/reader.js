@@ -120,12 +120,20 @@ export class BlobReader {
   }
 
   /**
-   * Reads the long way. The caller protects the blob.
+   * Reads the long way, and goes on where damage was healed. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * #pieces ({ root, record, start, end, verify, reuse, signal }) {
+  #pieces (wanted) {
+    const { root, record, start, end, verify, signal } = wanted
+    const rest = (/** @type {number} */ given) => ChunkRanges.fromBytes(start + given, Math.max(start + given, end))
+    return this.#store.healer.read(root, { notes: verify, signal }).pieces(record, rest, (now, given) =>
+      this.#piecesFrom({ ...wanted, record: now, start: start + given }))
+  }
+
+  /** @param {Wanted} wanted @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
     await this.#require(root, record, chunks)
@@ -148,15 +156,19 @@ export class BlobReader {
     const wanted = toRanges(ranges)
     const { root, record } = await this.#use(cid, signal)
     const release = this.#store.protection.use(root)
-    try {
-      // The pairs inside a group that is wanted in part are computed from all of its bytes.
-      const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
-      await this.#require(root, record, needed)
-      const validate = this.#store.verifies || record.home === 'reference'
-      yield * this.#reading(root, record, spanOf(needed, record.size), view => {
+    const validate = this.#store.verifies || record.home === 'reference'
+    // The pairs inside a group that is wanted in part are computed from all of its bytes.
+    const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
+    /** @param {BlobRecord} now @param {number} given  bytes of the slice */
+    const read = async (now, given) => {
+      await this.#require(root, now, needed)
+      return withoutFirst(given, this.#reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
         return encodeSlice(view.source, outboard, wanted, { header, validate, reuse, signal })
-      })
+      }))
+    }
+    try {
+      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
     } finally {
       release()
     }
@@ -190,11 +202,15 @@ export class BlobReader {
   /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
   async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
     const release = this.#store.protection.use(root)
+    /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
+    const read = async (now, given) => {
+      await this.#require(root, now, ChunkRanges.all)
+      const stop = Math.min(end, outboardLen(now.size, groupLog))
+      return this.#reading(root, now, [0, now.size], view =>
+        outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
+    }
     try {
-      await this.#require(root, record, ChunkRanges.all)
-      const stop = Math.min(end, outboardLen(record.size, groupLog))
-      yield * this.#reading(root, record, [0, record.size], view =>
-        outboardPieces(view, { groupLog, start, end: stop, signal }))
+      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
     } finally {
       release()
     }
@@ -228,9 +244,9 @@ export class BlobReader {
     assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
-      const { root, record } = await this.#use(cid, options.signal)
+      const { root, record: found } = await this.#use(cid, options.signal)
       // Behind the end that was claimed there may be chunks, too.
-      if (!record.complete) await this.#require(root, record, range)
+      const record = found.complete ? found : await this.#present(root, found, range, options)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
     }
     assertKnownOptions(range, RANGE_OPTIONS)
@@ -271,6 +287,17 @@ export class BlobReader {
     })
   }
 
+  /**
+   * Waits until ranges are present of a blob, if they can be healed.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
+   * @returns {Promise<BlobRecord>} the record as it is then
+   */
+  #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
+    const healing = this.#store.healer.read(root, { notes: verify, signal })
+    return this.#store.life.run(() => healing.present(record, wanted))
+  }
+
   /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
   async #require (root, record, wanted) {
     const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
@@ -307,7 +334,7 @@ export class BlobReader {
     if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
     const now = await this.#store.catalog.get(root)
     if (now === undefined) return notFound(root)
-    if (now.id !== record.id) return changed(root, error)
+    if (now.id !== record.id && !now.isDamaged) return changed(root, error)
     return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
   }
 }
@@ -336,4 +363,19 @@ async function * withProgress (pieces, all) {
 function spanOf (wanted, size) {
   const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
   return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+}
+
+/**
+ * Pieces without the first bytes.
+ *
+ * @param {number} len  of the first bytes @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * withoutFirst (len, pieces) {
+  let left = len
+  for await (const piece of pieces) {
+    const rest = left === 0 ? piece : piece.subarray(Math.min(left, piece.length))
+    left -= piece.length - rest.length
+    if (rest.length > 0) yield rest
+  }
 }

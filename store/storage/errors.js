@@ -112,6 +112,15 @@ export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}'
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
+/**
+ * A sequence of hashes has lost some of them to damage: it cannot be told what it protects.
+ *
+ * @param {Uint8Array} root
+ */
+export const damagedSequence = root => new BaoError('STORE_CORRUPT',
+  `the sequence ${toCid(root)} has lost a part to damage: put or receive it again, or delete its tag`,
+  { cid: toCid(root) })
+
 /** @param {string} tag */
 export const tagNotFound = tag => new BaoError('STORE_TAG_NOT_FOUND', `there is no tag '${tag}'`, { tag })
 

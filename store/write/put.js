@@ -1,6 +1,8 @@
 // Puts whole blobs: their bytes are written under a fresh id before the hash is known, then the record is committed.
 
 import { eitherOf } from '../storage/concurrency/activity.js'
+import { isIntact } from '../check/blob/inspect-blob.js'
+import { pathOfReference } from '../storage/content/stored-file.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { cancelSource, toPieces } from '../../lib/source/source.js'
 import { Expectation } from './expectation.js'
@@ -39,6 +41,7 @@ import { nameOf } from '../catalog/roots.js'
  * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says
  * @property {Uint8Array} [alias]
  * @property {string} [path]
+ * @property {boolean} verify  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
 
@@ -56,7 +59,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   put (source, options, { alias, path, isAlwaysRead = false } = {}) {
-    const { signal, onProgress, tag, format = 'raw', meta, ttl, expires, ...others } = options
+    const { signal, onProgress, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
     // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.#store.activity.run(async () => {
@@ -65,8 +68,8 @@ export class BlobWriter {
       else if (tag !== undefined) assertName('tag', tag)
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
-      const expected = new Expectation(others)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, signal }
+      const expected = new Expectation(expectation)
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, verify, signal }
       if (!isAlwaysRead && expected.root !== undefined) {
         const result = await this.#putUnread(expected.root, expected, how).catch(error => {
           cancelSource(source)
@@ -94,7 +97,7 @@ export class BlobWriter {
     try {
       return await this.#store.locks.run(nameOf(root), async () => {
         const { record } = await this.#store.catalog.find(root)
-        if (record === undefined || !isThereAs(record, how)) return undefined
+        if (record === undefined || !await this.#isThereAs(root, record, how)) return undefined
         expected.assertSize(record.size)
         if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
         return this.#putAgain(root, record, how)
@@ -156,7 +159,8 @@ export class BlobWriter {
    */
   async #adopt (id, root, blob, how) {
     const { isThere, record: before } = await this.#store.catalog.find(root)
-    if (before !== undefined && isThereAs(before, how)) {
+    const isWhole = before !== undefined && await this.#isWhole(root, before, how)
+    if (isWhole && await this.#staysAsItIs(before, how)) {
       const result = await this.#putAgain(root, before, how)
       await this.#discard(id, blob)
       return result
@@ -183,7 +187,36 @@ export class BlobWriter {
     const tagging = tagOf(root, how, this.#store.catalog.log.now())
     await (tagging === undefined ? commit() : this.#store.tags.set([tagging], commit))
     blob.mayBeRecorded = false // the record is acknowledged
-    return { cid: toCid(root), size: blob.size, isNew: !before?.complete }
+    return { cid: toCid(root), size: blob.size, isNew: !isWhole }
+  }
+
+  /**
+   * Is nothing to be written of a blob that is put like that?
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   */
+  async #isThereAs (root, record, how) {
+    return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
+  }
+
+  /**
+   * Does the store have the whole blob, as far as it knows, or as far as it is to look?
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
+   */
+  async #isWhole (root, record, { verify, signal }) {
+    return record.complete && (!verify || isIntact(this.#store.databases, root, record, signal))
+  }
+
+  /**
+   * May the bytes stay where they are? A reference is no copy, and a copy will do for both. A reference to another file
+   * is linked to the one that is put, which is known to have the bytes now.
+   *
+   * @param {BlobRecord} record @param {How} how
+   */
+  async #staysAsItIs (record, { path }) {
+    return isKept(record) ||
+      (path !== undefined && path === await pathOfReference(this.#store.databases, record.id))
   }
 
   /**
@@ -217,13 +250,6 @@ export class BlobWriter {
     }
   }
 }
-
-/**
- * Is nothing to be written of a blob that is put like that? A reference is no copy, and a copy will do for both.
- *
- * @param {BlobRecord} record @param {How} how
- */
-const isThereAs = (record, { path }) => record.complete && (isKept(record) || path !== undefined)
 
 /**
  * The tag that a blob is to have.

@@ -9,6 +9,7 @@ import { toRanges } from '../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
 import { nameOf } from '../catalog/roots.js'
+import { rangesLen } from '../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
@@ -131,17 +132,22 @@ export class BlobReceiver {
    */
   async #write (slice, options) {
     const { root, received } = slice
+    const forCopy = await this.#reserveCopy(root)
     for (const batch of received.provenBatches) batch.reservation ??= await this.#reserve(root, batch, options)
-    return this.#store.locks.run(nameOf(root), async () => {
-      const { provenBatches } = received
-      const record = await this.#prepareRecord(slice, provenBatches)
-      if (record === undefined) return false
-      const isFile = record.home === 'file'
-      if (isFile) await slice.spill(record.id, provenBatches, options, this.#pending.under(root, record.id))
-      if (isFile && this.#store.databases.isSync) return true
-      await this.#record(slice, received.takeDue(), record, options)
-      return false
-    })
+    try {
+      return await this.#store.locks.run(nameOf(root), async () => {
+        const { provenBatches } = received
+        const record = await this.#prepareRecord(slice, provenBatches, forCopy)
+        if (record === undefined) return false
+        const isFile = record.home === 'file'
+        if (isFile) await slice.spill(record.id, provenBatches, options, this.#pending.under(root, record.id))
+        if (isFile && this.#store.databases.isSync) return true
+        await this.#record(slice, received.takeDue(), record, options)
+        return false
+      })
+    } finally {
+      for (const reservation of forCopy) reservation.release()
+    }
   }
 
   /**
@@ -175,6 +181,7 @@ export class BlobReceiver {
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
+    after.isDamaged = !after.complete && before.isDamaged
     // Sync if complete, because observers act on it.
     const sync = isLast || after.complete
     // Sync the first groups before the first record, so a record never exists without groups.
@@ -208,19 +215,38 @@ export class BlobReceiver {
   }
 
   /**
+   * Reserves quota for what is right of a reference of which a part is missing: that is copied before more is received.
+   *
+   * @param {Uint8Array} root @returns {Promise<Reservation[]>}
+   */
+  async #reserveCopy (root) {
+    const { catalog, evictor, presence, quota } = this.#store
+    if (!quota.isLimited) return []
+    const { record } = await catalog.find(root)
+    if (record === undefined || !isPartOfReference(record)) return []
+    const len = rangesLen(await presence.of(record), record.size)
+    return [await evictor.reserve(root, () => len)]
+  }
+
+  /**
    * Finds the record of the blob, or makes the one that it is to have. The caller holds the blob's lock.
    *
    * Sets `slice.complete`. Discards the batches if they need no recording; if that is because the blob is complete
    * already, the catalog is told that it was put again.
    *
-   * @param {IncomingSlice} slice @param {ProvenBatch[]} batches
+   * @param {IncomingSlice} slice
+   * @param {ProvenBatch[]} batches
+   * @param {Reservation[]} [forCopy]  of quota, for the copy of a reference
    * @returns {Promise<BlobRecord | undefined>} undefined when the batches were discarded
    */
-  async #prepareRecord (slice, batches) {
+  async #prepareRecord (slice, batches, forCopy = []) {
     const { root, received, verifier } = slice
-    const { record } = await this.#store.catalog.find(root)
-    slice.complete = record?.complete ?? false
+    let { record } = await this.#store.catalog.find(root)
     const hasGroups = batches.some(({ len }) => len > 0)
+    if (record !== undefined && isPartOfReference(record) && hasGroups) {
+      record = await this.#store.damage.copyReference(root, record, forCopy)
+    }
+    slice.complete = record?.complete ?? false
     if (record?.complete || verifier.size === undefined || (record === undefined && !hasGroups)) {
       received.discard(batches)
       if (record?.complete) await this.#store.catalog.putAgain(root, record)
@@ -229,6 +255,9 @@ export class BlobReceiver {
     return record ?? this.#pending.recordFor(slice, verifier.size)
   }
 }
+
+/** @param {BlobRecord} record */
+const isPartOfReference = ({ home, complete }) => home === 'reference' && !complete
 
 /**
  * Verifies the whole groups that have arrived.

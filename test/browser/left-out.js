@@ -23,10 +23,12 @@ export const LEFT_OUT = {
   'store/write/receive-failing.test.js': 'files',
   'store/write/receive-files.test.js': 'files',
   'store/check/fsck-files.test.js': 'files',
+  'store/check/noted-damage-files.test.js': 'files',
   'store/write/import-file.test.js': 'files',
   'store/write/put-files.test.js': 'files, and streams of Node.js',
   'store/storage/disk/foreign-files.test.js': 'files',
   'store/gc/gc-files.test.js': 'files',
+  'store/exchange/download/download-file.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
   'store/write/receive-interrupted.test.js': 'files',
   'store/read/sync-reads.test.js': 'files',
@@ -34,6 +36,7 @@ export const LEFT_OUT = {
   'store/storage/disk/blob-folder.test.js': 'directories',
   'store/storage/opening/rescue.test.js': 'files of LevelDB, and processes that are killed',
   'store/storage/opening/disk.test.js': 'directories, and processes that are killed',
+  'store/exchange/transfer/copy-killed.test.js': 'processes that are killed',
   'store/storage/opening/read-only.test.js': 'directories, and processes that are killed',
   'store/storage/opening/layout.test.js': 'stores that are kept as files'
 }

@@ -1,26 +1,35 @@
-// Finds the command `bao`: the one that BAO names; else the one compiled here before; else the one in PATH. Compiles it
-// when asked.
+// Finds the commands that baobox is compared with: the one that an environment variable names; else the one compiled
+// here before; else the one in PATH. Compiles it when asked.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const VERSION = '0.13.1'
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/bao/', import.meta.url))
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
 const LONGEST = 10 * 60_000
 
-/** @returns {{ program: string, version: string } | undefined} a `bao` that starts */
-export function findBao () {
-  const places = process.env.BAO ? [process.env.BAO] : [join(CACHE, 'bin', 'bao'), 'bao']
-  for (const program of places) {
-    const version = versionOf(program)
-    if (version !== undefined) return { program, version }
-  }
+/** @typedef {'bao' | 'b3sum'} Tool */
+/** @typedef {{ program: string, version: string }} Found */
+
+/** `says`: what the help of the real one has, and that of another program of its name has not. */
+const TOOLS = {
+  bao: { crate: 'bao_bin', version: '0.13.1', variable: 'BAO', says: 'decode-slice' },
+  b3sum: { crate: 'b3sum', version: '1.8.7', variable: 'B3SUM', says: '--derive-key' }
 }
 
-/** Checks that a program is this bao, and not another of that name. @param {string} program */
-function versionOf (program) {
-  const help = outputOf(program, '--help')
-  return help?.includes('decode-slice') ? outputOf(program, '--version') : undefined
+export const NAMES = /** @type {Tool[]} */ (Object.keys(TOOLS))
+
+/** The environment variable that names a command. @param {Tool} tool */
+export const variableOf = tool => TOOLS[tool].variable
+
+/** @param {Tool} tool @returns {Found | undefined} one that starts */
+export function find (tool) {
+  const { variable, says } = TOOLS[tool]
+  const named = process.env[variable]
+  for (const program of named ? [named] : [join(CACHE, tool, 'bin', tool), tool]) {
+    if (!outputOf(program, '--help')?.includes(says)) continue
+    const version = outputOf(program, '--version')
+    if (version !== undefined) return { program, version }
+  }
 }
 
 /** @param {string} program @param {string} option @returns {string | undefined} what it prints; undefined on failure */
@@ -30,22 +39,31 @@ function outputOf (program, option) {
 }
 
 /**
- * Compiles `bao`, into node_modules/.cache.
+ * Finds a command, or compiles it into node_modules/.cache.
  *
- * @returns {ReturnType<typeof findBao>}
+ * @param {Tool} tool @param {{ install?: boolean }} options  `install`: may it be compiled?
+ * @returns {Found}
  * @throws {Error} with the reason why it cannot be had
  */
-export function installBao () {
+export function have (tool, { install = false }) {
+  const { crate, version, variable } = TOOLS[tool]
+  const found = find(tool)
+  if (found !== undefined) return found
+  const named = process.env[variable]
+  if (named) throw new Error(`${variable} names ${named}, which is not ${tool}`)
+  if (!install) throw new Error(`it is neither in PATH nor named by ${variable}; --install compiles it`)
   if (outputOf('cargo', '--version') === undefined) throw new Error('cargo is not installed')
-  const { status, error, stderr } = spawnSync('cargo', ['install', 'bao_bin', '--version', VERSION, '--root', CACHE], {
+  console.log(`compiling ${tool}`)
+  const args = ['install', crate, '--version', version, '--root', join(CACHE, tool)]
+  const { status, error, stderr } = spawnSync('cargo', args, {
     encoding: 'utf8',
     timeout: LONGEST,
     stdio: ['ignore', 'ignore', 'pipe']
   })
   if (status !== 0) throw new Error(`cargo install failed: ${error?.message ?? lastError(stderr)}`)
-  const found = findBao()
-  if (found === undefined) throw new Error('cargo installed it, but it does not start')
-  return found
+  const compiled = find(tool)
+  if (compiled === undefined) throw new Error('cargo installed it, but it does not start')
+  return compiled
 }
 
 /** @param {string} stderr */

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findBao } from './find.js'
+import { find } from './find.js'
 
 const LONGEST_OUTPUT = 2 ** 30
 
@@ -17,7 +17,7 @@ export class Bao {
   runs = 0
 
   constructor () {
-    const found = findBao()
+    const found = find('bao')
     if (found === undefined) throw new Error('bao was not found: run npm run test:interop')
     this.#program = found.program
     this.version = found.version

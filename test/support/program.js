@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const PROGRAM = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
 
 /** These variables of the shell must not reach the program under test. */
-const { BAOBOX_STORE, BAOBOX_DEBUG, NO_COLOR, ...ENV } = process.env
+const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
 
 export class Folder {
   /** @param {string} path */

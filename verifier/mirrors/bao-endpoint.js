@@ -41,13 +41,15 @@ export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, sig
 }
 
 /**
- * Ranges in a query: bytes when it is one range, as every endpoint knows them; else chunks. Both are half-open.
+ * Ranges in a query: bytes when it is one range, as every endpoint knows them; else chunks. Both are half-open. No
+ * range asks for one chunk.
  *
  * @param {ChunkRanges} ranges
  * @returns {[name: string, value: string][]}
  */
 function rangeQuery (ranges) {
   const parts = [...ranges]
+  if (parts.length === 0) return [['start', '0'], ['end', '0']] // the last chunk, or the first one
   if (parts.length !== 1) {
     return [['chunks', parts.map(([start, end]) => `${start}-${end === Infinity ? '' : end}`).join(',')]]
   }

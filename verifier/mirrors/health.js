@@ -41,6 +41,9 @@ export class Health {
     this.mirror = mirror
   }
 
+  /** Does it say that it lacks the last chunk, which proves the size? */
+  get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
+
   get isUsable () { return this.state === 'good' || this.state === 'waiting' }
 
   /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
@@ -109,5 +112,7 @@ function named (thrown, location) {
  */
 function lackOf ({ code, ranges: lacks }, ranges) {
   if (code === 'STORE_NOT_FOUND') return ranges
-  return code === 'STORE_MISSING' || code === 'FETCH_STATUS' ? lacks : undefined
+  if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
+  // The last chunk has a number there, and none here as long as the size is not known.
+  return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

@@ -140,14 +140,14 @@ export class UrlMirror {
   }
 
   /**
-   * Asks a Bao endpoint for the first group, which begins with the size.
+   * Asks a Bao endpoint for as little as it can give, which begins with the size.
    *
    * @param {SliceRequest} what @param {AbortSignal} signal
    * @returns {Promise<number | undefined>} a claim; undefined when the server is no endpoint
    */
   async #claimedSize ({ groupLog }, signal) {
     const head = new ByteQueue()
-    const ranges = ChunkRanges.fromBytes(0, CHUNK_LEN)
+    const ranges = ChunkRanges.none
     try {
       for await (const piece of sliceOfEndpoint(this.#url, { ranges, groupLog }, this.#http, signal)) {
         head.push(piece.subarray(0, HEAD_LEN - head.len), HEAD_LEN)

@@ -37,7 +37,7 @@ import { contextOf } from '../context-of.js'
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
 /** More than peers send each other as one block. */
-const MAX_BLOCK_LEN = 1 << 22
+export const MAX_BLOCK_LEN = 1 << 22
 
 /**
  * @typedef {object} BlockstoreOptions
@@ -286,12 +286,15 @@ class Blockstore {
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
   async * #byAlias (name, root, signal) {
-    const block = await this.#store.bytes(root, { verify: false, signal })
-    if (!await this.#isNamed(name, block)) {
-      await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged, if it is they
-      throw damagedAlias(name.cid)
+    const block = await this.#store.bytes(root, { verify: false, signal }).catch(error => {
+      if (!isCode(error, 'STORE_CORRUPT')) throw error
+    })
+    if (block !== undefined && await this.#isNamed(name, block)) yield block
+    else {
+      const verified = await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged
+      if (!await this.#isNamed(name, verified)) throw damagedAlias(name.cid)
+      yield verified
     }
-    yield block
   }
 
   /**

@@ -9,7 +9,7 @@ import { equals } from 'uint8arrays/equals'
 import { nameOf } from '../../catalog/roots.js'
 import { getMany } from '../../read/get-many.js'
 import { inOrder } from '../../storage/concurrency/in-order.js'
-import { notFound } from '../../storage/errors.js'
+import { missing, notFound } from '../../storage/errors.js'
 import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../write/put-many.js'
 import { areSameTags } from '../../storage/format/tags.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
@@ -28,7 +28,7 @@ import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js
 /**
  * @typedef {object} CopyResult
  * @property {number} blobs  of which something was copied
- * @property {number} bytes  of them that the other store lacked
+ * @property {number} bytes  of them that were copied: all of a blob up to 1 MiB, of longer ones what was missing
  * @property {number} tags  that were set in the other store
  * @property {{ cid?: CID, error: BaoError }[]} failed  what could not be read here, and is not whole in the other
  *   store: `error` is what `get` would throw. Without `cid` for a damaged record or sequence of hashes that hides
@@ -134,7 +134,7 @@ class Copy {
     let i = 0
     for await (const { bytes, error } of getMany(this.#from, small.map(({ root }) => root), { signal })) {
       const blob = small[i++]
-      if (bytes === undefined) this.#failed(blob.root, error)
+      if (bytes === undefined) await this.#copyLong(blob, error)
       else yield { bytes, names: await this.#namesOf(blob) }
     }
   }
@@ -165,10 +165,10 @@ class Copy {
    * Copies what the other store lacks of a blob, as slices. Where bytes here are damaged, the rest is copied.
    *
    * @param {Found} blob
+   * @param {unknown} [failure]  of an attempt to read all of it
    */
-  async #copyLong ({ root, hasAliases }) {
+  async #copyLong ({ root, hasAliases }, failure = null) {
     let damaged = ChunkRanges.none
-    let failure = /** @type {unknown} */ (null)
     let copied = 0
     let changes = 0
     for (let hasMore = true; hasMore;) {
@@ -186,7 +186,11 @@ class Copy {
     }
     if (copied > 0) this.#result.blobs++
     const [{ record }, { record: there }] = [await this.#from.catalog.find(root), await this.#to.catalog.find(root)]
-    if (failure !== null && !there?.complete) this.#failed(root, failure)
+    if (!there?.complete && failure !== null) this.#failed(root, failure)
+    // Damage that an earlier read has noted.
+    else if (!there?.complete && record?.isDamaged) {
+      this.#failed(root, missing(root, await this.#from.presence.missing(record, ChunkRanges.all)))
+    }
     if (record?.complete && there?.complete) await this.#addNames({ root, record, hasAliases }, there)
   }
 

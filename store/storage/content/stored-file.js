@@ -78,12 +78,22 @@ export class FileReader {
 
   async #open () {
     const { id, home } = this.#record
-    const { files, index } = this.#databases
+    const { files } = this.#databases
     if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     if (home === 'file') return files.reader(id)
-    const stored = await index.get(pathKey(id), VIEWS)
-    const path = stored && decodePath(id, stored)
+    const path = await pathOfReference(this.#databases, id)
     if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     return files.readerOf(path)
   }
+}
+
+/**
+ * Where the bytes of a reference are.
+ *
+ * @param {Databases} databases @param {number} id
+ * @returns {Promise<string | undefined>} undefined when that is lost
+ */
+export async function pathOfReference ({ index }, id) {
+  const stored = await index.get(pathKey(id), VIEWS)
+  return stored && decodePath(id, stored)
 }

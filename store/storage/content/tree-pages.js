@@ -25,6 +25,8 @@ const PAGE_LEVELS = 6
 const PAGE_GROUPS = 2 ** PAGE_LEVELS
 const PAGE_PAIRS = PAGE_GROUPS - 1
 const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
+/** Bytes of a blob under a page of the lowest band. */
+export const PAGE_SPAN = PAGE_CHUNKS * CHUNK_LEN
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
 /** Pages that a reader keeps, at most. A path from the root to a group has at most seven. */

@@ -140,6 +140,26 @@ export async function linkFiles (from, to, except) {
   }
 }
 
+/**
+ * Gives a file another name, which takes the place of a file that has it. When this was interrupted, it can be done
+ * again.
+ *
+ * @param {string} from @param {string} to
+ * @returns {Promise<boolean>} false where the system has no links
+ */
+export async function linkFile (from, to) {
+  const name = `${from}.link`
+  await rm(name, { force: true })
+  try {
+    await link(from, name)
+  } catch {
+    return false
+  }
+  await rename(name, to)
+  await syncFolder(dirname(to))
+  return true
+}
+
 /** Files whose sizes are asked for at the same time. */
 const STATS_AT_ONCE = 64
 

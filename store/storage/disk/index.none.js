@@ -50,6 +50,9 @@ export const replaceFolder = async (_from, _to, _old) => {}
 /** @param {string} _from @param {string} _to @param {string[]} _except */
 export const linkFiles = async (_from, _to, _except) => {}
 
+/** @param {string} _from @param {string} _to */
+export const linkFile = async (_from, _to) => false
+
 /** @param {string} _path */
 export const syncFiles = async _path => {}
 

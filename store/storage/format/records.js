@@ -33,6 +33,7 @@ export const LAYOUT_VERSION = 1
  * @property {Home} home
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
+ * @property {boolean} [isDamaged]  were groups of it lost to damage, and have not all come back yet?
  */
 
 /**
@@ -46,17 +47,20 @@ const NAMELESS = 4
 /** The values of bits 3 and 4. @type {Home[]} */
 const HOMES = ['extents', 'file', 'reference']
 const HOME_SHIFT = 3
+const HOME_MASK = 3
+const DAMAGED = 32
+const MAX_FLAGS = 63
 /** Bytes of a record without its check. */
 const RECORD_LEN = 25
 
 /** @param {Uint8Array} root @param {BlobRecord} record @param {Allocate} [allocate] */
 export function encodeRecord (root, record, allocate = allocateFresh) {
-  const { id, size, sizeProven, complete, home, created, isNameless } = record
+  const { id, size, sizeProven, complete, home, created, isNameless, isDamaged } = record
   const bytes = allocate(RECORD_LEN + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
   bytes[16] = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) |
-    HOMES.indexOf(home) << HOME_SHIFT
+    HOMES.indexOf(home) << HOME_SHIFT | (isDamaged ? DAMAGED : 0)
   setU64(bytes, 17, created)
   bytes.set(recordCheckOf(root, bytes), RECORD_LEN)
   return bytes
@@ -70,10 +74,12 @@ export function decodeRecord (root, bytes) {
   if (bytes.length !== RECORD_LEN + CHECK_LEN) return undefined
   if (!areEqual(bytes, RECORD_LEN, recordCheckOf(root, bytes))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
-  const home = HOMES[flags >> HOME_SHIFT]
+  const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
   // Anybody can compute the check, so each value is looked at, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
-  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined) return undefined
+  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined || flags > MAX_FLAGS) {
+    return undefined
+  }
   return {
     id,
     size,
@@ -81,7 +87,8 @@ export function decodeRecord (root, bytes) {
     complete: (flags & COMPLETE) !== 0,
     home,
     created,
-    isNameless: (flags & NAMELESS) !== 0
+    isNameless: (flags & NAMELESS) !== 0,
+    isDamaged: (flags & DAMAGED) !== 0
   }
 }
 

@@ -1,13 +1,13 @@
 // Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes
 // out, and the damage is named.
 import { expect } from 'chai'
-import { hash, subtreeCv } from '../../../lib/index.js'
+import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
 import { errorOf } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
-import { entriesOf, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
+import { entriesOf, keepAll, readRecord, recordEntry, writeRecord } from '../../support/store/inspect.js'
 import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const PAIR = 64
@@ -30,10 +30,12 @@ async function untilFault (pieces) {
  * Reads must fail at the damage, wherever they begin, after giving all that lies before it.
  *
  * @param {{ start: number, end: number }} place  bytes that are damaged, or whose proof is
+ * @param {() => Promise<void>} again  damages the store again after a read has noted the damage
  */
-async function expectCorrupt (store, place) {
+async function expectCorrupt (store, place, again) {
   for (const start of [0, Math.max(0, place.start - 5 * GROUP), Math.max(0, place.start - 1), place.start]) {
     const { got, error } = await untilFault(store.get(ROOT, { start }))
+    await again()
     expect(error, `from ${start}`).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
     expect(error.cid.multihash.digest).to.deep.equal(ROOT)
     expect(error.start, `from ${start}: where the damage starts`).to.be.at.most(place.start)
@@ -42,6 +44,7 @@ async function expectCorrupt (store, place) {
     if (!same(got, BYTES.subarray(start, start + got.length))) expect.fail(`from ${start}: wrong bytes came out`)
   }
   const { got, error } = await untilFault(store.slice(ROOT))
+  await again()
   expect(error).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
   expect(error.start).to.be.at.most(place.start)
   expect(error.start + error.len).to.be.at.least(Math.min(place.end, BYTES.length))
@@ -52,11 +55,12 @@ async function expectCorrupt (store, place) {
 describe('store: damage', () => {
   const newStore = newStores()
 
-  /** Spoils a store's databases, sees what comes of it, and puts them right again. */
-  const withEntry = async (entry, change, see) => {
+  /** Spoils a store's databases, sees what comes of it, and puts them right again. `see` may spoil them once more. */
+  const withEntry = async (levels, entry, change, see) => {
+    const restore = await keepAll(levels)
     await change(entry)
-    await see()
-    await entry.put(entry.value)
+    await see(await keepAll(levels))
+    await restore()
   }
 
   for (const [how, fill] of [
@@ -82,15 +86,16 @@ describe('store: damage', () => {
 
       const isPart = how === 'received in part'
       // What has not been received is missing before it can be damaged: those reads stop in front of it.
-      const expectCorruptHere = async place => isPart ? expectCorruptPart(store, place) : expectCorrupt(store, place)
+      const expectCorruptHere = (place, again) =>
+        isPart ? expectCorruptPart(store, place, again) : expectCorrupt(store, place, again)
 
       it('a changed byte of an extent fails the reads of its group', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
           for (const at of [
             0, GROUP, extent.value.length >> 1, extent.value.length - 1
           ].filter(at => at < extent.value.length)) {
-            await withEntry(extent, ({ put, value }) => put(flipped(value, at, 0x80)), async () => {
-              await expectCorruptHere({ start: extent.offset + at, end: extent.offset + at + 1 })
+            await withEntry(made, extent, ({ put, value }) => put(flipped(value, at, 0x80)), async again => {
+              await expectCorruptHere({ start: extent.offset + at, end: extent.offset + at + 1 }, again)
               const { start, len } = await errorOf(
                 store.bytes(ROOT, { start: extent.offset + at, end: extent.offset + at + 1 })
               )
@@ -107,20 +112,17 @@ describe('store: damage', () => {
 
       it('a lost extent fails the reads of its groups', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
-          await withEntry(
-            extent, ({ del }) => del(), () => expectCorruptHere({ start: extent.offset, end: extent.offset + 1 })
-          )
+          const place = { start: extent.offset, end: extent.offset + 1 }
+          await withEntry(made, extent, ({ del }) => del(), again => expectCorruptHere(place, again))
         }
       })
 
       it('an extent that is too short fails the reads of what it lacks', async () => {
         for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
           const extent = extents[9]
-          await withEntry(
-            extent, ({ put, value }) => put(value.slice(0, len)), () => expectCorruptHere(
-              { start: extent.offset + len, end: extent.offset + len + 1 }
-            )
-          )
+          const place = { start: extent.offset + len, end: extent.offset + len + 1 }
+          const cut = ({ put, value }) => put(value.slice(0, len))
+          await withEntry(made, extent, cut, again => expectCorruptHere(place, again))
         }
       })
 
@@ -128,7 +130,7 @@ describe('store: damage', () => {
         for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
           // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
-          await withEntry(extent, ({ put, value }) => put(concat([value, new Uint8Array(more)])), async () => {
+          await withEntry(made, extent, ({ put, value }) => put(concat([value, new Uint8Array(more)])), async () => {
             const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
             expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
             if (error) {
@@ -145,89 +147,69 @@ describe('store: damage', () => {
         const [a, b] = [extents[11], extents[12]]
         await a.put(b.value)
         await b.put(a.value)
-        await expectCorruptHere({ start: a.offset, end: a.offset + GROUP })
+        await expectCorruptHere({ start: a.offset, end: a.offset + GROUP }, await keepAll(made))
       })
 
-      it('a changed byte of a page fails the reads that need it', async () => {
+      it('a changed byte of a page is computed again, or fails the reads that need it', async () => {
         for (const page of pages) {
           for (let at = BITS; at < page.value.length; at += page.value.length > 1000 ? 700 : 70) {
-            await withEntry(page, ({ put, value }) => put(flipped(value, at, 0x10)), async () => {
-              // Not every place holds a pair, so nothing need be wrong; what is said must be right all the same.
-              const isPair = page.value.slice(at - (at - BITS) % PAIR).subarray(0, PAIR).some(byte => byte !== 0)
-              const place = await expectCorruptProof()
-              expect(place !== undefined, `at ${at}`).to.equal(isPair)
-            })
+            await withEntry(made, page, ({ put, value }) => put(flipped(value, at, 0x10)), expectRightOrCorrupt)
           }
         }
       })
 
-      it('a page that is lost, too short or all zeros fails the reads that need it', async () => {
+      it('a page that is lost, too short or all zeros is computed again, or fails the reads that need it', async () => {
         for (const page of pages) {
           for (const change of [
             ({ del }) => del(), ({ put }) => put(new Uint8Array(0)),
             ({ put, value }) => put(value.slice(0, BITS + 31 * PAIR)),
             ({ put, value }) => put(value.map((byte, i) => i < BITS ? byte : 0))
           ]) {
-            await withEntry(page, change, async () => {
-              const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
-              if (!same(got, BYTES.subarray(0, got.length))) expect.fail('wrong bytes came out')
-              if (error === undefined) expect(got).to.have.length(WHOLE_LEN)
-              else if (error.code !== 'STORE_MISSING') {
-                await expectCorruptHere(
-                  { start: error.start, end: error.start + 1 }
-                )
-              }
-            })
+            await withEntry(made, page, change, expectRightOrCorrupt)
           }
         }
       })
 
-      it('a lost pair, which looks like zeros, fails the reads below it', async () => {
+      it('a lost pair, which looks like zeros, is computed again', async () => {
         const [page] = pages
         for (const slot of [0, 1, 2, 3, 6, 15, 31, 62]) {
           const without = page.value.slice()
           without.fill(0, BITS + slot * PAIR, BITS + (slot + 1) * PAIR)
-          await withEntry(page, ({ put }) => put(without), async () => {
-            const { start, end } = await expectCorruptProof()
-            expect(start).to.be.at.most(slot * GROUP)
-            expect(end).to.be.at.least((slot + 2) * GROUP)
-            // Who has not read the blob before needs the pair for its groups alone.
-            const again = await BlobStore.open({ index: await copyOf(made.index), data: await copyOf(made.data) })
-            const group = { start: start + 1, end: start + 2 }
-            expect(await errorOf(again.bytes(ROOT, group)))
-              .to.include({ code: 'STORE_CORRUPT', start, len: end - start })
-            await again.close()
+          await withEntry(made, page, ({ put }) => put(without), async () => {
+            await expectRightOrCorrupt()
+            expect((await page.read()).subarray(BITS), 'its pairs').to.deep.equal(page.value.subarray(BITS))
           })
         }
       })
 
       /**
-       * A slice needs every pair and must fail at the damage; bytes are as right as their hash, whatever became
-       * of the pairs below it.
-       *
-       * @returns {Promise<{ start: number, end: number } | undefined>} what is in doubt
+       * A slice needs every pair. The store computes a pair again from what is below it. Where something below is
+       * missing it cannot, and the groups whose proof is lost are missing from then on. Nothing is wrong after that.
        */
-      async function expectCorruptProof () {
+      async function expectRightOrCorrupt () {
         const here = { start: 0, end: WHOLE_LEN }
-        const whole = await untilFault(store.get(ROOT, here))
-        if (!same(whole.got, BYTES.subarray(0, whole.got.length))) expect.fail('wrong bytes came out')
-        if (whole.error) expect(whole.error).to.include({ code: 'STORE_CORRUPT', start: whole.got.length })
-        else expect(whole.got).to.have.length(WHOLE_LEN)
-        const { got, error } = await untilFault(store.slice(ROOT, isPart ? here : undefined))
         const expected = isPart ? sliceOf(BYTES, here) : SLICE
-        if (!same(got, expected.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
-        if (error === undefined) {
-          expect(got).to.have.length(expected.length)
-          return
+        for (let reads = 0; reads < 2; reads++) {
+          const whole = await untilFault(store.get(ROOT, here))
+          if (!same(whole.got, BYTES.subarray(0, whole.got.length))) expect.fail('wrong bytes came out')
+          const { got, error } = await untilFault(store.slice(ROOT, isPart ? here : undefined))
+          if (!same(got, expected.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+          for (const { code } of [whole.error, error].filter(Boolean)) {
+            expect(code).to.match(/^STORE_(CORRUPT|MISSING)$/)
+            expect(isPart, 'a tree of which everything is there can be computed again').to.equal(true)
+          }
+          if (error === undefined) expect(got).to.have.length(expected.length)
         }
-        expect(error).to.include({ code: 'STORE_CORRUPT' })
-        expect(got.length, 'of the slice, before the damage').to.be.at.least(error.start)
-        return { start: error.start, end: error.start + error.len }
+        const missing = (await store.missing(ROOT)).intersect(ChunkRanges.fromBytes(0, WHOLE_LEN))
+        if (!missing.isEmpty) await store.receive(ROOT, sliceOf(BYTES, missing), missing)
+        expect(same(await store.bytes(ROOT, here), BYTES.subarray(0, WHOLE_LEN)), 'when it was received').to.equal(true)
+        expect((await store.fsck()).damaged, 'damage that is left').to.deep.equal([])
       }
 
-      async function expectCorruptPart (store, place) {
+      async function expectCorruptPart (store, place, again) {
         for (const start of [0, Math.max(0, place.start - 5 * GROUP), place.start]) {
           const { got, error } = await untilFault(store.get(ROOT, { start, end: WHOLE_LEN }))
+          await again()
           expect(error, `from ${start}`).to.include({ code: 'STORE_CORRUPT' })
           expect(error.start).to.be.at.most(place.start)
           expect(error.start + error.len).to.be.at.least(place.end)
@@ -251,7 +233,8 @@ describe('store: damage', () => {
       const pairs = page.value.slice()
       // Slot s stands between groups s and s + 1; those of even number are the lowest.
       pairs.set(subtreeCv(forged, group * 16), BITS + (group - group % 2) * PAIR + group % 2 * PAIR / 2)
-      await withEntry(extent, ({ put }) => put(bytes), () => withEntry(page, ({ put }) => put(pairs), async () => {
+      const forge = async () => { await extent.put(bytes); await page.put(pairs) }
+      await withEntry({ index, data }, extent, forge, async () => {
         const again = await BlobStore.open({ index: await copyOf(index), data: await copyOf(data) })
         // Its page is in memory then, and some of its pairs have been compared.
         const other = (group + 20) % 64
@@ -261,24 +244,27 @@ describe('store: damage', () => {
           { start: group * GROUP, end: group * GROUP + 5 },
           { start: group * GROUP, end: (group + 1) * GROUP }, {}
         ]) {
-          expect(await errorOf(again.bytes(ROOT, range)), `group ${group}`).to.include({ code: 'STORE_CORRUPT' })
+          expect((await errorOf(again.bytes(ROOT, range)))?.code, `group ${group}`)
+            .to.match(/^STORE_(CORRUPT|MISSING)$/)
         }
         await again.close()
-      }))
+      })
     }
   })
 
   it('reads find damage in their own range only, and before its first byte', async () => {
-    const { store, data } = await newStore()
+    const { store, index, data } = await newStore()
     await store.put(BYTES)
     const extent = (await entriesOf(data)).find(({ offset }) => offset === 10 * EXTENT)
     await extent.put(flipped(extent.value, 2 * GROUP + 5))
+    const again = await keepAll({ index, data })
     const damaged = 10 * EXTENT + 2 * GROUP
     expect(await errorOf(store.bytes(ROOT, { start: damaged + 100, end: damaged + 101 })))
       .to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
     for (const range of [{ start: damaged - 1, end: damaged }, { start: damaged + GROUP, end: damaged + 3 * GROUP }]) {
       expect(same(await store.bytes(ROOT, range), BYTES.subarray(range.start, range.end))).to.equal(true)
     }
+    await again()
     const slice = await untilFault(store.slice(ROOT, { start: damaged + 5000, end: damaged + 5001 }))
     expect(slice.error).to.include({ code: 'STORE_CORRUPT', start: damaged, len: GROUP })
   })

@@ -131,12 +131,16 @@ describe('store: receive() of parts into a file', () => {
     await store.close()
     await rm(join(place.where, 'blobs', id))
     store = await place.open()
-    for (const read of [
-      () => store.bytes(root), () => collect(store.slice(root)),
-      () => store.bytes(root, { start: 6 * MIB, verify: false })
+    for (const [read, code] of [
+      [() => store.bytes(root, { end: 2 * MIB, verify: false }), 'STORE_CORRUPT'],
+      [() => store.bytes(root), 'STORE_MISSING'],
+      [() => store.bytes(root, { end: 2 * MIB }), 'STORE_CORRUPT'],
+      [() => collect(store.slice(root, { end: 2 * MIB })), 'STORE_MISSING']
     ]) {
-      expect(await errorOf(read)).to.include({ code: 'STORE_CORRUPT' })
+      expect(await errorOf(read)).to.include({ code })
     }
+    expect((await store.receive(root, slice)).complete).to.equal(true)
+    expect(same(await store.bytes(root), bytes), 'when it was received again').to.equal(true)
   })
 
   it('put() of pieces that end around 1 MiB, where files begin, loses no byte', async () => {

@@ -4,6 +4,7 @@
 // changes this file alone. The unit test of a file is the exception.
 import { equals } from 'uint8arrays/equals'
 import { contextOf } from '../../../store/exchange/context-of.js'
+import { download } from '../../../store/exchange/download/download.js'
 import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
@@ -196,8 +197,27 @@ export const entriesOf = async data => (await data.iterator(VIEWS).all()).map(([
   value: new Uint8Array(value),
   offset: offsetOfExtent(key),
   put: bytes => data.put(key, bytes, VIEWS),
+  read: () => data.get(key, VIEWS),
   del: () => data.del(key, VIEWS)
 }))
+
+/**
+ * Keeps what the levels of a store hold.
+ *
+ * @returns {Promise<() => Promise<void>>} puts it back, whatever has become of it
+ */
+export async function keepAll ({ index, data }) {
+  const kept = await Promise.all([index, data].map(async level => {
+    const entries = (await level.iterator(VIEWS).all()).map(([key, value]) => [key, new Uint8Array(value)])
+    return { level, entries }
+  }))
+  return async () => {
+    for (const { level, entries } of kept) {
+      await level.clear()
+      await level.batch(entries.map(([key, value]) => ({ type: 'put', key, value: new Uint8Array(value) })), VIEWS)
+    }
+  }
+}
 
 /** Is an entry of the data database a page of a tree, and no extent? */
 export const isPage = ({ key }) => isPageKey(key)
@@ -230,3 +250,6 @@ export function pagesOf (id, pairs, places) {
   for (const { node, at } of places) editor.setPair(node, pairs, at)
   return editor.take()
 }
+
+/** Downloads by another clock. */
+export const downloadBy = (clock, store, cid, options) => download(contextOf(store), cid, options, clock)

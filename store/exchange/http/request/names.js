@@ -36,7 +36,7 @@ const DIGEST_CODES = /** @type {Record<string, number>} */ ({ blake3: blake3.cod
  * @returns {Promise<Target>}
  * @throws {HttpError} 404
  */
-export async function resolveName ({ store, context, options }, name) {
+export async function resolveName ({ store, options }, name) {
   const named = name.length > MAX_NAME_LEN ? undefined : parseName(name)
   if (named instanceof Uint8Array) return { root: named, code: RAW, by: 'name' }
   if (named !== undefined) {
@@ -46,9 +46,8 @@ export async function resolveName ({ store, context, options }, name) {
     }
     // The content is in the name. The store has it only if it was put there.
     if (multihash.code === identity.code) return { root: hash(multihash.digest), code: RAW, by: 'alias' }
-    const { bytes } = Digest.create(multihash.code, multihash.digest)
-    const root = await context.life.run(() => context.catalog.aliases.rootOf(bytes))
-    if (root !== undefined) return { root, code: RAW, by: 'alias' }
+    const known = multihash.code === blake3.code ? undefined : await store.resolve(named)
+    if (known !== undefined) return { root: new Uint8Array(known.multihash.digest), code: RAW, by: 'alias' }
   }
   if (options.allowTags && name !== '') {
     const tag = await store.tags.get(name)

@@ -27,7 +27,8 @@ describe('baobox hash --check', () => {
     const { code, out, err } = await check(lines, '--quiet')
     expect({ code, out }).to.deep.equal({
       code: 1,
-      out: 'c: FAILED\nnothing: FAILED (No such file or directory (os error 2))\n.: FAILED (. is a directory)\n'
+      out: 'c: FAILED\nnothing: FAILED (No such file or directory (os error 2))\n' +
+        '.: FAILED (Is a directory (os error 21))\n'
     })
     expect(err.split('\n')).to.have.length(4)
     expect(err).to.match(/baobox: WARNING: 5 computed checksums did NOT match\n$/)

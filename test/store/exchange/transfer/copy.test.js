@@ -149,16 +149,31 @@ describe('store: copyTo', () => forEachPlace(newPlace => {
     const lastMissing = ChunkRanges.fromBytes(0, 39 * GROUP)
     await from.receive(hash(part), sliceOf(part, lastMissing), lastMissing)
     await damage(from, SMALL[3], 5)
+    await damage(from, SMALL[5], 3 * GROUP + 5)
     await damage(from, part, 10 * GROUP + 3)
     await damage(from, part, 30 * GROUP + 3)
     const { failed } = await from.copyTo(to)
-    expect(failed.map(({ cid }) => `${cid}`)).to.have.members([`${toCid(hash(SMALL[3]))}`, `${toCid(hash(part))}`])
+    const names = [SMALL[3], SMALL[5], part].map(bytes => `${toCid(hash(bytes))}`)
+    expect(failed.map(({ cid }) => `${cid}`)).to.have.members(names)
     for (const { error } of failed) expect(error.code).to.equal('STORE_CORRUPT')
     const intact = lastMissing.difference(ChunkRanges.fromBytes(10 * GROUP, 11 * GROUP))
       .difference(ChunkRanges.fromBytes(30 * GROUP, 31 * GROUP))
     expect((await to.stat(hash(part))).present.boundaries).to.deep.equal(intact.boundaries)
+    const ofSmall = ChunkRanges.fromBytes(0, 3 * GROUP).union(ChunkRanges.fromBytes(4 * GROUP, SMALL[5].length))
+    expect((await to.stat(hash(SMALL[5]))).present.boundaries).to.deep.equal(ofSmall.boundaries)
     expect(await to.has(hash(LONG))).to.equal(true)
     expect(await to.fsck()).to.include({ isSound: true })
+    const again = (await from.copyTo(to)).failed
+    expect(again.map(({ cid }) => `${cid}`), 'as long as it is damaged').to.have.members(names)
+  })
+
+  it('brings back from a backup what was damaged since', async () => {
+    await fill(from)
+    await from.copyTo(to)
+    await damage(from, SMALL[5], 3 * GROUP + 5)
+    expect(await errorOf(from.bytes(hash(SMALL[5])))).to.include({ code: 'STORE_CORRUPT' })
+    expect(await to.copyTo(from)).to.deep.include({ blobs: 1, bytes: SMALL[5].length, failed: [] })
+    expect(same(await from.bytes(hash(SMALL[5])), SMALL[5])).to.equal(true)
   })
 
   it('can be interrupted anywhere and repeated', async () => {

@@ -1,21 +1,24 @@
-// Repairs one blob: computes lost pairs again where it can, drops what is not right then, and says what the record
-// must say.
+// Repairs one blob, or a part of it: computes lost pairs again where it can, drops what is not right then, and says
+// what the record must say.
 
 import { equals } from 'uint8arrays/equals'
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { validRanges } from '../../verifier/valid.js'
-import { CELL_LEN } from '../storage/content/extents.js'
-import { FileReader } from '../storage/content/stored-file.js'
-import { GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup } from '../storage/content/tree-pages.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { validRanges } from '../../../verifier/valid.js'
+import { CELL_LEN } from '../../storage/content/extents.js'
+import { FileReader } from '../../storage/content/stored-file.js'
+import {
+  GROUP_CHUNKS, GROUP_LEN, Page, StoredOutboard, isPageOf, pageOfGroup
+} from '../../storage/content/tree-pages.js'
 import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
-import { VIEWS, allOfId, extentKey, pageKey, placeOfKey } from '../storage/format/keys.js'
-import { eachReadable, isOfSystem, orIfUnreadable } from '../storage/errors.js'
+import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
+import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'
 import { recomputePairs } from './recompute-pairs.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { SafeDatabase, Operation } from '../storage/level/safe-database.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Part } from './inspect-blob.js' */
+/** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
 /** Bytes of changes that are written in one batch, and how many. */
 const CHANGES_LEN = 1 << 22
@@ -25,50 +28,73 @@ const CHANGES_COUNT = 1000
 const COPY_LEN = 1 << 20
 
 /**
- * The data is repaired before the caller commits the record, so an interrupted repair begins again. The caller holds
- * the blob's lock.
+ * Computes lost pairs again where it can, and finds the chunks that are right then. Chunks outside of the part count as
+ * right.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {{ signal?: AbortSignal }} options
- * @returns {Promise<{ record: BlobRecord, right: ChunkRanges } | undefined>} the record to commit, and the chunks that
- *   are present; undefined when the system cannot read the file: then nothing is dropped
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file: its bytes may be right
  */
-export async function repairBlob (databases, root, record, { signal }) {
-  const { data } = databases
-  const right = await prove(databases, root, record, signal).catch(error => { if (!isOfSystem(error)) throw error })
-  if (right === undefined) return undefined
-  const size = allChunks(record.size)
-  // Without any group the size is a claim again.
-  const sizeProven = !right.isEmpty && (record.sizeProven || right.has(size.boundaries[1] - 1))
-  const complete = sizeProven && right.equals(size)
-  const home = record.home === 'reference' && !complete ? 'file' : record.home
-  if (home === 'file') await settleFile(databases, root, record, right, signal)
-  const changes = new Changes(databases)
-  await sortOut(databases, record, right, changes, signal)
-  await markRest(data, record.id, right, changes)
-  await changes.write(true)
-  return { record: { ...record, sizeProven, complete, home }, right }
+export async function proveBlob (databases, root, record, part, signal) {
+  try {
+    return await prove(databases, root, record, part, signal)
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+    return undefined
+  }
 }
 
 /**
- * Computes lost pairs again where it can, and finds the chunks that can be proven then.
+ * Drops what is not right of a blob. The data is repaired before the caller commits the record, so an interrupted
+ * repair begins again. The caller holds the blob's lock.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * The bytes of a reference stay where they are when a part of it is repaired. When all of it is, and some is wrong, the
+ * right groups are copied into a file of the store, because the others cannot be received into somebody else's file.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
+ * @param {ChunkRanges} right  that `proveBlob` has found
+ * @param {Part} part
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<BlobRecord>} the record to commit
+ */
+export async function dropWrong (databases, root, record, right, part, signal) {
+  const size = allChunks(record.size)
+  // After a look at all of it, without finding any group, the size is a claim again.
+  const isNothing = part.isWhole && right.isEmpty
+  const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
+  const complete = sizeProven && right.equals(size)
+  const home = record.home === 'reference' && !complete && part.isWhole ? 'file' : record.home
+  const after = { ...record, sizeProven, complete, home }
+  if (complete && record.complete && !part.isWhole) return after // nothing is to be dropped
+  if (home === 'file' && part.isWhole) await settleFile(databases, root, record, right, signal)
+  const changes = new Changes(databases)
+  await sortOut(databases, record, right, part, changes, signal)
+  // Of a complete blob no group may have a mark yet.
+  const unmarked = record.complete ? right : right.intersect(part.chunks)
+  await markGroups(databases.data, record.id, right, unmarked, changes)
+  await changes.write(true)
+  return after
+}
+
+/**
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
+ * @param {AbortSignal} [signal]
  * @throws why the system could not read the file
  */
-async function prove (databases, root, record, signal) {
+async function prove (databases, root, record, part, signal) {
   // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
-  const stored = await storedChunks(databases, root, record, signal)
-  await recomputePairs(databases, root, record, stored, signal)
-  return rightChunks(databases, root, record, stored, signal)
+  const wanted = await storedChunks(databases, root, record, part, signal)
+  await recomputePairs(databases, root, record, { stored: wanted.union(part.rest), wanted }, signal)
+  return part.rest.union(await rightChunks(databases, root, record, wanted, part, signal))
 }
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} stored
+ * @param {Part} part
  * @param {AbortSignal} [signal]
  */
-async function rightChunks (databases, root, record, stored, signal) {
-  const scan = new BlobScan(databases, root, record)
+async function rightChunks (databases, root, record, stored, part, signal) {
+  const scan = new BlobScan(databases, root, record, undefined, part)
   try {
     const valid = await validRanges(scan, new StoredOutboard(databases.data, root, record, VIEWS), stored, { signal })
     if (scan.failure !== undefined) throw scan.failure
@@ -113,12 +139,13 @@ async function settleFile (databases, root, record, right, signal) {
  * @param {Databases} databases
  * @param {BlobRecord} record
  * @param {ChunkRanges} right
+ * @param {Part} part
  * @param {Changes} changes
  * @param {AbortSignal} [signal]
  */
-async function sortOut ({ data, extentLen }, { id, size, home }, right, changes, signal) {
+async function sortOut ({ data, extentLen }, { id, size, home }, right, { keys }, changes, signal) {
   let cell = new Cell(-1, size)
-  for await (const [key, value] of eachReadable(data.iterator({ ...allOfId(id), ...VIEWS }))) {
+  for await (const [key, value] of eachReadable(data.iterator({ ...keys, ...VIEWS }))) {
     signal?.throwIfAborted()
     const place = placeOfKey(key)
     if (place === undefined || place.id !== id || (place.band === undefined && home !== 'extents')) {
@@ -141,19 +168,26 @@ async function sortOut ({ data, extentLen }, { id, size, home }, right, changes,
 }
 
 /**
- * Adds pages for groups that have none. (Complete blobs need no marks.)
+ * Marks groups in the pages over them, and adds pages where there are none.
  *
- * @param {SafeDatabase} data @param {number} id @param {ChunkRanges} right @param {Changes} changes
+ * @param {SafeDatabase} data
+ * @param {number} id
+ * @param {ChunkRanges} right  groups that are present
+ * @param {ChunkRanges} groups  those of them whose pages may lack a mark
+ * @param {Changes} changes
  */
-async function markRest (data, id, right, changes) {
+async function markGroups (data, id, right, groups, changes) {
   let passed = -1
-  for (const [start, end] of right) {
+  for (const [start, end] of groups) {
     for (let chunk = Math.max(start, passed + 1); chunk < end; chunk = passed + 1) {
       const name = pageOfGroup(Math.floor(chunk / GROUP_CHUNKS))
       passed = name.lastChunk
       const key = pageKey(id, name)
-      if (await orIfUnreadable(data.get(key, VIEWS)) !== undefined) continue
-      await changes.add({ type: 'put', key, value: marked(new Page(), passed, right).bytes })
+      const stored = await orIfUnreadable(data.get(key, VIEWS))
+      const page = marked(new Page(stored), passed, right)
+      if (stored === undefined || !equals(page.bytes, stored)) {
+        await changes.add({ type: 'put', key, value: page.bytes })
+      }
     }
   }
 }

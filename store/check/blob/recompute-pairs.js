@@ -1,29 +1,30 @@
 // Computes pairs that a disk has lost again, from pairs or bytes below them. A pair is right when it hashes to what
 // the pair above it expects.
 
-import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
-import { concat } from '../../lib/core/bytes.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { concat } from '../../../lib/core/bytes.js'
 import { equals } from 'uint8arrays/equals'
-import { leftLen } from '../../lib/tree/geometry.js'
-import { parentCv, rootHash, subtreeCv } from '../../lib/hash/subtree.js'
-import { validOutboardRanges } from '../../verifier/valid.js'
-import { sourceOf } from '../read/snapshot.js'
-import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../storage/content/tree-pages.js'
-import { VIEWS } from '../storage/format/keys.js'
+import { leftLen } from '../../../lib/tree/geometry.js'
+import { parentCv, rootHash, subtreeCv } from '../../../lib/hash/subtree.js'
+import { validOutboardRanges } from '../../../verifier/valid.js'
+import { sourceOf } from '../../read/snapshot.js'
+import { GROUP_LEN, PageEditor, StoredOutboard, placeInPages } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { Databases } from '../storage/databases.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {ChunkRanges} stored  groups that are stored
+ * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: those that are stored; `wanted`: those among
+ *   them that are to be proven
  * @param {AbortSignal} [signal]
  */
-export async function recomputePairs (databases, root, record, stored, signal) {
+export async function recomputePairs (databases, root, record, { stored, wanted }, signal) {
   const { data } = databases
-  const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), stored, { signal })
-  const doubtful = stored.difference(provable)
+  const provable = await validOutboardRanges(new StoredOutboard(data, root, record, VIEWS), wanted, { signal })
+  const doubtful = wanted.difference(provable)
   if (doubtful.isEmpty) return
   const reader = sourceOf(databases, root, record, [0, record.size], VIEWS)
   try {
@@ -43,7 +44,7 @@ class PairRecomputer {
    * @param {Uint8Array} what.root
    * @param {BlobRecord} what.record
    * @param {ChunkRanges} what.stored  groups that are stored
-   * @param {ChunkRanges} what.doubtful  groups that the stored pairs do not prove
+   * @param {ChunkRanges} what.doubtful  groups to be proven that the stored pairs do not prove
    * @param {ReturnType<typeof sourceOf>} what.reader
    * @param {AbortSignal} [what.signal]
    */

@@ -1,22 +1,22 @@
 // Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside
 // them.
 
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { chunkCount } from '../../lib/tree/geometry.js'
-import { validOutboardRanges, validRanges } from '../../verifier/valid.js'
-import { CELL_LEN } from '../storage/content/extents.js'
-import { FileReader } from '../storage/content/stored-file.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { chunkCount } from '../../../lib/tree/geometry.js'
+import { validOutboardRanges, validRanges } from '../../../verifier/valid.js'
+import { CELL_LEN } from '../../storage/content/extents.js'
+import { FileReader } from '../../storage/content/stored-file.js'
 import {
-  GROUP_LEN, Page, StoredOutboard, isPageOf, markedChunks, presentChunks
-} from '../storage/content/tree-pages.js'
-import { RunList } from '../storage/content/runs.js'
-import { VIEWS, allOfId, placeOfKey } from '../storage/format/keys.js'
-import { isCorruption, isOfSystem } from '../storage/errors.js'
+  GROUP_LEN, PAGE_SPAN, Page, StoredOutboard, isPageOf, markedChunks, presentChunks
+} from '../../storage/content/tree-pages.js'
+import { RunList } from '../../storage/content/runs.js'
+import { VIEWS, allOfId, extentsOf, placeOfKey } from '../../storage/format/keys.js'
+import { isCorruption, isOfSystem } from '../../storage/errors.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
 /** How much the database hands over at a time. */
 const READ_AHEAD = 1 << 20
@@ -36,6 +36,37 @@ const READ_AHEAD = 1 << 20
 
 /** All chunks of a blob. @param {number} size */
 export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
+
+/**
+ * The part of a blob that is looked at.
+ *
+ * @typedef {object} Part
+ * @property {boolean} isWhole  is it all of the blob?
+ * @property {ChunkRanges} chunks  of the part
+ * @property {ChunkRanges} rest  other chunks, which count as present
+ * @property {{ gte: Uint8Array, lt: Uint8Array }} keys  of the data database: extents and pages of the part
+ */
+
+/** All of a blob. @param {BlobRecord} record @returns {Part} */
+export const wholeOf = ({ id, size }) =>
+  ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
+
+/**
+ * The part under the lowest pages of the tree that hold some bytes: 1 MiB, or several.
+ *
+ * @param {BlobRecord} record
+ * @param {{ start: number, end: number }} span  bytes
+ * @param {ChunkRanges} present  chunks of the blob
+ * @returns {Part}
+ */
+export function partAround ({ id, size, home }, { start, end }, present) {
+  const first = start - start % PAGE_SPAN
+  const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
+  const all = ChunkRanges.fromBytes(first, last)
+  // What has come to a file of the store, and is not recorded yet, is not on the disk for sure.
+  const chunks = home === 'file' ? all.intersect(present) : all
+  return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
+}
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
@@ -72,8 +103,21 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
 }
 
 /**
- * Reads everything under the id of a blob from start to end, as a source for `validRanges`. Missing bytes are zeros,
- * so that the bytes after them can be verified; `stored` tells which are missing.
+ * Are all bytes and pairs of a complete blob right? At the speed of a read.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @returns {Promise<boolean>} false, too, when the system cannot read its file
+ */
+export async function isIntact (databases, root, record, signal) {
+  if (record.size === 0) return true
+  const { data, tree, isFileUnreadable } = await inspectBlob(databases, root, record, { signal })
+  return data.isEmpty && tree.isEmpty && !isFileUnreadable
+}
+
+/**
+ * Reads everything under the id of a blob, or what is there of a part, from start to end, as a source for
+ * `validRanges`. Missing bytes are zeros, so that the bytes after them can be verified; `stored` tells which are
+ * missing.
  */
 export class BlobScan {
   #iterator
@@ -100,14 +144,15 @@ export class BlobScan {
    * @param {Uint8Array} root
    * @param {BlobRecord} record
    * @param {object} [options]  for the database
+   * @param {Part} [part]  default: all of it
    */
-  constructor (databases, root, record, options) {
+  constructor (databases, root, record, options, { keys } = wholeOf(record)) {
     const { id, size, home } = record
     this.#id = id
     this.size = size
     if (home !== 'extents') this.#file = new FileReader(databases, root, record)
     const ofClassicLevel = { highWaterMarkBytes: READ_AHEAD, fillCache: false }
-    this.#iterator = databases.data.iterator({ ...allOfId(id), ...VIEWS, ...options, ...ofClassicLevel })
+    this.#iterator = databases.data.iterator({ ...keys, ...VIEWS, ...options, ...ofClassicLevel })
   }
 
   /** The chunks of groups that are stored as a whole, as far as was read. */
@@ -251,15 +296,16 @@ async function readUpToEnd (file, start, end) {
 /**
  * The chunks of groups that are stored as a whole, right or wrong.
  *
- * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
+ * @param {AbortSignal} [signal]
  * @throws why the system could not read the file
  */
-export async function storedChunks (databases, root, record, signal) {
-  const scan = new BlobScan(databases, root, record)
+export async function storedChunks (databases, root, record, part, signal) {
+  const scan = new BlobScan(databases, root, record, undefined, part)
   try {
     await scan.finish(signal)
     if (scan.failure !== undefined) throw scan.failure
-    return scan.stored
+    return scan.stored.intersect(part.chunks)
   } finally {
     await scan.close()
   }

@@ -1,0 +1,51 @@
+// baobox serve
+
+import { once } from 'node:events'
+import { serve as serveStore } from '../../store/exchange/http/node/index.js'
+import { UsageError } from '../terminal/errors.js'
+import { printResult } from '../terminal/output.js'
+import { locationOf, withStore } from './store/open.js'
+
+/** @import { HandlerOptions, RequestEvent } from '../../store/exchange/http/index.js' */
+/** @import { Run } from '../types.js' */
+
+const DEFAULT_PORT = 4700
+/** Milliseconds that answers may go on after Ctrl-C. */
+const GRACE = 10_000
+
+/** @type {Run<typeof import('../table/network.js').serve>} */
+export const serve = ({ values }, context) => {
+  const { store: dir, port = DEFAULT_PORT, host, socket, list, 'allow-tags': allowTags, quiet } = values
+  const { signal } = context
+  const put = putRules(values)
+  const place = socket === undefined ? { port, host } : { path: socket }
+  /** @param {RequestEvent} event */
+  const onRequest = event => {
+    const { status, sent, ms, method, path, outcome, code } = event
+    const end = [outcome === 'complete' ? undefined : outcome, code].filter(word => word !== undefined).join(' ')
+    const line = `${status}  ${sent}  ${ms.toFixed(1)} ms  ${method} ${path}${end && `  ${end}`}`
+    // When nobody reads the log any more, serving goes on.
+    printResult(values, { ...event, error: undefined }, line).catch(() => {})
+  }
+  return withStore(dir, context, async store => {
+    const options = { ...place, put, list, allowTags, ...!quiet && { onRequest } }
+    const server = await serveStore(store, options)
+    try {
+      const location = locationOf(dir)
+      await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
+      if (!signal.aborted) await once(signal, 'abort')
+    } finally {
+      await server.close({ grace: GRACE })
+    }
+  }, { create: put !== false })
+}
+
+/** @param {{ 'put-token'?: string, 'max-put'?: number }} values @returns {NonNullable<HandlerOptions['put']>} */
+function putRules ({ 'put-token': token = process.env.BAOBOX_PUT_TOKEN, 'max-put': maxSize }) {
+  if (!token) {
+    if (maxSize !== undefined) throw new UsageError('--max-put goes with --put-token')
+    return false
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError('--put-token: TOKEN is not visible ASCII without spaces')
+  return { token, maxSize }
+}

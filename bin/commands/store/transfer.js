@@ -1,0 +1,41 @@
+// baobox export and import: archives of blobs, as CAR files.
+
+import { Failure } from '../../terminal/errors.js'
+import { formatCount, sizeText } from '../../terminal/format.js'
+import { openInput } from '../../terminal/input.js'
+import { deliver, printResult, refuseTerminal } from '../../terminal/output.js'
+import { withProgress } from '../../terminal/progress.js'
+import { isRoot, withStore } from './open.js'
+
+/** @import { Run } from '../../types.js' */
+
+/** @type {Run<typeof import('../../table/blobs.js').exportBlobs>} */
+export async function exportBlobs ({ values, operands }, context) {
+  const { output } = values
+  refuseTerminal(output, 'an archive')
+  const cids = operands.filter(isRoot)
+  const tags = operands.filter(name => !isRoot(name))
+  const chosen = { ...cids.length > 0 && { cids }, ...tags.length > 0 && { tags } }
+  await withStore(values.store, context, store =>
+    deliver(store.export({ ...chosen, signal: context.signal }), output, { name: 'export' }))
+}
+
+/** @type {Run<typeof import('../../table/blobs.js').importBlobs>} */
+export async function importBlobs ({ values, operands: [name = '-'] }, context) {
+  const { store: dir, tag, 'skip-unknown': skips } = values
+  const { signal } = context
+  const input = await openInput(name, signal)
+  await withStore(dir, context, async store => {
+    const { roots, ...rest } = await withProgress(input, onProgress => store.import(input.pieces, {
+      unknown: skips ? 'skip' : 'refuse',
+      ...tag !== undefined && { tagRoot: (_, i) => i === 0 ? tag : `${tag}-${i + 1}` },
+      signal,
+      onProgress
+    }))
+    if (tag !== undefined && roots.length === 0) throw new Failure('the archive names no root that could be tagged')
+    const { blocks, bytes, skipped } = rest
+    const end = skipped > 0 ? `, ${skipped} skipped` : ''
+    const line = `${formatCount(blocks, 'block')}, ${sizeText(values, bytes)}${end}`
+    await printResult(values, { ...rest, roots: roots.map(cid => `${cid}`) }, line)
+  }, { create: true })
+}

@@ -1,0 +1,103 @@
+// Settles what is damaged of a stored blob: repairs its data, and commits the record that is true then. `fsck` does
+// this with whole blobs, and a read that finds damage with the part around it.
+
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { dropWrong, proveBlob } from './repair-blob.js'
+import { wholeOf } from './inspect-blob.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Part } from './inspect-blob.js' */
+/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { StoreContext } from '../../blob-store.js' */
+
+/**
+ * The caller holds the blob's lock.
+ *
+ * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
+ * @param {{ part?: Part, reservations?: Reservation[], signal?: AbortSignal }} [options]  `part`: of the blob. Default:
+ *   all of it. `reservations`: of quota, for bytes of a reference that are copied
+ * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when the system cannot read
+ *   its file, or the data is another blob's, and nothing was changed
+ */
+export async function settleBlob (store, root, record, { part = wholeOf(record), reservations, signal } = {}) {
+  const { catalog, databases, presence } = store
+  const [before, len] = [await presence.of(record), await presence.len(record)]
+  presence.forget(record) // its pages may change below
+  if (await isFileTaken(store, record)) return leaveData(store, root, record)
+  // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
+  const isReachable = record.home === 'extents' || databases.files !== undefined
+  const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
+  const right = await proveBlob(databases, root, reachable, part, signal)
+  if (right === undefined) return undefined
+  if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
+    // All of it is wrong: it may be another blob's, in an index in which two records have one id.
+    if (right.isEmpty && record.home !== 'reference') return leaveData(store, root, record, { isDoubtful: true })
+    if (await hasOtherOwner(store, record)) return undefined
+  }
+  const after = await dropWrong(databases, root, reachable, right, part, signal)
+  // A record that has neither a byte nor a proven size is deleted.
+  if (right.isEmpty && !record.sizeProven) {
+    await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
+  } else {
+    after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
+    const gained = await presence.len(after) - len
+    const now = areSame(after, record) ? record : after
+    await catalog.commit([{ root, before: record, after: now, gained, reservations }])
+  }
+  return right
+}
+
+/**
+ * Has a blob count as missing, and gives it another id for what is received. Its file is left alone if that is not the
+ * store's. The caller holds the blob's lock.
+ *
+ * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
+ * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: what is under the old id may be another blob's. It is
+ *   deleted when it is found to be an orphan, and not now. Default: false
+ * @returns {Promise<ChunkRanges>} none, which are present
+ */
+export async function leaveData (store, root, record, { isDoubtful = false } = {}) {
+  const { activity, catalog, databases: { ids }, presence } = store
+  const { isNameless, created, size, sizeProven } = record
+  const len = await presence.len(record)
+  const before = isDoubtful ? undefined : record
+  presence.forget(record)
+  if (isDoubtful) activity.noteLeftovers()
+  // A record that has neither a byte nor a proven size is deleted.
+  if (!sizeProven) {
+    await catalog.commit([{ ...await catalog.removal(root, before), gained: 0 - len }])
+    return ChunkRanges.none
+  }
+  const id = await ids.newId()
+  const home = record.home === 'extents' ? 'extents' : 'file'
+  /** @type {BlobRecord} */
+  const after = { id, size, sizeProven, complete: false, home, created, isNameless, isDamaged: true }
+  await catalog.commit([{ root, before, after, gained: 0 - len }])
+  ids.settle(id)
+  return ChunkRanges.none
+}
+
+/**
+ * Is there something else where the blob has its file, or would get one?
+ *
+ * @param {StoreContext} store @param {BlobRecord} record
+ */
+const isFileTaken = async ({ databases: { files } }, { id, home }) =>
+  home !== 'extents' && (await files?.isTaken(id) ?? false)
+
+/**
+ * Does another record have the same id?
+ *
+ * @param {StoreContext} store @param {BlobRecord} record
+ */
+async function hasOtherOwner ({ catalog }, { id }) {
+  let owners = 0
+  for await (const batch of catalog.entryBatches()) {
+    for (const { record } of batch) if (record?.id === id) owners++
+  }
+  return owners > 1
+}
+
+/** @param {BlobRecord} a @param {BlobRecord} b  of the same id */
+const areSame = (a, b) => a.complete === b.complete && a.sizeProven === b.sizeProven && a.home === b.home &&
+  Boolean(a.isDamaged) === Boolean(b.isDamaged)

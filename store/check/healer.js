@@ -1,0 +1,244 @@
+// Has damaged or missing groups brought by the `heal` of a store, and says when a read that has failed may go on.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { CHUNK_LEN } from '../../lib/core/constants.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { nameOf } from '../catalog/roots.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { untilAborted } from '../../lib/source/async-util.js'
+import { missing } from '../storage/errors.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { Source } from '../../lib/core/types.js' */
+/** @import { StoreContext } from '../blob-store.js' */
+
+/** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
+
+/**
+ * Brings groups of a blob that the store lacks, or has found damaged.
+ *
+ * @callback Heal
+ * @param {CID} cid
+ * @param {ChunkRanges} ranges  whole groups of the blob
+ * @param {{ signal: AbortSignal }} options  aborted when no read waits any more, or the store is closed
+ * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
+ *   undefined when it cannot be had
+ */
+
+/**
+ * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Ask  for which several reads may
+ *   wait: each enters, and leaves by the function that it gets
+ */
+
+export class Healer {
+  #store
+  #heal
+  /** What is under way, by the name of the blob. */
+  #asks = /** @type {Map<string, Set<Ask>>} */ (new Map())
+
+  /** @param {StoreContext} store @param {Heal} [heal] */
+  constructor (store, heal) {
+    this.#store = store
+    this.#heal = heal
+  }
+
+  get canHeal () { return this.#heal !== undefined }
+
+  /**
+   * @param {Uint8Array} root
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: are bytes compared with the hash, so that a
+   *   fault is damage?
+   */
+  read (root, options) { return new HealingRead(this.#store, root, options) }
+
+  /**
+   * Has groups brought and kept. What another read has asked for is not asked for again.
+   *
+   * @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} [signal]
+   * @throws what `heal` or `receive` has failed with
+   */
+  async bring (root, ranges, signal) {
+    const asks = this.#asks.get(nameOf(root)) ?? new Set()
+    const shared = [...asks].filter(ask => !ask.ranges.intersect(ranges).isEmpty)
+    const rest = shared.reduce((rest, ask) => rest.difference(ask.ranges), ranges)
+    const needed = rest.isEmpty ? shared : [...shared, this.#ask(root, rest, asks)]
+    const leaves = needed.map(ask => ask.enter())
+    try {
+      await untilAborted(Promise.all(needed.map(({ done }) => done)), signal)
+    } finally {
+      for (const leave of leaves) leave()
+    }
+  }
+
+  /** @param {Uint8Array} root @param {ChunkRanges} ranges @param {Set<Ask>} asks  of the blob @returns {Ask} */
+  #ask (root, ranges, asks) {
+    const name = nameOf(root)
+    const ending = new AbortController()
+    let readers = 0
+    const enter = () => {
+      readers++
+      return () => { if (--readers === 0) ending.abort(new DOMException('no read waits any more', 'AbortError')) }
+    }
+    const fetching = () => this.#fetch(root, ranges, ending.signal)
+    const done = this.#store.activity.run(fetching, reason => ending.abort(reason))
+    const ask = { ranges, done, enter }
+    this.#asks.set(name, asks.add(ask))
+    const end = () => {
+      asks.delete(ask)
+      if (asks.size === 0) this.#asks.delete(name)
+    }
+    done.then(end, end)
+    return ask
+  }
+
+  /** @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} signal */
+  async #fetch (root, ranges, signal) {
+    const heal = /** @type {Heal} */ (this.#heal)
+    const cid = toCid(root)
+    const source = await untilAborted((async () => heal(cid, ranges, { signal }))(), signal)
+    if (source === undefined) throw new Error(`"heal" has nothing of ${cid}`)
+    await this.#store.receiver.receive(cid, source, ranges, { signal })
+  }
+}
+
+/**
+ * One read, which goes on when what was damaged or missing has come back. Every group is asked for once, and every
+ * place is looked at once more, so that a read ends even if the disk damages what has come.
+ */
+class HealingRead {
+  #store
+  #root
+  #notes
+  #signal
+  /** Groups that were brought for this read. */
+  #brought = ChunkRanges.none
+  /** Chunks that a fault was found at, and where nothing was missing then. */
+  #lookedAt = /** @type {Set<number>} */ (new Set())
+
+  /**
+   * @param {StoreContext} store
+   * @param {Uint8Array} root
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  see `Healer.read`
+   */
+  constructor (store, root, { notes, signal }) {
+    this.#store = store
+    this.#root = root
+    this.#notes = notes
+    this.#signal = signal
+  }
+
+  /**
+   * What is read, piece by piece.
+   *
+   * @param {BlobRecord} record
+   * @param {(given: number) => ChunkRanges} wanted  what is still to be read, after so many bytes
+   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  what comes after so many bytes
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+   */
+  async * pieces (record, wanted, read) {
+    let given = 0
+    for (let now = record; ;) {
+      try {
+        for await (const piece of await read(now, given)) {
+          given += piece.length
+          yield piece
+        }
+        return
+      } catch (error) {
+        const next = await this.#after(error, now, wanted(given))
+        if (given > 0 && next.size !== now.size) throw error // what was given may not fit what comes
+        now = next
+      }
+    }
+  }
+
+  /**
+   * Notes what a read has failed with, and says whether it may go on.
+   *
+   * @param {unknown} error
+   * @param {BlobRecord} seen  that the read went by
+   * @param {ChunkRanges} wanted  what it has not read yet
+   * @returns {Promise<BlobRecord>} that the read may go on by
+   * @throws the error, when it may not. When nobody could bring what is missing, the reason is its `cause`
+   */
+  async #after (error, seen, wanted) {
+    const doubt = chunksInDoubt(error)
+    if (doubt === undefined) throw error
+    const { catalog, healer, presence } = this.#store
+    const isFault = /** @type {BaoError} */ (error).code === 'STORE_CORRUPT'
+    if (isFault && !this.#notes) throw error
+    const groups = wanted.canonical(seen.size)
+    const places = groups.intersect(doubt)
+    const [first] = (places.isEmpty ? doubt : places).boundaries
+    // A file that is somebody else's may be back.
+    const isInDoubt = isFault || seen.home === 'reference'
+    const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
+    if (now === undefined) throw error
+    const lost = await presence.missing(now, wanted)
+    if (lost.isEmpty) {
+      if (this.#lookedAt.has(first)) throw error
+      this.#lookedAt.add(first)
+      return now
+    }
+    if (!healer.canHeal || !lost.intersect(this.#brought).isEmpty) throw error
+    this.#brought = this.#brought.union(lost)
+    try {
+      await healer.bring(this.#root, lost, this.#signal)
+    } catch (cause) {
+      this.#signal?.throwIfAborted()
+      throw Object.assign(/** @type {BaoError} */ (error), { cause })
+    }
+    return await catalog.get(this.#root) ?? now
+  }
+
+  /**
+   * Waits until groups are present.
+   *
+   * @param {BlobRecord} record @param {ChunkRanges} wanted
+   * @returns {Promise<BlobRecord>} the record as it is now
+   * @throws {BaoError} STORE_MISSING
+   */
+  async present (record, wanted) {
+    for (let now = record; ;) {
+      const lost = await this.#store.presence.missing(now, wanted)
+      if (lost.isEmpty) return now
+      now = await this.#after(missing(this.#root, lost), now, wanted)
+    }
+  }
+
+  /**
+   * @param {unknown} error
+   * @param {BlobRecord} seen
+   * @param {number} first  chunk in doubt
+   * @param {ChunkRanges} groups  that are wanted
+   */
+  #look (error, seen, first, groups) {
+    const start = first * CHUNK_LEN
+    // Behind the end of a file there is nothing to be read, so all of that is noted at once.
+    const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
+    const end = Math.max(last * CHUNK_LEN, start + 1)
+    return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
+  }
+}
+
+/** Did a file end before what was wanted, or was there none? @param {unknown} error */
+function isEndOfFile (error) {
+  const { code, cause } = /** @type {BaoError} */ (error)
+  if (code === 'STORE_MISSING') return true
+  return cause instanceof BaoError && cause.code === 'BAO_TRUNCATED' && cause.node === undefined
+}
+
+/**
+ * What a read has found wrong or missing; undefined when it has failed for another reason.
+ *
+ * @param {unknown} error
+ * @returns {ChunkRanges | undefined}
+ */
+function chunksInDoubt (error) {
+  if (!(error instanceof BaoError)) return undefined
+  const { code, start, len, ranges } = error
+  if (code === 'STORE_MISSING') return ranges
+  if (code !== 'STORE_CORRUPT' || start === undefined || len === undefined) return undefined
+  return ChunkRanges.fromBytes(start, start + Math.max(1, len))
+}

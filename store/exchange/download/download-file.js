@@ -1,0 +1,71 @@
+// Downloads a blob straight to a file. Until it is whole it is kept in a store of its own beside the file, so it is
+// verified, survives crashes and can be resumed as any download.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { absolute, linkFile, removeFolder } from '#disk'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { contextOf } from '../context-of.js'
+import { DOWNLOAD_OPTIONS } from './download.js'
+
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
+/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { DownloadOptions } from './download.js' */
+/** @import { DownloadResult } from './downloader.js' */
+
+/**
+ * See `BlobStore.downloadFile`.
+ *
+ * @param {(location: string) => Promise<BlobStore>} openStore
+ * @param {BlobName} cid @param {string | URL} path @param {Omit<DownloadOptions, 'ranges'>} options
+ * @returns {Promise<DownloadResult>}
+ */
+export async function downloadFile (openStore, cid, path, options) {
+  assertKnownOptions(options, DOWNLOAD_OPTIONS.filter(name => name !== 'ranges'))
+  const root = parseRoot(cid, 'cid')
+  const target = absolute(path)
+  const { signal } = options
+  const store = await openStore(`${target}.part`)
+  let result
+  try {
+    result = await store.download(root, options)
+    if (result.received < result.size && !await isRight(store, root, signal)) {
+      await store.fsck({ repair: true, cids: [root], signal }) // what is damaged is missing then
+      result = await store.download(root, options)
+    }
+    if (!await placeFile(store, root, target, result.size)) await store.exportFile(root, target, { signal })
+  } finally {
+    await store.close()
+  }
+  await removeFolder(`${target}.part`)
+  return result
+}
+
+/**
+ * Are all bytes of a blob right, also those from an earlier run, which may have been damaged since?
+ *
+ * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} [signal]
+ */
+async function isRight (store, root, signal) {
+  const pieces = store.get(root, undefined, { verify: true, reuse: true, signal })
+  try {
+    while (!(await pieces.next()).done);
+    return true
+  } catch (error) {
+    if (error instanceof BaoError && error.code === 'STORE_CORRUPT') return false
+    throw error
+  }
+}
+
+/**
+ * Gives the file that the store keeps the blob in its name, which takes no time and no space.
+ *
+ * @param {BlobStore} store @param {Uint8Array} root @param {string} target @param {number} size
+ * @returns {Promise<boolean>} false when the blob is in no file of its own, or the system has no links
+ */
+async function placeFile (store, root, target, size) {
+  const { catalog, databases: { files } } = contextOf(store)
+  const record = await catalog.get(root)
+  if (record?.home !== 'file' || files === undefined || await files.len(record.id) !== size) return false
+  return linkFile(files.pathOf(record.id), target)
+}

@@ -1,0 +1,114 @@
+// Divides what is missing of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
+// out: nothing is fetched here.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+
+/** @import { Health } from '../../../verifier/mirrors/health.js' */
+
+/** Milliseconds that a segment should take the mirror that fetches it. */
+const SEGMENT_MS = 2000
+/** Bytes of a segment, at least and at most. The first one of every mirror has the least. */
+const MIN_LEN = 1 << 20
+const MAX_LEN = 1 << 26
+const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
+
+/**
+ * A contiguous part of a blob that one mirror fetches, or several that race for it.
+ *
+ * @typedef {object} Segment
+ * @property {ChunkRanges} ranges
+ * @property {number} len  bytes
+ * @property {Set<Fetching>} fetchings
+ */
+
+/**
+ * A mirror that fetches a segment.
+ *
+ * @typedef {object} Fetching
+ * @property {Health} health
+ * @property {number} since  when it began
+ * @property {number} len  bytes of its slice that have come
+ * @property {AbortController} ended  aborted when another mirror has been quicker
+ */
+
+export class Plan {
+  /** What is missing and nobody fetches. */
+  free
+  /** @type {Set<Segment>} */
+  segments = new Set()
+
+  /** @param {ChunkRanges} missing  whole groups, closed ranges */
+  constructor (missing) {
+    this.free = missing
+  }
+
+  get isDone () { return this.free.isEmpty && this.segments.size === 0 }
+
+  /**
+   * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
+   *
+   * @param {Health} health
+   * @param {{ now: number, mirrors: number }} options  `mirrors`: how many may be asked
+   * @returns {Segment | undefined} undefined when the mirror can do nothing now
+   */
+  take (health, { now, mirrors }) {
+    const possible = this.free.difference(health.lacks)
+    return possible.isEmpty ? this.#slowest(health, now) : this.#begin(health, possible, mirrors)
+  }
+
+  /**
+   * A segment is not fetched any more.
+   *
+   * @param {Segment} segment @param {ChunkRanges} missing  what is missing of it
+   */
+  end (segment, missing) {
+    this.segments.delete(segment)
+    this.free = this.free.union(missing)
+  }
+
+  /**
+   * The next segment. It is short where little is left, so that no mirror has work when the others have none.
+   *
+   * @param {Health} health @param {ChunkRanges} possible @param {number} mirrors
+   */
+  #begin ({ rate, mirror }, possible, mirrors) {
+    const [start, end] = possible.boundaries
+    const share = mirrors > 1 ? CHUNK_LEN * chunksIn(possible) / (2 * mirrors) : Infinity
+    const wanted = Math.max(MIN_LEN, Math.min(rate * SEGMENT_MS / 1000, share, MAX_LEN))
+    const chunks = Math.ceil(wanted / GROUP_LEN) * GROUP_LEN / CHUNK_LEN
+    const ranges = new ChunkRanges([start, mirror.isSequential ? end : Math.min(end, start + chunks)])
+    /** @type {Segment} */
+    const segment = { ranges, len: CHUNK_LEN * chunksIn(ranges), fetchings: new Set() }
+    this.segments.add(segment)
+    this.free = this.free.difference(ranges)
+    return segment
+  }
+
+  /**
+   * The segment that will be finished last, among those that the mirror may help with.
+   *
+   * @param {Health} health @param {number} now
+   */
+  #slowest (health, now) {
+    let slowest
+    let longest = -1
+    for (const segment of this.segments) {
+      const fetchings = [...segment.fetchings]
+      if (fetchings.some(fetching => fetching.health === health)) continue
+      if (!segment.ranges.intersect(health.lacks).isEmpty) continue
+      const left = Math.min(...fetchings.map(fetching => timeLeft(fetching, segment.len, now)))
+      if (left > longest) [slowest, longest] = [segment, left]
+    }
+    return slowest
+  }
+}
+
+/** Milliseconds, at the pace so far. @param {Fetching} fetching @param {number} segmentLen @param {number} now */
+function timeLeft ({ since, len }, segmentLen, now) {
+  const left = Math.max(0, segmentLen - len)
+  return len === 0 ? Infinity : left * (now - since) / len
+}
+
+/** @param {ChunkRanges} ranges  closed */
+const chunksIn = ranges => [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)

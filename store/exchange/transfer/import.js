@@ -1,0 +1,161 @@
+// Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept.
+
+import { identity } from 'multiformats/hashes/identity'
+import { sha256, sha512 } from 'multiformats/hashes/sha2'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { HASHSEQ, blake3, codecOf, unsupported } from '../../../lib/hash/cid.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { toPieces } from '../../../lib/source/source.js'
+import { assertName, targetOrAlias } from '../../catalog/names/tag-target.js'
+import { blockNotFound, blockTooLong } from '../../storage/errors.js'
+import { eitherOf } from '../../storage/concurrency/activity.js'
+import { FILE_FROM } from '../../write/blob-builder.js'
+import { MAX_BLOCK_LEN, asBlockstore } from '../blockstore/blockstore.js'
+import { Name } from '../blockstore/block-name.js'
+import { contextOf } from '../context-of.js'
+import { CarReader } from './car-reader.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore, StoreContext } from '../../blob-store.js' */
+/** @import { BlockstoreOptions, InputPair } from '../blockstore/blockstore.js' */
+/** @import { Section } from './car-reader.js' */
+/** @import { TagFormat } from '../../storage/format/tags.js' */
+/** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
+
+/**
+ * @typedef {ProgressOptions & BlockstoreOptions & ImportRules} ImportOptions  `onProgress` gets `baobox:import`, in
+ *   bytes of the archive
+ */
+
+/**
+ * @typedef {object} ImportRules
+ * @property {'refuse' | 'skip'} [unknown]  what becomes of a block whose hash function is not known: CID_UNSUPPORTED
+ *   { cid }, or it is left out and counted. Default: `refuse`
+ * @property {(root: CID, index: number) => string | undefined} [tagRoot]  names a tag for a root of the archive, which
+ *   is set when all blocks are kept; none for `undefined`
+ */
+
+/**
+ * @typedef {object} ImportResult
+ * @property {1 | 2} version  of the archive
+ * @property {CID[]} roots  that its header names
+ * @property {number} blocks  that are in the store now. One that comes twice counts twice
+ * @property {number} bytes  of these blocks
+ * @property {number} skipped  blocks whose hash function is not known
+ */
+
+const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onProgress']
+
+/**
+ * See `BlobStore.import`.
+ *
+ * @param {BlobStore} store @param {Source} source @param {ImportOptions} options
+ * @returns {Promise<ImportResult>}
+ */
+export async function importCar (store, source, options) {
+  assertKnownOptions(options, OPTIONS)
+  const { unknown = 'refuse', tagRoot, hashers = [], maxBlockLen = MAX_BLOCK_LEN, signal, onProgress } = options
+  if (unknown !== 'refuse' && unknown !== 'skip') {
+    throw new TypeError(`"unknown" expected 'refuse' or 'skip', got '${unknown}'`)
+  }
+  const context = contextOf(store)
+  const blocks = asBlockstore(store, { hashers, maxBlockLen })
+  const codes = new Set([identity, sha256, sha512, ...hashers].map(({ code }) => code))
+  const ending = new AbortController()
+  return context.activity.run(async () => {
+    const either = eitherOf(signal, ending.signal)
+    const pieces = toPieces(source, { signal: either, onProgress, type: 'baobox:import' })
+    let release = () => {}
+    try {
+      const car = new CarReader(pieces)
+      const { version, roots } = await car.header()
+      const named = namedRoots(roots, tagRoot)
+      release = protect(context, roots)
+      const result = { version, roots, blocks: 0, bytes: 0, skipped: 0 }
+      const pairs = knownPairs(car, result, { codes, unknown, maxBlockLen })
+      for await (const cid of blocks.putMany(pairs, { signal })) if (cid !== undefined) result.blocks++
+      for (const { cid, tag } of named) await setTag(context, cid, tag)
+      return result
+    } finally {
+      release()
+      ending.abort() // a source that is stuck must not keep us waiting
+      await pieces.return(undefined).catch(() => {})
+    }
+  }, reason => ending.abort(reason))
+}
+
+/**
+ * The blocks that can be compared with their names. Long ones whose hash is BLAKE3 are kept while they come; others
+ * are gathered.
+ *
+ * @param {CarReader} car
+ * @param {ImportResult} result
+ * @param {{ codes: Set<number>, unknown: 'refuse' | 'skip', maxBlockLen: number }} rules
+ * @returns {AsyncGenerator<InputPair>}
+ */
+async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
+  for await (const section of car.sections()) {
+    const { cid, len } = section
+    const { code, digest } = cid.multihash
+    const isOwn = code === blake3.code && digest.length === HASH_LEN
+    if (!isOwn && !codes.has(code)) {
+      if (unknown === 'refuse') throw unsupported(cid, `hash function 0x${code.toString(16)}, which is not known`)
+      result.skipped++
+      continue
+    }
+    if (!isOwn && len > maxBlockLen) throw blockTooLong(cid, maxBlockLen)
+    yield { cid, bytes: isOwn && len > FILE_FROM ? section.pieces : await gathered(section) }
+    result.bytes += len
+  }
+}
+
+/** Memory grows with the bytes that come, and not with the length that is claimed. @param {Section} section */
+async function gathered ({ len, pieces }) {
+  const block = new ByteQueue()
+  for await (const piece of pieces) block.push(piece, len)
+  return block.bytes.slice()
+}
+
+/**
+ * Asks for all names before anything is kept.
+ *
+ * @param {CID[]} roots @param {ImportRules['tagRoot']} tagRoot
+ * @returns {{ cid: CID, tag: string }[]}
+ */
+function namedRoots (roots, tagRoot) {
+  if (tagRoot === undefined) return []
+  return roots.flatMap((cid, i) => {
+    const tag = tagRoot(cid, i)
+    if (tag === undefined) return []
+    assertName('tagRoot', tag)
+    return { cid, tag }
+  })
+}
+
+/** @param {CID} cid @returns {TagFormat} */
+const formatOf = cid => codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw'
+
+/**
+ * Protects the roots from garbage collection until their tags are set.
+ *
+ * @param {StoreContext} context @param {CID[]} roots
+ * @returns {() => void} ends it
+ */
+function protect ({ protection }, roots) {
+  const own = roots.map(cid => new Name(cid)).filter(({ isOwn }) => isOwn)
+  const releases = own.map(({ cid, digest }) => protection.tag(digest, formatOf(cid)))
+  return () => { for (const release of releases) release() }
+}
+
+/**
+ * @param {StoreContext} context @param {CID} cid @param {string} tag
+ * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } when the root was not in the
+ *   archive, and is not in the store
+ */
+async function setTag ({ catalog, tags }, cid, tag) {
+  const target = { name: tag, ...targetOrAlias(cid) }
+  const root = await tags.blobOf(target)
+  if (root === undefined || !(await catalog.find(root)).isThere) throw blockNotFound(cid)
+  await tags.set([target])
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { hash, toCid } from '../../../lib/index.js'
+import { same } from '../../support/bytes.js'
+import { listed } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { newFolder } from '../../support/program.js'
+
+const BYTES = noise(300_000)
+const CID = `${toCid(hash(BYTES))}`
+
+describe('baobox serve', () => {
+  const folder = newFolder()
+  before(async () => {
+    await folder.write('file', BYTES)
+    await folder.run(['add', '--tag', 'a-tag', 'file'])
+  })
+  const started = []
+  afterEach(() => { for (const server of started.splice(0)) server.kill('SIGKILL') })
+
+  /** A server of the store, and the first line that it prints. */
+  async function serving (args, { env } = {}) {
+    const server = folder.start(['serve', '--port', '0', ...args], { env })
+    started.push(server)
+    const lines = linesOf(server.stdout)
+    const { value: first } = await lines.next()
+    return { server, lines, first, url: first?.split('  ')[0] }
+  }
+
+  async function * linesOf (stream) {
+    let text = ''
+    for await (const piece of stream) {
+      text += piece
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+        yield text.slice(0, end)
+        text = text.slice(end + 1)
+      }
+    }
+  }
+
+  const stopped = async (server, signal = 'SIGINT') => {
+    server.kill(signal)
+    const [code] = await once(server, 'exit')
+    return code
+  }
+
+  it('serves a store until it is interrupted, and prints each request', async () => {
+    const { server, lines, first, url } = await serving([])
+    expect(first).to.equal(`${url}  ${folder.at('baobox')}`)
+    const response = await fetch(`${url}/blobs/${CID}`, { headers: { range: 'bytes=5-9' } })
+    expect(same(new Uint8Array(await response.arrayBuffer()), BYTES.subarray(5, 10))).to.equal(true)
+    expect((await lines.next()).value).to.match(new RegExp(`^206  5  [\\d.]+ ms  GET /blobs/${CID}$`))
+    await fetch(`${url}/blobs/a-tag`)
+    expect((await lines.next()).value).to.match(/^404 {2}0 {2}[\d.]+ ms {2}GET \/blobs\/a-tag {2}HTTP_NOT_FOUND$/)
+    expect((await fetch(`${url}/blobs`)).status).to.equal(404)
+    expect(await stopped(server)).to.equal(0)
+    expect((await folder.run(['has', CID])).code).to.equal(0)
+  })
+
+  it('takes uploads, tags and lists where it is told to', async () => {
+    const env = { BAOBOX_PUT_TOKEN: 'secret' }
+    const { server, lines, first } = await serving(['--json', '--list', '--allow-tags', '--max-put', '1KiB'], { env })
+    const { url } = JSON.parse(first)
+    const bytes = noise(1000, 5)
+    const path = `${url}/blobs/${toCid(hash(bytes))}`
+    const headers = { authorization: 'Bearer secret' }
+    expect((await fetch(path, { method: 'PUT', body: bytes, headers })).status).to.equal(201)
+    expect(JSON.parse((await lines.next()).value)).to.deep.include({ method: 'PUT', status: 201, received: 1000 })
+    expect((await fetch(path, { method: 'PUT', body: bytes })).status).to.equal(401)
+    expect((await (await fetch(`${url}/blobs`)).json()).blobs.length).to.be.at.least(2)
+    expect((await fetch(`${url}/blobs/a-tag`)).url).to.equal(`${url}/blobs/${CID}`)
+    expect(await stopped(server, 'SIGTERM')).to.equal(0)
+  })
+
+  it('listens at a Unix socket', async () => {
+    const server = folder.start(['serve', '--socket', 'socket', '--quiet'])
+    started.push(server)
+    await once(server.stdout, 'data')
+    const answer = await new Promise((resolve, reject) => {
+      request({ socketPath: folder.at('socket'), path: `/blobs/${CID}` }, resolve).on('error', reject).end()
+    })
+    expect(same(new Uint8Array(Buffer.concat(await listed(answer))), BYTES)).to.equal(true)
+    expect(await stopped(server)).to.equal(0)
+  })
+
+  it('says what is wrong', async () => {
+    const { code, err } = await folder.run(['serve', '--store', 'none'])
+    expect([code, err]).to.deep.equal([1, 'baobox: there is no store at none: ' +
+      "make one with 'baobox add', or name another with --store\n"])
+    for (const args of [['--port', '65536'], ['--port', 'x'], ['--socket', 'x', '--port', '1'], ['--put-token', 'a b'],
+      ['--put-token', ''], ['--max-put', '5'], ['--host', ''], ['extra']]) {
+      expect((await folder.run(['serve', ...args])).code, args.join(' ')).to.equal(2)
+    }
+    const { server, url } = await serving([])
+    await folder.run(['add', '--store', 'other', 'file'])
+    const taken = await folder.run(['serve', '--store', 'other', '--port', new URL(url).port])
+    expect([taken.code, taken.err.includes('EADDRINUSE')]).to.deep.equal([1, true])
+    await stopped(server)
+  })
+})

@@ -1,0 +1,53 @@
+// A clock whose time passes when nothing else happens, so that waits of minutes take no time in tests.
+
+/** Turns of the event loop in which nothing may happen before time passes. */
+const IDLE_TURNS = 30
+
+const turn = () => new Promise(resolve => {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => {
+    port1.close()
+    resolve()
+  }
+  port2.postMessage(null)
+})
+
+export class FakeClock {
+  #now = 0
+  #sleepers = new Set()
+
+  now = () => this.#now
+
+  sleep = (ms, signal) => new Promise((resolve, reject) => {
+    const sleeper = {
+      at: this.#now + ms,
+      resolve () {
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+    }
+    this.#sleepers.add(sleeper)
+    const end = () => {
+      this.#sleepers.delete(sleeper)
+      reject(signal.reason)
+    }
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+
+  /** Lets time pass until a promise is settled. */
+  async until (promise) {
+    const state = { isSettled: false }
+    const settle = () => { state.isSettled = true }
+    promise.then(settle, settle)
+    while (!state.isSettled) {
+      for (let i = 0; i < IDLE_TURNS && !state.isSettled; i++) await turn()
+      const [next] = [...this.#sleepers].sort((a, b) => a.at - b.at)
+      if (state.isSettled || next === undefined) continue
+      this.#sleepers.delete(next)
+      this.#now = Math.max(this.#now, next.at)
+      next.resolve()
+    }
+    return promise
+  }
+}

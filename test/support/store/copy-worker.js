@@ -1,0 +1,12 @@
+// A process that copies one store to another until it is killed: copy-killed.test.js starts it.
+import { writeSync } from 'node:fs'
+import process from 'node:process'
+import { BlobStore } from '../../../store/index.js'
+
+const [source, target] = process.argv.slice(2)
+const from = await BlobStore.open(source, { readOnly: true })
+const to = await BlobStore.open(target)
+writeSync(1, 'open\n')
+const { failed } = await from.copyTo(to, { onProgress: ({ detail: { done } }) => writeSync(1, `${done}\n`) })
+writeSync(1, `failed ${failed.length}\n`)
+await Promise.all([from.close(), to.close()])
