@@ -2,7 +2,7 @@
 //
 //   node resume-download.js CID DIRECTORY URL...
 //
-// URL and CID are what outboard-server.js prints. With several servers all are asked at once. One that fails or lies is
+// URL and CID are what serve-file.js prints. With several servers all are asked at once. One that fails or lies is
 // named, and the others go on.
 
 import { BlobStore } from 'baobox/store'

@@ -2,7 +2,7 @@
 //
 //   node verify-download.js URL CID [START] [END] > part
 //
-// URL and CID are what outboard-server.js prints.
+// URL and CID are what serve-file.js prints.
 
 import { fetchVerified } from 'baobox/verifier'
 

@@ -217,6 +217,9 @@ export class BlobStore {
     if (heal !== undefined && typeof heal !== 'function') {
       throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
     }
+    if (tempDir !== undefined && typeof tempDir !== 'string') {
+      throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
+    }
     if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
     if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
     const databases = readOnly

@@ -28,10 +28,10 @@ describe('examples', () => {
   const run = (...args) => promisify(execFile)(process.execPath, args, { cwd: project, encoding: 'buffer' })
   const linesOf = async (...args) => String((await run(...args)).stdout).trimEnd().split('\n')
 
-  /** A running outboard-server.js. @param {(server: { url: string, cid: string }) => Promise<void>} work */
+  /** A running serve-file.js. @param {(server: { url: string, cid: string }) => Promise<void>} work */
   async function withServer (work) {
     const stdio = ['ignore', 'pipe', 'inherit']
-    const server = spawn(process.execPath, ['outboard-server.js', 'file'], { cwd: project, stdio })
+    const server = spawn(process.execPath, ['serve-file.js', 'file'], { cwd: project, stdio })
     try {
       const [line] = await once(server.stdout, 'data')
       const [url, cid] = String(line).trim().split(' ')
@@ -65,7 +65,7 @@ describe('examples', () => {
     expect(lines[4]).to.match(/ is gone$/)
   })
 
-  it('verify-download.js gets what outboard-server.js serves', () => withServer(async ({ url, cid: served }) => {
+  it('verify-download.js gets what serve-file.js serves', () => withServer(async ({ url, cid: served }) => {
     expect(served).to.equal(cid)
     expect(new Uint8Array((await run('verify-download.js', url, cid)).stdout)).to.deep.equal(content)
     const { stdout } = await run('verify-download.js', url, cid, '100000', '100010')
@@ -98,6 +98,26 @@ describe('examples', () => {
   it('quota-cache.js keeps what was used last', async () => {
     const lines = await linesOf('quota-cache.js')
     expect(lines.filter(line => line.endsWith('kept'))).to.deep.equal(['blob 0: kept', 'blob 8: kept', 'blob 9: kept'])
+  })
+
+  it('service-worker.js answers what a page fetches below its path', async () => {
+    await mkdir(join(project, 'worker'))
+    await copyFile(join(EXAMPLES, 'service-worker.js'), join(project, 'worker', 'service-worker.js'))
+    await writeFile(join(project, 'worker', 'run.js'), `
+      let listener
+      globalThis.location = { origin: 'http://page.test' }
+      globalThis.addEventListener = (_, given) => { listener = given }
+      await import('./service-worker.js')
+      for (const url of ['http://page.test/baobox/blobs', 'http://page.test/', 'http://other.test/baobox/blobs']) {
+        let answer
+        listener({ request: new Request(url), respondWith (given) { answer = given } })
+        console.log(answer === undefined ? 'the network' : await (await answer).text())
+      }
+      process.exit()`)
+    const lines = await linesOf('worker/run.js')
+    const [list, ...others] = lines.filter(line => line !== '')
+    expect(JSON.parse(list).blobs).to.be.an('array')
+    expect(others).to.deep.equal(['the network', 'the network'])
   })
 
   it('browser.js keeps the files that are chosen', async () => {

@@ -32,6 +32,7 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('./slice/slice.js').SliceTerms} SliceTerms */
 /** @typedef {import('./slice/slice.js').SliceOptions} SliceOptions */
 /** @typedef {import('./slice/slice.js').VerifyOptions} VerifyOptions */
+/** @typedef {import('./slice/transform.js').VerifyTransform} VerifyTransform */
 /** @typedef {import('../lib/hash/cid.js').BlobName} BlobName */
 /** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */

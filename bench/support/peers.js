@@ -127,6 +127,9 @@ export const PEERS = {
 /** What stores are compared with: stores.js knows how. */
 const STORES = ['blockstore-level', 'blockstore-fs', 'cacache']
 
+/** What the server is compared with: serve-job.js knows how. */
+const SERVERS = ['sirv']
+
 /** Peers that are JavaScript or WebAssembly, and BLAKE3: the quickest of them is the one to beat. */
 export const RIVALS = Object.keys(PEERS).filter(name => !PEERS[name].isNative)
 
@@ -153,7 +156,7 @@ export async function loadPeers (names = Object.keys(PEERS)) {
 
 /** Runs npm where a peer is missing, once: where that fails, benches go on with what there is. */
 export function installPeers () {
-  const wanted = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES]
+  const wanted = [...Object.values(PEERS).map(({ specifier }) => packageOf(specifier)), ...STORES, ...SERVERS]
   const missing = wanted.filter(name => !isInstalled(name))
   if (missing.length === 0 || process.env[TRIED]) return
   process.env[TRIED] = 'yes'

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 // Types that more than one file uses.
 
 /**

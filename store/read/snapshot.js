@@ -15,7 +15,7 @@ export class StoredView {
   #root
   #record
   #tree
-  #snapshot = /** @type {import('abstract-level').AbstractSnapshot | undefined} */ (undefined)
+  #snapshot = /** @type {{ close (): Promise<void> } | undefined} */ (undefined)
   #options = /** @type {object | undefined} */ (undefined)
   /** The bytes. */
   source

@@ -5,6 +5,7 @@ import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { GROUP } from '../support/constants.js'
 import { listed, stream } from '../support/feeding.js'
+import { flipStoredByte } from '../support/store/inspect.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/store/stores.js'
 
@@ -57,7 +58,19 @@ const JOBS = {
   tag: (store, i) => () => store.tags.set(`tag ${i}`, hash(blobOf(i))),
   untag: (store, i) => () => store.tags.delete(`tag ${i}`),
   gc: store => () => store.gc(),
-  fsck: store => () => store.fsck({ repair: true })
+  fsck: store => () => store.fsck({ repair: true }),
+  /** A disk errs, a read notes that, and the right bytes come by `receive` or `put`. */
+  heal: (store, i, byPut) => async () => {
+    const bytes = blobOf(i)
+    const root = hash(bytes)
+    const { present } = await store.stat(root).catch(() => ({ present: ChunkRanges.none }))
+    if (present.isEmpty) return
+    const [[start, end]] = present.toBytes(bytes.length)
+    await flipStoredByte(store, root, start + Math.floor((end - start) / 2))
+    await store.bytes(root, { start, end }).catch(() => {})
+    if (byPut) await store.put(inPieces(bytes))
+    else await store.receive(root, inPieces(sliceOf(bytes, present)), present)
+  }
 }
 
 function inPieces (bytes) {

@@ -11,10 +11,10 @@ import { expect } from 'chai'
 import { unnamedTypes } from '../support/signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+/** The least TypeScript that the README promises. */
+const LEAST_TYPESCRIPT = '5.7'
 const TSC_OPTIONS = [
-  '--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2023,esnext.disposable', '--module', 'nodenext',
-  '--types', 'node'
+  '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'
 ]
 const run = promisify(execFile)
 const install = (cwd, ...wanted) => run('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd })
@@ -25,17 +25,29 @@ import type { BaoErrorCode, RangesLike, Source, WalkStep } from 'baobox'
 import { Hasher, hashStream as hashStreamAlone } from 'baobox/hash'
 import { createOutboard, encodeSlice } from 'baobox/encoder'
 import type * as encoder from 'baobox/encoder'
-import { SliceVerifier, httpSource, verifyStream } from 'baobox/verifier'
+import { SliceVerifier, httpSource, verifyStream, verifyTransform } from 'baobox/verifier'
 import type * as verifier from 'baobox/verifier'
 import { BlobStore, asBlockstore } from 'baobox/store'
 import type * as stores from 'baobox/store'
+import { createHandler } from 'baobox/http'
+import type { Handler, RequestEvent } from 'baobox/http'
+import { serve } from 'baobox/http/node'
+import type { StoreServer } from 'baobox/http/node'
 import { testStore } from 'baobox/store/test'
 import type { DatabasePair, StoreOptions } from 'baobox/store/test'
 import { sha256 } from 'multiformats/hashes/sha2'
 import type { Blockstore } from 'interface-blockstore'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { describe, it } from 'node:test'
 
 const bytes: Uint8Array<ArrayBuffer> = hash(new Uint8Array(3))
+await pipeline(createReadStream('slice'), verifyTransform({ root: bytes }), createWriteStream('blob'))
+await pipeline([bytes], verifyTransform({ root: bytes, release: 'leaf' }), new Writable())
+await pipeline(createReadStream('slice'), verifyTransform({ root: bytes }), async source => {
+  for await (const piece of source) console.log(piece.length)
+})
 const alone = await hashStreamAlone(new Blob([bytes]), { threads: 1 })
 const sum: Uint8Array<ArrayBuffer> = new Hasher().update(alone).digest()
 const outboard = await createOutboard(new Blob([bytes, sum]))
@@ -45,6 +57,13 @@ for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.n
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)
 console.log(new SliceVerifier({ root: bytes }).done)
+const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
+const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
+const answer: Response = await handler(new Request('http://localhost/blobs'))
+const server: StoreServer = await serve(store, { port: 0, list: answer.ok })
+console.log(server.url, server.handler.stats().outcomes.complete)
+await server.close({ grace: 5 })
+await handler.close()
 const blocks: Blockstore = asBlockstore(store, { hashers: [sha256] })
 testStore({ describe, it, newPlace: () => 'somewhere else', removePlace: where => console.log(where, blocks) })
 await httpSource('https://example.org', { headers: { accept: 'text/plain' } })
@@ -68,6 +87,38 @@ await hashStream(12345)
 // @ts-expect-error there is no such option
 await createOutboard(bytes, { nonsense: true })
 `
+
+/** A program for pages: it has the types of the DOM, and none of Node.js. */
+const PAGE = `
+import { hash } from 'baobox'
+import { Hasher } from 'baobox/hash'
+import { createOutboard } from 'baobox/encoder'
+import { verifyStream, verifyTransform } from 'baobox/verifier'
+import { BlobStore, asBlockstore } from 'baobox/store'
+import { createHandler } from 'baobox/http'
+import { testStore } from 'baobox/store/test'
+
+const response = await fetch('https://example.org/slice')
+const through = response.body!.pipeThrough(verifyTransform({ root: hash(new Uint8Array(3)) }))
+const blob: Blob = await new Response(through).blob()
+const { cid } = await createOutboard(blob)
+for await (const leaf of verifyStream(blob, { cid, ranges: { start: 1 }, exact: false })) console.log(leaf.offset)
+const store = await BlobStore.open('blobs')
+console.log(new Hasher().update(await store.bytes(cid)), asBlockstore(store), createHandler, testStore)
+`
+
+const PAGE_OPTIONS = {
+  compilerOptions: {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: [],
+    lib: ['ES2022', 'DOM'],
+    target: 'es2022',
+    module: 'nodenext'
+  },
+  files: ['page.ts']
+}
 
 /** A type that is not exported on purpose: only the store itself calls the method that mentions it. */
 const OF_THE_STORE = 'Protection, of TempTag'
@@ -93,20 +144,34 @@ describe('the package', () => {
       await writeFile(join(directory, 'consumer.ts'), CONSUMER)
       await writeFile(join(directory, 'store.test.js'), TESTS)
       const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+      const tsc = join(directory, 'node_modules/typescript/bin/tsc')
+      const compile = (...args) => run(process.execPath, [tsc, ...args], { cwd: directory }).catch(error => error)
       const blockstore = `interface-blockstore@${devDependencies['interface-blockstore']}`
-      await install(directory, join(directory, filename), blockstore)
+      await install(directory, join(directory, filename))
       const types = join(await realpath(directory), 'node_modules/baobox/types')
       for (const part of ['lib', 'encoder', 'verifier', 'store']) {
         const unnamed = unnamedTypes(join(types, part, 'index.d.ts'), types)
         expect(unnamed.filter(mention => mention !== OF_THE_STORE), part).to.deep.equal([])
       }
-      for (const version of [20, devDependencies['@types/node']]) {
-        await install(directory, `@types/node@${version}`)
-        // Without the types of browsers, and without `skipLibCheck`, so that the types of the package are checked.
-        const compiled = await run(process.execPath, [TSC, ...TSC_OPTIONS, 'consumer.ts'], { cwd: directory })
-          .catch(error => error)
-        expect(compiled.stdout, `with the types of Node.js ${version}`).to.equal('')
+      await writeFile(join(directory, 'page.ts'), PAGE)
+      await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(PAGE_OPTIONS))
+      // Without `skipLibCheck`, so that the types of the package are checked.
+      for (const typescript of [devDependencies.typescript, LEAST_TYPESCRIPT]) {
+        await install(directory, `typescript@${typescript}`)
+        expect((await compile()).stdout, `in pages, by TypeScript ${typescript}`).to.equal('')
       }
+      await install(directory, blockstore)
+      for (const version of [20, 22, 24, devDependencies['@types/node']]) {
+        await install(directory, `@types/node@${version}`)
+        for (const lib of ['es2022,esnext.disposable', 'es2023,esnext.disposable,dom,dom.asynciterable']) {
+          const { stdout } = await compile(...TSC_OPTIONS, '--lib', lib, 'consumer.ts')
+          const what = `by TypeScript ${LEAST_TYPESCRIPT} with ${lib} and the types of Node.js ${version}`
+          expect(stdout, what).to.equal('')
+        }
+      }
+      await install(directory, `typescript@${devDependencies.typescript}`)
+      const { stdout: compiled } = await compile('--ignoreConfig', ...TSC_OPTIONS, '--lib', 'es2023', 'consumer.ts')
+      expect(compiled).to.equal('')
       const testing = ['--test', '--test-reporter', 'tap', 'store.test.js']
       const { stdout: tests } = await run(process.execPath, testing, { cwd: directory }).catch(error => error)
       expect(tests).to.match(/^# pass [4-9][0-9]$/m).and.match(/^# fail 0$/m)

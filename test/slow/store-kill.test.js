@@ -9,12 +9,14 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { hash } from '../../lib/index.js'
+import { ChunkRanges, hash } from '../../lib/index.js'
 import { Random } from '../fuzz/random.js'
 import { same } from '../support/bytes.js'
+import { GROUP } from '../support/constants.js'
 import { atEffort } from '../support/effort.js'
+import { collect, errorOf } from '../support/feeding.js'
 import { idsIn, idsWithout, recordsIn } from '../support/store/inspect.js'
-import { expectNoOrphans, onDisk } from '../support/store/stores.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
 import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
@@ -59,7 +61,8 @@ const AFTER = {
   tag: (blobs, i) => { blobs[i].isTagged = true },
   untag: (blobs, i) => { blobs[i].isTagged = false },
   gc: blobs => { for (const blob of blobs) if (!blob.isTagged) blob.forget() },
-  fsck () {}
+  fsck () {},
+  heal (blobs, i, byPut) { if (byPut && !blobs[i].isGone) AFTER.put(blobs, i) }
 }
 
 /** Is a job about this blob, alone or with others? */
@@ -70,9 +73,12 @@ function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   const jobOn = i => {
     const less = tagged[i] ? 'untag' : 'delete'
-    const what = random.pick(['put', 'putTagged', 'receive', 'receive', less, less, 'tag'])
+    const jobs = ['put', 'putTagged', 'receive', 'receive', less, less, 'tag']
+    // A blob that is lost as a whole leaves an orphan until the next collection.
+    const what = random.pick(blobOf(i).length > 8 * GROUP ? [...jobs, 'heal', 'heal', 'heal'] : jobs)
     if (what === 'putTagged' || what === 'tag') tagged[i] = true
     if (what === 'untag') tagged[i] = false
+    if (what === 'heal') return [what, i, random.chance(0.5)]
     return what === 'receive' ? [what, i, random.below(PARTS.length)] : [what, i]
   }
   return Array.from({ length: PER_LIFE }, () => {
@@ -114,6 +120,29 @@ async function live (location, blobs) {
   const [code, signal] = await exit
   expect(signal, `the process ended by itself with ${code}`).to.equal('SIGKILL')
   return [...running.values()]
+}
+
+/**
+ * Has reads note the damage that a job has done to a blob, and brings back what was acknowledged. Not more than one
+ * group was damaged, at any moment of it.
+ */
+async function bringBack (store, i, acknowledged) {
+  const bytes = blobOf(i)
+  const root = hash(bytes)
+  const presentNow = () => store.stat(root).then(({ present }) => present, () => ChunkRanges.none)
+  for (let reads = 0; reads < 3; reads++) {
+    const present = await presentNow()
+    const error = present.isEmpty ? undefined : await errorOf(collect(store.slice(root, present)))
+    if (error === undefined) break
+    expect(error, error.stack).to.include({ code: 'STORE_CORRUPT' })
+  }
+  const wanted = acknowledged.ranges
+    .reduce((all, { start, end }) => all.union(ChunkRanges.fromBytes(start, end)), ChunkRanges.none)
+  const lost = wanted.difference(await presentNow())
+  if (lost.isEmpty) return
+  const len = lost.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
+  expect(len, `bytes of blob ${i} that are lost`).to.be.at.most(GROUP)
+  await store.receive(root, sliceOf(bytes, lost), lost)
 }
 
 /**
@@ -193,6 +222,7 @@ describe('store: being killed', () => {
       const store = await place.open()
       for (const [i, acknowledged] of blobs.entries()) {
         const mine = jobs.filter(job => isAbout(job, i))
+        if (mine.some(([what]) => what === 'heal')) await bringBack(store, i, acknowledged)
         const state = await settle(store, i, acknowledged, jobs)
         for (const [what] of mine) note(what, state)
       }

@@ -9,7 +9,7 @@ import { GROUP } from '../support/constants.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
 import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
-import { databasesOf, idsIn, recordsIn } from '../support/store/inspect.js'
+import { databasesOf, flipStoredByte, flipTree, idsIn, recordsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
 const FAST = { durability: 'process' }
@@ -63,6 +63,7 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('fsck'), repair: fc.boolean() }),
   fc.record({ do: fc.constant('reopen') }),
   fc.record({ do: fc.constant('copyTo') }),
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('damage'), which: fc.nat(99), share, isTree: fc.boolean() }) },
   fc.record({ do: fc.constant('readOnly') })
 )
 
@@ -79,9 +80,15 @@ class Model {
     return this.#groups.get(i) ?? ChunkRanges.none
   }
 
-  isThere (i) { return !this.of(i).isEmpty }
+  /** Does the store know it? Of a damaged blob nothing may be left. */
+  isThere (i) { return BLOBS[i].bytes.length === 0 || this.#groups.has(i) }
   isWhole (i) { return this.of(i).contains(0, BLOBS[i].chunks) }
   add (i, ranges) { if (!ranges.isEmpty) this.#groups.set(i, this.of(i).union(ranges)) }
+  /** Some of it was found damaged. */
+  lose (i, present) { this.#groups.set(i, present) }
+  get known () { return [...this.#groups.keys()] }
+  /** Blobs of which nothing is left. */
+  get lost () { return [...this.#groups].flatMap(([i, groups]) => groups.isEmpty ? [i] : []) }
   delete (i) { return this.#groups.delete(i) }
   /** Names to numbers of blobs, and to the times at which the tags end. */
   tags = new Map()
@@ -263,8 +270,40 @@ const CALLS = {
     await store.close()
   },
 
+  /** A disk errs, and reads find out. Exactly what is damaged is missing then: no byte of a tree that is whole. */
+  async damage ({ store, model }, { which, share, isTree }) {
+    const blob = model.known[which % model.known.length]
+    if (blob === undefined) return
+    const { bytes, root } = BLOBS[blob]
+    const at = Math.min(bytes.length - 1, Math.floor(share * bytes.length))
+    const wasWhole = model.isWhole(blob)
+    if (!await (isTree ? flipTree(store, root, share) : flipStoredByte(store, root, at))) return
+    for (let reads = 0; ; reads++) {
+      if (reads > 100) expect.fail('reads go on finding damage')
+      const present = await store.stat(root).then(({ present }) => present, () => ChunkRanges.none)
+      if (present.isEmpty) break
+      const error = await errorOf(collect(store.slice(root, present)))
+      if (error === undefined) break
+      expect(error, error.stack).to.include({ code: 'STORE_CORRUPT' })
+    }
+    const stat = await store.stat(root).catch(error => { expect(error).to.include({ code: 'STORE_NOT_FOUND' }) })
+    const before = model.of(blob)
+    const present = stat?.present ?? ChunkRanges.none
+    const lost = before.difference(present)
+    expect(present.difference(before).boundaries, 'nothing has come').to.deep.equal([])
+    if (isTree) expect(wasWhole && !lost.isEmpty, 'a whole tree is computed again').to.equal(false)
+    else {
+      const damaged = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(at, at + 1)).intersect(before)
+      expect(lost.boundaries).to.deep.equal(damaged.boundaries)
+    }
+    if (stat === undefined) model.delete(blob)
+    else model.lose(blob, present)
+    await store.compact() // what is under an id that was given up
+  },
+
   /** Another store has everything afterwards, and nothing is left to be copied. */
   async copyTo ({ store, model }) {
+    for (const blob of model.lost) await CALLS.put({ store, model }, { blob })
     const place = await inMemory()
     try {
       const copy = await place.open(FAST)
@@ -328,7 +367,9 @@ async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags 
   const { index, data } = databasesOf(store)
   const records = await recordsIn(index)
   expect(records).to.have.length(model.ids)
-  expect(await idsIn(data)).to.have.members(records.map(({ id }) => id))
+  const ids = records.map(({ id }) => id)
+  expect(ids).to.include.members(await idsIn(data))
+  expect((await idsIn(data)).length).to.be.at.least(ids.length - model.lost.length)
 }
 
 /** Where, and how many runs there are of each. Files there are on a disk alone. */

@@ -4,10 +4,22 @@ import { KEEP_OPTIONS } from './leaves.js'
 import { SLICE_OPTIONS, SliceVerifier } from './slice.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { assertOptions } from '../../lib/core/bytes.js'
+import { toPieces } from '../../lib/source/source.js'
+import { verifyPieces } from './pieces.js'
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { ReleaseOptions, SliceOptions } from './slice.js' */
 /** @import { ExactOptions } from './wanted-bytes.js' */
+
+/**
+ * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with what comes from the stage
+ * before. It is used in one way, and once. The pair is no `TransformStream`: that cannot end its readable side without
+ * an error on its writable side. The types of `pipeline` know pairs since those of Node.js 25, and functions since
+ * always.
+ *
+ * @typedef {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> } &
+ *   ((source: any) => AsyncGenerator<Uint8Array<ArrayBuffer>>)} VerifyTransform
+ */
 
 /**
  * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. Of ranges in
@@ -18,9 +30,7 @@ import { assertOptions } from '../../lib/core/bytes.js'
  * piece is refused, which cancels the source of a pipe.
  *
  * @param {SliceOptions & ExactOptions & ReleaseOptions} options
- * @returns {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> }} for
- *   `pipeThrough`, and for `pipeline` of Node.js; the `pipeline` of Bun never ends with it. It is no
- *   `TransformStream`, which cannot end its readable side without an error on its writable side
+ * @returns {VerifyTransform} for `pipeThrough` of web streams, and for `pipeline` of Node.js
  * @throws {import('../../lib/core/errors.js').BaoError} as `SliceVerifier`, on both sides, when
  *   everything before the fault has been read
  */
@@ -32,7 +42,17 @@ export function verifyTransform (options) {
   }
   assertKnownOptions(options, [...SLICE_OPTIONS, 'release'])
   const { readable, writable } = new Transform(options)
-  return { readable, writable }
+  return Object.assign((/** @type {any} */ source) => bytesOf(options, source), { readable, writable })
+}
+
+/**
+ * What `pipeline` calls.
+ *
+ * @param {SliceOptions & ExactOptions & ReleaseOptions} options @param {AsyncIterable<Uint8Array>} source
+ * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
+ */
+async function * bytesOf (options, source) {
+  for await (const { bytes } of verifyPieces(new SliceVerifier(options), toPieces(source))) yield bytes
 }
 
 class Transform {

@@ -40,6 +40,8 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
     await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
   } else {
     after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
+    // The reader asks next: looking through the pages of a long blob again would take longer than writing them.
+    if (!after.complete && !part.isWhole) presence.know(after, right)
     const gained = await presence.len(after) - len
     const now = areSame(after, record) ? record : after
     await catalog.commit([{ root, before: record, after: now, gained, reservations }])
@@ -53,16 +55,15 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
  * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: what is under the old id may be another blob's. It is
- *   deleted when it is found to be an orphan, and not now. Default: false
+ *   left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
  * @returns {Promise<ChunkRanges>} none, which are present
  */
 export async function leaveData (store, root, record, { isDoubtful = false } = {}) {
-  const { activity, catalog, databases: { ids }, presence } = store
+  const { catalog, databases: { ids }, presence } = store
   const { isNameless, created, size, sizeProven } = record
   const len = await presence.len(record)
   const before = isDoubtful ? undefined : record
   presence.forget(record)
-  if (isDoubtful) activity.noteLeftovers()
   // A record that has neither a byte nor a proven size is deleted.
   if (!sizeProven) {
     await catalog.commit([{ ...await catalog.removal(root, before), gained: 0 - len }])

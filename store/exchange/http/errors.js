@@ -36,6 +36,7 @@ export const asAborted = reason =>
 
 /** Errors of the store and of uploads; all others are 500. */
 const STATUSES = /** @type {Record<string, number>} */ ({
+  STORE_READ_ONLY: 403,
   STORE_NOT_FOUND: 404,
   STORE_MISSING: 404,
   CID_MISMATCH: 422,

@@ -7,11 +7,15 @@ import { contextOf } from '../context-of.js'
 /** @import { BlobRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
+/** @import { ResponseClass } from './response/headers.js' */
 
 /** @typedef {BlobRoute & { target: Target, cid: string }} FoundRoute  `cid`: of plain bytes with this hash */
 
 export class Exchange {
-  #abort = new AbortController()
+  /** @type {AbortController | undefined} */
+  #abort
+  /** @type {unknown} */
+  #abortReason
   #began = performance.now()
   #onEnd
   #status = 0
@@ -30,25 +34,40 @@ export class Exchange {
    * @param {Request} request  whose URL can be parsed
    * @param {BlobStore} store
    * @param {CheckedOptions} options
+   * @param {ResponseClass | undefined} Answer  for bodies in one piece. Default: the runtime's
    * @param {(event: RequestEvent) => void} onEnd
    */
-  constructor (request, store, options, onEnd) {
+  constructor (request, store, options, Answer, onEnd) {
     this.request = request
     this.url = new URL(request.url)
     this.store = store
     this.context = contextOf(store)
     this.options = options
+    this.Response = Answer
     this.isHead = request.method === 'HEAD'
     this.#onEnd = onEnd
-    if (request.signal.aborted) this.abort(request.signal.reason)
-    else request.signal.addEventListener('abort', () => this.abort(request.signal.reason), { once: true })
   }
 
-  /** Aborts when the client goes, and when the handler closes. */
-  get signal () { return this.#abort.signal }
+  /**
+   * Aborts when the client goes, and when the handler closes. It is made when it is wanted first: short answers do
+   * without, and it takes a tenth of their time.
+   */
+  get signal () {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      const { signal } = this.request
+      signal.addEventListener('abort', () => this.abort(signal.reason), { once: true })
+      if (signal.aborted) this.#abortReason ??= signal.reason
+      if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason)
+    }
+    return this.#abort.signal
+  }
 
   /** @param {unknown} reason */
-  abort (reason) { this.#abort.abort(reason) }
+  abort (reason) {
+    this.#abortReason = reason
+    this.#abort?.abort(reason)
+  }
 
   /**
    * What a body needs, which will tell when it ends.
@@ -71,7 +90,7 @@ export class Exchange {
   answered (status) {
     if (this.isStreaming) return
     this.#status = status
-    this.#end(this.signal.aborted ? 'aborted' : 'complete', this.sent)
+    this.#end(this.#abort?.signal.aborted ? 'aborted' : 'complete', this.sent)
   }
 
   /** @param {Outcome} outcome @param {number} sent @param {unknown} [broken]  what broke the body */

@@ -22,6 +22,7 @@ import { FOREVER, respond, respondError, respondJson, respondOptions } from './r
 /** @import { BlobRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
+/** @import { ResponseClass } from './response/headers.js' */
 
 /**
  * @typedef {object} PutRules
@@ -99,8 +100,16 @@ const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-ran
  * @param {HandlerOptions} [options]
  * @returns {Handler}
  */
-export function createHandler (store, options = {}) {
-  const server = new HttpServer(store, options)
+export const createHandler = (store, options = {}) => handlerOf(store, options)
+
+/**
+ * The same for a server that has a Response of its own, which costs a fifth of the runtime's for bodies in one piece.
+ *
+ * @param {BlobStore} store @param {HandlerOptions} options @param {ResponseClass} [Answer]
+ * @returns {Handler}
+ */
+export function handlerOf (store, options, Answer) {
+  const server = new HttpServer(store, options, Answer)
   return Object.assign((/** @type {Request} */ request) => server.answer(request), {
     close: (/** @type {{ grace?: number } | undefined} */ options) => server.close(options),
     stats: () => server.stats
@@ -110,6 +119,7 @@ export function createHandler (store, options = {}) {
 class HttpServer {
   #store
   #options
+  #Answer
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
   #whenIdle = () => {}
@@ -121,11 +131,12 @@ class HttpServer {
     outcomes: { complete: 0, aborted: 0, stalled: 0, failed: 0 }
   }
 
-  /** @param {BlobStore} store @param {HandlerOptions} options */
-  constructor (store, options) {
+  /** @param {BlobStore} store @param {HandlerOptions} options @param {ResponseClass} [Answer] */
+  constructor (store, options, Answer) {
     contextOf(store) // throws when it is no store
     this.#store = store
     this.#options = checked(options)
+    this.#Answer = Answer
   }
 
   /** @returns {HandlerStats} */
@@ -138,7 +149,8 @@ class HttpServer {
   async answer (request) {
     // A client chooses the `Host` that servers make this of.
     if (!URL.canParse(request.url)) return respond(null, 400, {})
-    const exchange = new Exchange(request, this.#store, this.#options, event => this.#ended(exchange, event))
+    const onEnd = (/** @type {RequestEvent} */ event) => this.#ended(exchange, event)
+    const exchange = new Exchange(request, this.#store, this.#options, this.#Answer, onEnd)
     this.#active.add(exchange)
     let response
     try {

@@ -4,7 +4,10 @@
 
 import { read, readSync } from 'node:fs'
 
-/** @import { FileHandle } from 'node:fs/promises' */
+/**
+ * @typedef {{ readonly fd: number, stat (): Promise<{ size: number }>, close (): Promise<void> }} OpenFile
+ *   what is used of a `FileHandle` of Node.js
+ */
 
 /** Readers take and release it. It is closed once it is retired and released by all. */
 export class BlobFile {
@@ -18,7 +21,7 @@ export class BlobFile {
   /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
   #reading = /** @type {Set<Promise<unknown>>} */ (new Set())
 
-  /** @param {Promise<FileHandle>} opening @param {() => void} onClose */
+  /** @param {Promise<OpenFile>} opening @param {() => void} onClose */
   constructor (opening, onClose) {
     this.handle = opening
     this.#onClose = onClose

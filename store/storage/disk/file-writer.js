@@ -2,7 +2,7 @@
 
 import { fdatasync, writev } from 'node:fs'
 
-/** @import { FileHandle } from 'node:fs/promises' */
+/** @import { OpenFile } from './blob-file.js' */
 
 /** Bytes that are gathered before they are written. */
 const WRITE_LEN = 1 << 20
@@ -15,7 +15,7 @@ export class FileWriter {
   #writing = Promise.resolve()
   #syncing = Promise.resolve()
 
-  /** @param {FileHandle} handle */
+  /** @param {OpenFile} handle */
   constructor (handle) {
     this.#handle = handle
   }

@@ -198,7 +198,7 @@ export async function syncFolder (path) {
   await folder.sync().finally(() => folder.close())
 }
 
-/** @param {NodeJS.ErrnoException} error @returns {undefined} */
+/** @param {Error & { code?: string }} error @returns {undefined} */
 export function unlessMissing (error) {
   if (error.code !== 'ENOENT') throw error
 }

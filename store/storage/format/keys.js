@@ -182,7 +182,7 @@ export const tagsOf = hash => ({ gte: encode(KIND.tagged, hash), lt: encode(KIND
 
 /** @param {string} text */
 const utf8 = text => new TextEncoder().encode(text)
-/** A name may begin with a byte order mark. */
+/** A name may begin with a byte order mark. @type {{ decode (bytes: Uint8Array): string }} */
 export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**

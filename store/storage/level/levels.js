@@ -6,7 +6,30 @@
 import { Level } from 'level'
 import { VIEWS } from '../format/keys.js'
 
-/** @typedef {import('abstract-level').AbstractLevel<any, any, any>} AnyLevel  keys and values are bytes */
+/**
+ * What a store uses of an `AbstractLevel` of abstract-level 3. The declarations of that package need those of Node.js,
+ * which programs for browsers do not have, so the store does not mention its types.
+ *
+ * @typedef {object} AnyLevel  keys and values are bytes
+ * @property {string} status
+ * @property {{ [feature: string]: any }} supports
+ * @property {(options?: any) => Promise<void>} open
+ * @property {() => Promise<void>} close
+ * @property {(key: any, value: any, options: any) => Promise<void>} put
+ * @property {(key: any, options: any) => Promise<any>} get
+ * @property {(key: any, options: any) => any} getSync
+ * @property {(keys: any[], options: any) => Promise<any[]>} getMany
+ * @property {(keys: any[], options: any) => Promise<boolean[]>} hasMany
+ * @property {(operations: any[], options: any) => Promise<void>} batch
+ * @property {(options: any) => Promise<void>} clear
+ * @property {(options: any) => AsyncIterable<[any, any]> & {
+ *   next (): Promise<[any, any] | undefined>, nextv (size: number, options?: any): Promise<[any, any][]>,
+ *   all (): Promise<[any, any][]>, seek (key: any, options?: any): void, close (): Promise<void> }} iterator
+ * @property {(options: any) => AsyncIterable<any> & {
+ *   next (): Promise<any>, nextv (size: number, options?: any): Promise<any[]>, all (): Promise<any[]>,
+ *   seek (key: any, options?: any): void, close (): Promise<void> }} keys
+ * @property {() => { close (): Promise<void> }} snapshot
+ */
 /** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**

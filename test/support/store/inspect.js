@@ -9,8 +9,8 @@ import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allTagged, allUsed, blobKey,
-  doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allTagged, allUsed,
+  blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
   usedKey
 } from '../../../store/storage/format/keys.js'
 import {
@@ -107,6 +107,61 @@ export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, o
 /** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
 export const malformedKeys = len =>
   [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
+
+// Damage to a blob of a store that is open
+
+/**
+ * Flips a bit of a stored byte of a blob.
+ *
+ * @param {number} at  where in the blob
+ * @returns {Promise<boolean>} false when nothing is stored there
+ */
+export async function flipStoredByte (store, root, at) {
+  const { data, files } = databasesOf(store)
+  const { id, home } = await recordOf(store, root)
+  if (home === 'file') {
+    if ((await files.len(id) ?? 0) <= at) return false
+    const reader = files.reader(id)
+    const [byte] = await reader.read(at, at + 1)
+    reader.release()
+    const writer = await files.writer(id)
+    await writer.write([Uint8Array.of(byte ^ 1)], at)
+    await writer.close()
+    return true
+  }
+  for (const { key, value, offset } of await entriesOfId(data, id)) {
+    if (offset === undefined || at < offset || at >= offset + value.length) continue
+    value[at - offset] ^= 1
+    await data.put(key, value)
+    return true
+  }
+  return false
+}
+
+/**
+ * Flips a bit in the pairs of a stored tree.
+ *
+ * @param {number} share  which of its pages, and where in it: 0 to 1
+ * @returns {Promise<boolean>} false when it has none
+ */
+export async function flipTree (store, root, share) {
+  const { data } = databasesOf(store)
+  const pages = (await entriesOfId(data, (await recordOf(store, root)).id)).filter(isPage)
+  if (pages.length === 0) return false
+  const { key, value } = pages[Math.min(pages.length - 1, Math.floor(share * pages.length))]
+  const pairs = value.length - MARKS_LEN
+  if (pairs === 0) return false
+  value[MARKS_LEN + Math.floor(share * pairs) % pairs] ^= 1
+  await data.put(key, value)
+  return true
+}
+
+/** Bytes in front of a page that say which groups are present. */
+const MARKS_LEN = 8
+
+const entriesOfId = async (data, id) =>
+  (await data.iterator({ ...allOfId(id), ...VIEWS }).all()).map(([key, value]) =>
+    ({ key, value: new Uint8Array(value), offset: offsetOfExtent(key) }))
 
 // What entries mean
 

@@ -18,7 +18,7 @@ const CAR = 'application/vnd.ipld.car'
 
 /** @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record */
 export async function answerBlob (exchange, route, record) {
-  const { request: { headers }, store, context, signal } = exchange
+  const { request: { headers }, store, context } = exchange
   const { target: { root } } = route
   const { size } = record
   const etag = `"${route.cid}"`
@@ -38,7 +38,7 @@ export async function answerBlob (exchange, route, record) {
       ? common
       : { ...common, 'content-range': `bytes ${span.start}-${span.end - 1}/${total}` },
     len: span.end - span.start,
-    pieces: async function * () {
+    pieces: async function * (signal) {
       for (let at = span.start; at < span.end;) {
         const end = Math.min(span.end, at - at % PIECE_LEN + PIECE_LEN)
         yield * store.get(root, { start: at, end, signal })

@@ -16,7 +16,7 @@ export const OUTBOARD_TYPE = 'application/vnd.bao-outboard'
  * @param {Exchange} exchange @param {FoundRoute & { groupLog: number }} route @param {BlobRecord} record
  */
 export async function answerOutboard (exchange, route, record) {
-  const { request: { headers }, context, signal } = exchange
+  const { request: { headers }, context } = exchange
   const { target: { root }, cid, groupLog } = route
   const etag = `"${cid}.obao${groupLog}"`
   const common = {
@@ -37,6 +37,6 @@ export async function answerOutboard (exchange, route, record) {
     status: range === 'whole' ? 200 : 206,
     headers: range === 'whole' ? common : { ...common, 'content-range': `bytes ${start}-${end - 1}/${size}` },
     len: end - start,
-    pieces: () => context.reader.outboardPieces(root, { groupLog, start, end, signal })
+    pieces: signal => context.reader.outboardPieces(root, { groupLog, start, end, signal })
   })
 }

@@ -3,7 +3,7 @@
 
 import { concat } from '../../../../lib/core/bytes.js'
 import { bodyOf } from '../response/body.js'
-import { respond } from '../response/headers.js'
+import { headersWith, respond } from '../response/headers.js'
 
 /** @import { Exchange, FoundRoute } from '../exchange.js' */
 
@@ -12,7 +12,7 @@ import { respond } from '../response/headers.js'
  * @property {number} status
  * @property {Record<string, string>} headers  but for the length
  * @property {number} len  bytes of all pieces
- * @property {() => AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces  none of them empty
+ * @property {(signal?: AbortSignal) => AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces  none of them empty
  */
 
 /** Bytes of a piece, and of a short answer, at most: what a client costs that reads nothing. */
@@ -26,15 +26,17 @@ export async function respondPieces (exchange, { target }, { status, headers, le
   const withLen = { ...headers, 'content-length': `${len}` }
   if (exchange.isHead || len === 0) return respond(null, status, withLen)
   const release = exchange.context.protection.use(target.root)
-  const rest = pieces()
+  const isShort = len <= PIECE_LEN
+  const rest = pieces(isShort ? undefined : exchange.signal)
   try {
-    const first = await read(rest, len <= PIECE_LEN ? len : 1)
+    const first = await read(rest, isShort ? len : 1)
     if (first.length < len) {
-      return respond(bodyOf(first, rest, { ...exchange.forBody(status, release), len }), status, withLen)
+      const body = bodyOf(first, rest, { ...exchange.forBody(status, release), len })
+      return new Response(body, { status, headers: headersWith(withLen) })
     }
     await rest.return(undefined)
     exchange.sent = len
-    return respond(first, status, withLen)
+    return respond(first, status, withLen, exchange.Response)
   } finally {
     if (!exchange.isStreaming) release()
   }

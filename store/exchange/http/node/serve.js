@@ -2,10 +2,10 @@
 // WHATWG's, and writes a body only as fast as the client reads it.
 
 import { createServer } from 'node:http'
-import { toNodeHandler } from 'srvx/node'
+import { FastResponse, toNodeHandler } from 'srvx/node'
 import { assertInteger, describe } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { createHandler } from '../handler.js'
+import { handlerOf } from '../handler.js'
 import { listenAt, listenOn } from './listen.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
@@ -55,7 +55,7 @@ const LIMITS = {
 export async function serve (store, options = {}) {
   const { port = 0, host = 'localhost', path, maxConnections = MAX_CONNECTIONS, ...rest } = options
   assertPlace(options)
-  const handler = createHandler(store, rest)
+  const handler = handlerOf(store, rest, FastResponse)
   // Its type is for HTTP/1 and HTTP/2 at once.
   const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
   const answers = /** @type {Set<ServerResponse>} */ (new Set())

@@ -4,6 +4,8 @@ import { toldAs } from '../errors.js'
 
 /** @import { Exchange } from '../exchange.js' */
 
+/** @typedef {new (body?: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) => Response} ResponseClass */
+
 /** Bytes under a name never change: 48 weeks, as IPFS gateways say. */
 export const FOREVER = 'public, max-age=29030400, immutable'
 
@@ -19,13 +21,17 @@ const CROSS_ORIGIN = {
 const PREFLIGHT_AGE = '86400'
 const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range'
 
+/** @param {Record<string, string>} headers  of one answer */
+export const headersWith = headers => ({ ...CROSS_ORIGIN, ...headers })
+
 /**
- * @param {ConstructorParameters<typeof Response>[0]} body
+ * @param {Uint8Array<ArrayBuffer> | string | null} body
  * @param {number} status
  * @param {Record<string, string>} headers
+ * @param {ResponseClass} [Answer]
  */
-export const respond = (body, status, headers) =>
-  new Response(body, { status, headers: { ...CROSS_ORIGIN, ...headers } })
+export const respond = (body, status, headers, Answer = Response) =>
+  new Answer(body, { status, headers: headersWith(headers) })
 
 /**
  * @param {Exchange} exchange @param {number} status @param {object} value

@@ -253,6 +253,7 @@ describe('store: opened for reading', () => {
   it('takes a directory, and no quota', async () => {
     const levels = { index: new MemoryLevel(), data: new MemoryLevel() }
     await expectSlip('where', () => BlobStore.open(levels, { readOnly: true }), [TypeError])
+    await expectSlip('tempDir', () => openReadOnly({ tempDir: 5 }), [TypeError])
     await expectSlip('quota', () => openReadOnly({ quota: 5 }), [TypeError])
   })
 })

@@ -1,0 +1,25 @@
+// Serves one blob until stdin ends: `node serve-job.js baobox STORE`, or `node serve-job.js sirv FOLDER`. Prints its
+// URL.
+
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { BlobStore } from '../../store/index.js'
+import { serve } from '../../store/exchange/http/node/index.js'
+
+const SERVERS = {
+  async baobox (location) {
+    const store = await BlobStore.open(location)
+    const server = await serve(store, { host: '127.0.0.1' })
+    return server.url
+  },
+  async sirv (folder) {
+    const { default: sirv } = await import('sirv')
+    const server = createServer(sirv(folder, { etag: true })).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return `http://127.0.0.1:${server.address().port}`
+  }
+}
+
+const [kind, place] = process.argv.slice(2)
+console.log(await SERVERS[kind](place))
+process.stdin.resume().on('end', () => process.exit())

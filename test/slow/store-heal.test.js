@@ -1,0 +1,72 @@
+// Flips one bit in a file of a store, of every kind in turn, and brings each blob that was harmed back by `put` or
+// `receive` alone: no repair. No read may give a wrong byte.
+//
+// A seed decides what is flipped: `SEED=7 FLIPS=500 npm run test:slow -- -g heal`.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { atEffort } from '../support/effort.js'
+import { fill } from './heal-worker.js'
+
+const WORKER = fileURLToPath(new URL('heal-worker.js', import.meta.url))
+const { SEED = 1 } = process.env
+const FLIPS = Number(process.env.FLIPS ?? atEffort(1000))
+
+/** Some trials, from one on. @returns {Promise<object[]>} results, until the process ended */
+async function trialsFrom (first, sound, copies) {
+  const args = [WORKER, sound, copies, SEED, first, FLIPS]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let noise = ''
+  child.stderr.on('data', data => { noise += data })
+  const exit = once(child, 'close')
+  const results = []
+  for await (const line of createInterface({ input: child.stdout })) results.push(JSON.parse(line))
+  const [code, signal] = await exit
+  const trial = first + results.length
+  if (signal === 'SIGABRT') results.push({ trial, kind: 'LevelDB', outcome: 'refused: it ends the process' })
+  else if (code !== 0) expect.fail(`trial ${trial} of the seed ${SEED}: ${noise.slice(0, 2000)}`)
+  return results
+}
+
+describe('store: damage that heals', () => {
+  let folder
+  before(async function () {
+    this.timeout(60_000)
+    folder = await mkdtemp(join(tmpdir(), 'baobox-'))
+    for (const name of ['sound', 'copies']) await mkdir(join(folder, name))
+    await fill(join(folder, 'sound'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it(`${FLIPS} flips (seed ${SEED}) give no wrong byte, put() or receive() brings blobs back`, async function () {
+    this.timeout(Math.max(600_000, FLIPS * 5000))
+    const counts = {}
+    const wrong = []
+    let refused = 0
+    let done = 0
+    while (done < FLIPS) {
+      const results = await trialsFrom(done, join(folder, 'sound'), join(folder, 'copies'))
+      done += results.length
+      for (const { trial, kind, outcome } of results) {
+        counts[kind] ??= {}
+        counts[kind][outcome] = (counts[kind][outcome] ?? 0) + 1
+        if (outcome === 'WRONG') wrong.push(trial)
+        // Blob files and files of others are the store's to read: nothing there may stay damaged.
+        const isRefused = outcome.startsWith('refused')
+        if (isRefused) refused++
+        if (isRefused && /file/.test(kind)) expect.fail(`trial ${trial} of the seed ${SEED}, ${kind}: ${outcome}`)
+      }
+    }
+    for (const [kind, outcomes] of Object.entries(counts)) {
+      console.log(`      ${kind}: ${Object.entries(outcomes).map(([name, count]) => `${name} ${count}`).join(', ')}`)
+    }
+    console.log(`      refused ${refused}, wrong ${wrong.length}`)
+    expect(wrong, 'trials that gave wrong bytes').to.deep.equal([])
+    expect(refused, 'of which LevelDB cannot open or write its files').to.be.below(Math.max(5, FLIPS / 10))
+  })
+})

@@ -1,0 +1,204 @@
+// The option `heal` of a store: a read that finds damaged or missing groups has them brought, and goes on.
+import { expect } from 'chai'
+import { ChunkRanges, hash } from '../../../lib/index.js'
+import { BlobStore, asBlockstore } from '../../../store/index.js'
+import { flipped, same } from '../../support/bytes.js'
+import { EXTENT, GROUP } from '../../support/constants.js'
+import { collect, errorOf, listed, stream } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+import { entriesOf } from '../../support/store/inspect.js'
+import { newStores, sliceOf } from '../../support/store/stores.js'
+
+const BYTES = noise(70 * GROUP + 500, 75)
+const ROOT = hash(BYTES)
+const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
+
+describe('store: heal', () => {
+  const newStore = newStores()
+
+  /** A store with a damaged group, the sixth of each blob in extents, and what it asks for. */
+  const damagedStore = async (heal, options) => {
+    const asked = []
+    const made = await newStore({
+      ...options,
+      heal: (cid, ranges, more) => {
+        asked.push(ranges.boundaries)
+        return heal(cid, ranges, more)
+      }
+    })
+    await made.store.put(BYTES)
+    const damage = async (at = EXTENT + GROUP + 7) => {
+      const offset = at - at % EXTENT
+      const extent = (await entriesOf(made.data)).find(entry => entry.offset === offset)
+      await extent.put(flipped(extent.value, at - offset))
+    }
+    await damage()
+    return { ...made, asked, damage }
+  }
+  const fromElsewhere = async (_cid, ranges) => sliceOf(BYTES, ranges)
+
+  for (const [name, read] of Object.entries({
+    'bytes()': store => store.bytes(ROOT),
+    'get()': store => collect(store.get(ROOT)),
+    'get() with borrowed pieces': async store => {
+      const all = []
+      for await (const piece of store.get(ROOT, { reuse: true })) all.push(piece.slice())
+      return collect(all)
+    },
+    'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.all.canonical(BYTES.length))),
+    'stream()': async store => new Uint8Array(await new Response(store.stream(ROOT)).arrayBuffer()),
+    'getMany()': async store => (await listed(store.getMany([ROOT])))[0].bytes,
+    'get() of a blockstore': async store => collect(asBlockstore(store).get((await store.stat(ROOT)).cid))
+  })) {
+    it(`${name} waits for what is damaged, asks for nothing else, and gives all bytes`, async () => {
+      const { store, asked } = await damagedStore(fromElsewhere)
+      expect(same(await read(store), BYTES)).to.equal(true)
+      expect(asked).to.deep.equal([[80, 96]])
+      expect(await store.has(ROOT)).to.equal(true)
+      expect((await store.fsck()).isSound).to.equal(true)
+    })
+  }
+
+  it('slice() gives each byte once, at any group log', async () => {
+    for (const groupLog of [4, 0]) {
+      const { store, asked, damage } = await damagedStore(fromElsewhere)
+      await damage(40 * GROUP)
+      await damage(68 * GROUP)
+      const slice = await collect(store.slice(ROOT, undefined, { groupLog }))
+      const { store: sound } = await newStore()
+      await sound.put(BYTES)
+      expect(same(slice, await collect(sound.slice(ROOT, undefined, { groupLog })))).to.equal(true)
+      expect(asked.flat().length).to.equal(6)
+    }
+  })
+
+  it('outboard() heals what its pairs need', async () => {
+    const { store, place, data } = await damagedStore(fromElsewhere)
+    const page = (await entriesOf(data)).find(({ offset }) => offset === undefined)
+    await page.put(flipped(page.value, 8 + 64 * 4))
+    await store.close()
+    const again = await place.open({ heal: fromElsewhere })
+    expect((await again.outboard(ROOT)).size).to.equal(BYTES.length)
+    expect(await again.has(ROOT)).to.equal(true)
+  })
+
+  it('brings what is missing of a blob, too, and asks for nothing when nothing is known of it', async () => {
+    const { store, asked } = await damagedStore(fromElsewhere)
+    const other = noise(20 * GROUP, 76)
+    expect(await errorOf(store.bytes(hash(other)))).to.include({ code: 'STORE_NOT_FOUND' })
+    await store.delete(ROOT)
+    await store.receive(ROOT, sliceOf(BYTES, rangesOf(0, GROUP)), rangesOf(0, GROUP))
+    for (const range of [{ start: 3 * GROUP + 5, end: 5 * GROUP }, rangesOf(7 * GROUP, 8 * GROUP)]) {
+      const [start, end] = range instanceof ChunkRanges ? [7 * GROUP, 8 * GROUP] : [range.start, range.end]
+      expect(same(await store.bytes(ROOT, range), BYTES.subarray(start, end))).to.equal(true)
+    }
+    expect(asked).to.deep.equal([[48, 80], [112, 128]])
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+  })
+
+  it('is asked once by reads at the same time, and again when another range is wanted', async () => {
+    let open = () => {}
+    const opened = new Promise(resolve => { open = resolve })
+    const { store, asked } = await damagedStore(async (cid, ranges) => {
+      await opened
+      return stream([sliceOf(BYTES, ranges)])
+    })
+    const reads = Promise.all(Array.from({ length: 6 }, (_, i) => store.bytes(ROOT, { start: i * GROUP })))
+    while (asked.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    open()
+    for (const [i, bytes] of (await reads).entries()) expect(same(bytes, BYTES.subarray(i * GROUP))).to.equal(true)
+    expect(asked).to.deep.equal([[80, 96]])
+  })
+
+  for (const [name, heal, cause] of [
+    ['fails', async () => { throw new Error('not today') }, { message: 'not today' }],
+    ['throws at once', () => { throw new Error('not today') }, { message: 'not today' }],
+    ['has nothing', async () => undefined, { name: 'Error' }],
+    ['gives wrong bytes', async (_, ranges) => flipped(sliceOf(BYTES, ranges), 3000), { name: 'BaoError' }],
+    ['gives another range', async () => sliceOf(BYTES, rangesOf(0, GROUP)), { name: 'BaoError' }],
+    ['gives too little', async (_, ranges) => sliceOf(BYTES, ranges).subarray(0, -9), { code: 'BAO_TRUNCATED' }],
+    ['gives no source', async () => 5, { name: 'TypeError' }]
+  ]) {
+    it(`a read fails with its own error when heal ${name}; the cause says why`, async () => {
+      const { store, asked } = await damagedStore(heal)
+      const error = await errorOf(store.bytes(ROOT))
+      expect(error).to.include({ code: 'STORE_CORRUPT', start: 5 * GROUP, len: GROUP })
+      expect(error.cause).to.include(cause)
+      expect((await store.missing(ROOT)).boundaries).to.deep.equal([80, 96])
+      const again = await errorOf(store.bytes(ROOT))
+      expect(again).to.include({ code: 'STORE_MISSING' })
+      expect(again.cause).to.include(cause)
+      expect(asked.length).to.equal(2)
+    })
+  }
+
+  it('reads at the same time all fail when it fails, and ask once', async () => {
+    const { store, asked } = await damagedStore(async () => {
+      await new Promise(resolve => setTimeout(resolve, 300))
+      throw new Error('not today')
+    })
+    const errors = await Promise.all(Array.from({ length: 4 }, () => errorOf(store.bytes(ROOT))))
+    for (const { cause } of errors) expect(cause).to.include({ message: 'not today' })
+    expect(asked.length).to.equal(1)
+  })
+
+  it('a read ends on a disk that damages again what was brought', async () => {
+    const made = await damagedStore(async (_cid, ranges) => sliceOf(BYTES, ranges))
+    const { store, data } = made
+    const { batch } = data
+    data.batch = function (operations, ...options) { // flips a byte of whatever is written to the cell
+      for (const { type, key, value } of operations) {
+        if (type === 'put' && value.length >= GROUP && key[16] === 0) value[value.length >> 1] ^= 1
+      }
+      return batch.call(this, operations, ...options)
+    }
+    const error = await errorOf(store.bytes(ROOT))
+    expect(error).to.include({ code: 'STORE_CORRUPT' })
+    expect(made.asked.length).to.be.at.most(5)
+    delete data.batch
+  })
+
+  it('a signal ends a read that waits, and aborts what is asked when no other read waits', async () => {
+    const signals = []
+    const { store } = await damagedStore((_cid, _ranges, { signal }) => {
+      signals.push(signal)
+      return new Promise(() => {})
+    })
+    const reason = new Error('enough')
+    const [one, two] = [new AbortController(), new AbortController()]
+    const reads = [one, two].map(({ signal }) => errorOf(store.bytes(ROOT, { signal })))
+    while (signals.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await new Promise(resolve => setTimeout(resolve, 100))
+    one.abort(reason)
+    expect(await reads[0]).to.equal(reason)
+    expect(signals[0].aborted).to.equal(false)
+    two.abort(reason)
+    expect(await reads[1]).to.equal(reason)
+    expect(signals[0].aborted).to.equal(true)
+    expect(signals.length).to.equal(1)
+  })
+
+  it('close() ends what is asked', async () => {
+    const signals = []
+    const { store } = await damagedStore((_cid, _ranges, { signal }) => {
+      signals.push(signal)
+      return new Promise(() => {})
+    })
+    const read = errorOf(store.bytes(ROOT))
+    while (signals.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await store.close()
+    expect(signals[0].aborted).to.equal(true)
+    expect((await read).code).to.match(/^STORE_/)
+  })
+
+  it('is not asked by reads that verify nothing, while nothing is known to be missing', async () => {
+    const { store, asked } = await damagedStore(fromElsewhere)
+    expect(same(await store.bytes(ROOT, { verify: false }), BYTES)).to.equal(false)
+    expect(asked).to.deep.equal([])
+  })
+
+  it('must be a function', async () => {
+    const { place } = await newStore()
+    expect(await errorOf(() => BlobStore.open(place.where, { heal: 5 }))).to.be.instanceOf(TypeError)
+  })
+})
