@@ -7,6 +7,8 @@ export interface Option<T> {
   /** The name of its value in the help; a flag has none. */
   value?: string
   help: string
+  /** May it be given several times? Then `read` gives a list, and the lists are joined. */
+  isMany?: boolean
   /** @throws UsageError when the text is not valid */
   read (text: string): T
 }

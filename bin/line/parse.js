@@ -25,8 +25,11 @@ export function parse (definition, args) {
   for (const token of tokens) {
     if (token.kind !== 'option') continue
     checkOption(token, options)
-    if (token.name in values) throw new UsageError(`${token.rawName} was given twice`)
-    values[token.name] = readValue(token, options)
+    const { isMany } = options[token.name]
+    const before = values[token.name]
+    if (before !== undefined && !isMany) throw new UsageError(`${token.rawName} was given twice`)
+    const value = readValue(token, options)
+    values[token.name] = isMany && Array.isArray(before) ? [...before, ...value] : value
   }
   checkTogether(definition, values)
   checkOperands(operandsOf(definition), operands)

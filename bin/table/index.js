@@ -4,7 +4,7 @@
 import { add, cat, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
-import { serve } from './network.js'
+import { fetch, serve } from './network.js'
 import { bench, completion, demo, help } from './program.js'
 import { compact, fsck, gc, rescue } from './upkeep.js'
 
@@ -41,6 +41,7 @@ export const TABLE = {
     tag: { ...tag, load: async () => (await import('../commands/store/tags.js')).tag }
   },
   'Over the network': {
+    fetch: { ...fetch, load: async () => (await import('../commands/fetch.js')).fetch },
     serve: { ...serve, load: async () => (await import('../commands/serve.js')).serve }
   },
   'Upkeep of a store': {

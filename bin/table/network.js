@@ -1,7 +1,42 @@
 // Commands over the network.
 
 import { filled, integerFrom, parseSize } from '../line/values.js'
-import { define, flag, json, store, text } from './options.js'
+import { bytes, define, flag, json, range, rangeExcludes, store, text } from './options.js'
+
+const MOST_MIRRORS = 64
+
+export const fetch = define({
+  summary: 'download a blob from mirrors, verified, into a store or a file',
+  operands: 'SOURCE [OUTPUT]',
+  options: {
+    from: {
+      value: 'URL',
+      help: 'a mirror; may be given several times; {cid} and {hex} in it stand for the name of the blob',
+      isMany: true,
+      read: /** @returns {string[]} */ given => [filled('URL')(given)]
+    },
+    cid: { ...text('CID', 'the blob at the URL that is given as SOURCE'), read: filled('CID') },
+    store,
+    tag: { ...text('NAME', 'tag the blob in the store, so that gc keeps it'), read: filled('NAME') },
+    ...range,
+    parallel: { value: 'N', help: 'mirrors to ask at once; default: 4', read: integerFrom(1, MOST_MIRRORS) },
+    bytes,
+    json
+  },
+  excludes: rangeExcludes,
+  notes: [
+    'SOURCE is the CID of the blob, with mirrors in --from; or the URL of one mirror, which has the CID in its path ' +
+    'or beside it in --cid. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
+    'beside the blob. None is trusted: one that sends wrong bytes is dropped.',
+    'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +
+    'A download that was interrupted goes on when it is run again; until then a file is kept in OUTPUT.part. ' +
+    'Prints what was received, then what each mirror has brought.'
+  ],
+  examples: [
+    'baobox fetch http://localhost:4700/bafkr4i...',
+    'baobox fetch bafkr4i... video.mp4 --from https://a.example/{cid} --from https://b.example/v.mp4'
+  ]
+})
 
 export const serve = define({
   summary: 'let others read the blobs of a store over HTTP, verified',

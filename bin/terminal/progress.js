@@ -3,9 +3,10 @@
 import { formatRate, formatSize } from './format.js'
 
 /**
- * What the calls of the library take as `onProgress`. `done` is in bytes.
+ * What the calls of the library take as `onProgress`. `done` and `total` are in bytes. `rate` is bytes a second of
+ * late, where the library knows it; otherwise the rate since the beginning is shown.
  *
- * @typedef {(event: { detail: { done: number } }) => void} ProgressListener
+ * @typedef {(event: { detail: { done: number, total?: number, rate?: number } }) => void} ProgressListener
  */
 
 /** Milliseconds before the bar appears, and between two updates. */
@@ -26,26 +27,35 @@ export async function withProgress ({ name, size }, work) {
   let next = began + PATIENCE
   let isDrawn = false
   try {
-    return await work(({ detail: { done } }) => {
+    return await work(({ detail: { done, total, rate } }) => {
       const now = performance.now()
       if (now < next) return
       next = now + INTERVAL
       isDrawn = true
       const columns = process.stderr.columns || DEFAULT_COLUMNS
-      process.stderr.write(`\r${barLine({ name, done, size, ms: now - began }).slice(0, columns - 1)}\x1b[K`)
+      const line = barLine({ name, done, size: size ?? total, ms: now - began, rate })
+      process.stderr.write(`\r${line.slice(0, columns - 1)}\x1b[K`)
     })
   } finally {
     if (isDrawn) process.stderr.write('\r\x1b[K')
   }
 }
 
-/** @param {{ name: string, done: number, size?: number, ms: number }} state */
-export function barLine ({ name, done, size, ms }) {
-  const speed = formatRate(done, ms)
+/** @param {{ name: string, done: number, size?: number, ms: number, rate?: number }} state */
+export function barLine ({ name, done, size, ms, rate = done / ms * 1000 }) {
+  const speed = formatRate(rate, 1000)
   if (size === undefined) return `${name}  ${formatSize(done)}  ${speed}`
   const share = Math.min(done / size, 1)
   const full = Math.floor(share * BAR_LEN)
-  const left = Math.ceil((1 - share) / share * ms / 1000)
+  const left = share === 1 ? 0 : Math.ceil((size - done) / rate)
   const bar = `[${'#'.repeat(full)}${'-'.repeat(BAR_LEN - full)}]`
-  return `${name}  ${bar} ${Math.floor(share * 100)} %  ${speed}  ${left} s left`
+  const time = Number.isFinite(left) ? formatTimeLeft(left) : '?'
+  return `${name}  ${bar} ${Math.floor(share * 100)} %  ${speed}  ${time} left`
+}
+
+/** @param {number} seconds */
+function formatTimeLeft (seconds) {
+  if (seconds < 100) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }

@@ -63,6 +63,9 @@ export class Presence {
     this.#known.set(record.id, present)
   }
 
+  /** Keeps what the pages say, which were written just now. @param {BlobRecord} record @param {ChunkRanges} present */
+  know ({ id }, present) { this.#known.set(id, present) }
+
   /** Forgets what the pages said, because they are about to be rewritten. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }

@@ -40,6 +40,8 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
     await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
   } else {
     after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
+    // The reader asks next: looking through the pages of a long blob again would take longer than writing them.
+    if (!after.complete && !part.isWhole) presence.know(after, right)
     const gained = await presence.len(after) - len
     const now = areSame(after, record) ? record : after
     await catalog.commit([{ root, before: record, after: now, gained, reservations }])

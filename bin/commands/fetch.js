@@ -1,0 +1,92 @@
+// baobox fetch
+
+import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { BlobStore } from '../../store/index.js'
+import { fetchVerified } from '../../verifier/index.js'
+import { rangeOf } from '../line/values.js'
+import { UsageError } from '../terminal/errors.js'
+import { sizeText } from '../terminal/format.js'
+import { deliver, print, printResult } from '../terminal/output.js'
+import { withProgress } from '../terminal/progress.js'
+import { isRoot, rootOf, withStore } from './store/open.js'
+
+/** @import { DownloadResult } from '../../store/exchange/download/downloader.js' */
+/** @import { Context, Run } from '../types.js' */
+
+/** @type {Run<typeof import('../table/network.js').fetch>} */
+export async function fetch ({ values, operands: [source, output] }, context) {
+  const { store: dir, tag, parallel, start, end, count } = values
+  const { signal } = context
+  const range = rangeOf({ start, end, count })
+  const isPart = (start ?? end ?? count) !== undefined
+  if (output !== undefined && tag !== undefined) throw new UsageError('--tag excludes OUTPUT: it is for stores')
+  const { root, from } = await placeOf(source, values, context)
+  const options = { from, parallel, signal }
+  const name = `${toCid(root)}`
+
+  if (output === '-' || (output !== undefined && isPart)) {
+    const [first, ...others] = from
+    const response = await fetchVerified(expanded(first, root), { cid: root, from: others, ...range, signal })
+    return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
+  }
+  if (output !== undefined) {
+    const result = await withProgress({ name }, onProgress =>
+      BlobStore.downloadFile(root, output, { ...options, onProgress }))
+    return printDownload(values, result)
+  }
+  await withStore(dir, context, async store => {
+    const result = await withProgress({ name }, onProgress =>
+      store.download(root, { ...options, ...isPart && { ranges: range }, onProgress }))
+    if (tag !== undefined) await store.tags.set(tag, root)
+    await printDownload(values, result)
+  }, { create: true })
+}
+
+/**
+ * The blob that is wanted, and its mirrors.
+ *
+ * @param {string} source  the first operand
+ * @param {{ from?: string[], cid?: string, store?: string }} values
+ * @param {Context} context
+ */
+async function placeOf (source, { from = [], cid, store: dir }, context) {
+  for (const url of from) checkUrl(url, '--from')
+  if (!/^https?:/i.test(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
+    if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
+    return { root: await rootOf(source, dir, context), from }
+  }
+  checkUrl(source, 'SOURCE')
+  const named = cid ?? new URL(source).pathname.split(/[/.]/).findLast(isRoot)
+  if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
+  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, dir, context), from: [source, ...from] }
+}
+
+/** @param {string} url @param {string} what  the name of the argument */
+function checkUrl (url, what) {
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new UsageError(`${what}: '${url}' is not an HTTP URL`)
+}
+
+/** The URL of a blob, for a mirror of many. @param {string} url @param {Uint8Array} root */
+function expanded (url, root) {
+  const hex = Buffer.from(root).toString('hex')
+  return url.replaceAll('{cid}', `${toCid(root)}`).replaceAll('{hex}', hex).replaceAll('{hex2}', hex.slice(0, 2))
+}
+
+/** @param {{ json?: boolean, bytes?: boolean }} values @param {DownloadResult} result */
+async function printDownload (values, { cid, size, received, complete, mirrors }) {
+  const record = {
+    cid: `${cid}`,
+    size,
+    received,
+    complete,
+    mirrors: mirrors.map(({ location, state, bytes, error }) => ({ location, state, bytes, error: error?.message }))
+  }
+  const sizes = `${sizeText(values, received)} of ${sizeText(values, size)} received`
+  await printResult(values, record, `${cid}  ${sizes}, ${complete ? 'complete' : 'incomplete'}`)
+  if (values.json) return
+  for (const { location, state, bytes, error } of record.mirrors) {
+    const end = state === 'good' ? '' : `  ${state}${error === undefined ? '' : `: ${error}`}`
+    await print(`  ${sizeText(values, bytes)} from ${location}${end}\n`)
+  }
+}

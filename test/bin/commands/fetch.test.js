@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { readFile, readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import { hash, toCid } from '../../../lib/index.js'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { hex, same } from '../../support/bytes.js'
+import { noise } from '../../support/inputs.js'
+import { newFolder } from '../../support/program.js'
+
+const BYTES = noise(3_000_000)
+const ROOT = hash(BYTES)
+const CID = `${toCid(ROOT)}`
+const OUTBOARD = createOutboardSync(BYTES).bytes
+
+describe('baobox fetch', () => {
+  const folder = newFolder()
+  const servers = []
+  after(() => { for (const server of servers) server.kill?.('SIGKILL') ?? server.close() })
+  let served
+  let plain
+  let liar
+
+  /** A server of a file and its outboard. */
+  async function serving (bytes) {
+    const server = createServer(({ url, headers }, response) => {
+      if (!/^\/(file|[0-9a-f]{64})(\.obao4)?$/.test(url)) return response.writeHead(404).end()
+      const body = url.endsWith('.obao4') ? OUTBOARD : bytes
+      const [, start, end] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? []
+      if (start === undefined) return response.end(body)
+      const part = body.subarray(Number(start), end === '' ? body.length : Number(end) + 1)
+      const range = `bytes ${start}-${Number(start) + part.length - 1}/${body.length}`
+      response.writeHead(206, { 'content-range': range, 'content-length': part.length }).end(part)
+    }).listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    return `http://127.0.0.1:${server.address().port}`
+  }
+
+  before(async () => {
+    await folder.write('a', BYTES)
+    await folder.run(['add', 'a'])
+    const child = folder.start(['serve', '--port', '0'])
+    servers.push(child)
+    const [line] = await once(child.stdout, 'data')
+    served = `${line}`.split('  ')[0].replace(/\/$/, '')
+    plain = await serving(BYTES)
+    liar = await serving(BYTES.map(byte => byte ^ 1))
+  })
+
+  it('puts a blob into a store, from a URL with its CID, and tags it', async () => {
+    const got = await folder.run(['fetch', `${served}/${CID}`, '--store', 'one', '--tag', 'kept', '--bytes'])
+    expect(got).to.include({ code: 0, err: '' })
+    expect(got.out).to.match(new RegExp(`^${CID}  3000000 of 3000000 received, complete\n  3000000 from http://.*\n$`))
+    expect(same((await folder.run(['get', 'kept', '--store', 'one'])).bytes, BYTES)).to.equal(true)
+    const again = await folder.run(['fetch', CID, '--from', `${served}/{cid}`, '--store', 'one', '--json'])
+    expect(JSON.parse(again.out)).to.include({ received: 0, complete: true })
+  })
+
+  it('writes a file, from several mirrors, and names the one that lies', async () => {
+    const mirrors = ['--from', `${liar}/file`, '--from', `${plain}/{hex}`, '--from', `${served}/${CID}`]
+    const { code, out } = await folder.run(['fetch', CID, 'file', ...mirrors, '--parallel', '1', '--json'])
+    expect(code).to.equal(0)
+    expect(same(await readFile(folder.at('file')), BYTES)).to.equal(true)
+    const { mirrors: reports, ...result } = JSON.parse(out)
+    expect(result).to.include({ cid: CID, size: 3_000_000, received: 3_000_000, complete: true })
+    expect(reports.find(({ location }) => location.startsWith(liar))).to.include({ state: 'liar' })
+    expect((await readdir(folder.path)).filter(name => name.includes('.part'))).to.deep.equal([])
+  })
+
+  it('writes ranges to stdout or a file', async () => {
+    for (const [args, start, end] of [
+      [['-'], 0, 3_000_000], [['-', '--start', '1MiB', '--count', '100'], 2 ** 20, 2 ** 20 + 100]
+    ]) {
+      const got = await folder.run(['fetch', `${plain}/file`, ...args, '--cid', hex(ROOT)])
+      expect(got).to.include({ code: 0, err: '' })
+      expect(same(got.bytes, BYTES.subarray(start, end))).to.equal(true)
+    }
+    const range = ['--end', '5000', '--from', `${served}/{cid}`]
+    const part = await folder.run(['fetch', CID, 'part', ...range])
+    expect(part).to.include({ code: 0, err: '' })
+    expect(same(await readFile(folder.at('part')), BYTES.subarray(0, 5000))).to.equal(true)
+    const stored = await folder.run(['fetch', CID, ...range, '--store', 'part store'])
+    expect(stored.out).to.match(/ KiB of 2.86 MiB received, incomplete\n/)
+  })
+
+  it('fails when only liars are left, and leaves no file and no empty store', async () => {
+    for (const args of [['never'], ['--store', 'never']]) {
+      const { code, out, err } = await folder.run(['fetch', CID, ...args, '--from', `${plain}/missing`])
+      expect({ code, out }).to.deep.equal({ code: 1, out: '' })
+      expect(err).to.match(/^baobox: FETCH_EXHAUSTED: .*\n$/)
+      expect(await readdir(folder.path)).to.not.include('never')
+    }
+    expect((await folder.run(['fetch', CID, 'never', '--from', `${liar}/file`])).err).to.match(/^baobox: FETCH_/)
+    expect(await readdir(folder.path)).to.not.include('never')
+  })
+
+  it('refuses what names no blob or no mirror', async () => {
+    for (const [message, args] of [
+      ['missing --from', [CID]],
+      ["'ftp://x' is not an HTTP URL", [CID, '--from', 'ftp://x']],
+      ['--from: URL must not be empty', [CID, '--from', '']],
+      ['the URL has no CID in its path', [`${plain}/file`]],
+      ['--cid goes with a URL', [CID, '--cid', CID, '--from', plain]],
+      ['--tag excludes OUTPUT', [`${served}/${CID}`, 'x', '--tag', 'y']]
+    ]) {
+      const { code, err } = await folder.run(['fetch', ...args])
+      expect(code, message).to.equal(2)
+      expect(err).to.include(message)
+    }
+  })
+})
