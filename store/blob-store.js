@@ -24,6 +24,7 @@ import { Evictor } from './gc/evictor.js'
 import { Fsck } from './check/fsck.js'
 import { Lifetime } from './storage/concurrency/lifetime.js'
 import { Locks } from './storage/concurrency/locks.js'
+import { watch } from './catalog/events/watch.js'
 import { Observers, observe } from './catalog/events/observers.js'
 import { Presence } from './catalog/presence.js'
 import { Protection, TempTag } from './gc/protection.js'
@@ -45,6 +46,7 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { StoreInfo } from './catalog/calls/info.js' */
 /** @import { ListOptions } from './catalog/calls/list.js' */
 /** @import { BlobStat } from './catalog/calls/stat.js' */
+/** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
 /** @import { PutResult } from './write/put-many.js' */
@@ -225,6 +227,7 @@ export class BlobStore {
       : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
     const store = new BlobStore(databases, { verify, syncReads, quota, heal })
     try {
+      await store.#context.catalog.log.start()
       await store.#context.evictor.start()
     } catch (error) {
       await store.close()
@@ -253,6 +256,7 @@ export class BlobStore {
     return rescueDatabases(location, async databases => {
       const store = new BlobStore(databases)
       try {
+        await store.#context.catalog.log.begin(Date.now())
         return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await store.close()
@@ -650,6 +654,18 @@ export class BlobStore {
   }
 
   /**
+   * What becomes of the blobs and tags of this store: from now on, or behind a point that `watch` or `info` gave. The
+   * log of changes is in the index, and survives what the changes survive; its last 4 MiB are kept, some 100 000
+   * events. It never ends by itself.
+   *
+   * @param {{ after?: string, signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<StoreEvent>}
+   * @throws {BaoError} WATCH_GAP when changes behind the point are not known any more: because the caller was too slow,
+   *   or a write has failed, or the store was rescued
+   */
+  watch (options = {}) { return watch(this.#context, options) }
+
+  /**
    * The outboard of a whole blob, at group log 4 and in pre-order, verified.
    *
    * @param {BlobName} cid
@@ -668,6 +684,7 @@ export class BlobStore {
   close () {
     this.#context.life.end()
     this.#context.observers.end()
+    this.#context.catalog.log.end()
     this.#closing ??= this.#close()
     return this.#closing
   }

@@ -33,6 +33,8 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
+/** @typedef {import('./catalog/events/watch.js').StoreEvent} StoreEvent */
+/** @typedef {import('./catalog/events/watch.js').StoreEventType} StoreEventType */
 /** @typedef {import('./gc/collector.js').GcOptions} GcOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyOptions} CopyOptions */
 /** @typedef {import('./exchange/transfer/copy.js').CopyResult} CopyResult */

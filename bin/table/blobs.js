@@ -64,10 +64,10 @@ export const ls = define({
 })
 
 export const stat = define({
-  summary: 'print what a store knows of blobs',
-  operands: 'CID...',
+  summary: 'print what a store knows of blobs, or how much is in it',
+  operands: '[CID...]',
   options: { store, bytes, json },
-  notes: [NAMES_NOTE],
+  notes: ['Without CID, prints how many blobs, bytes and tags the store has. ' + NAMES_NOTE],
   examples: ['baobox stat bafkr4i...', 'baobox stat --json bafkr4i...']
 })
 

@@ -5,6 +5,7 @@
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Aliases } from './names/aliases.js'
+import { EventLog } from './events/event-log.js'
 import { Uses } from './uses.js'
 import { isEmptyRoot } from './roots.js'
 import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
@@ -75,12 +76,14 @@ export class Catalog {
   #subscribers = /** @type {Subscriber[]} */ ([])
   aliases
   uses
+  log
 
   /** @param {StoreContext} store */
   constructor (store) {
     this.#store = store
     this.aliases = new Aliases(store.databases.index)
     this.uses = new Uses(store.databases.index)
+    this.log = new EventLog(store.databases)
   }
 
   /** @param {Subscriber[]} subscribers  told of every change, in this order */
@@ -196,7 +199,11 @@ export class Catalog {
     if (also !== undefined) operations.push(...also)
     // Forget a pending use now; written later, it would have no blob.
     for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
+    // Nothing is awaited between this entry and the batch that has it: entries stand in the order of the batches.
+    const entry = this.log.entryOf(changes, tags)
+    if (entry !== undefined) operations.push(...entry.operations)
     if (operations.length > 0) await this.#batch(sync, operations)
+    if (entry !== undefined) this.log.acknowledge(entry.place)
     for (const change of changes) for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change)
     for (const change of tags) for (const subscriber of this.#subscribers) subscriber.tagChanged?.(change)
     if (deletesData) await this.deleteData(changes)

@@ -89,8 +89,8 @@ export class TagCheck {
     if (tag !== undefined && areSameTags(tag, await this.#beside(tag))) return
     this.#note(name, tag !== undefined)
     if (!this.#repairs) return
-    if (tag === undefined) await this.#index.batch([{ type: 'del', key }], this.#store.databases.syncBatch)
-    else await this.#write(tag)
+    if (tag !== undefined) await this.#write(tag)
+    else await this.#store.catalog.commit([], { also: [{ type: 'del', key }], tags: [{ name }] })
   }
 
   /** @param {Tag} tag */

@@ -147,9 +147,10 @@ export class BlobReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `BlobStore.slice`
+   * @param {{ readsAhead?: boolean }} [how]  `false` for callers that may wait long between pieces: see `calmSource`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
-  async * slice (cid, ranges, options = {}) {
+  async * slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
     assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
     const { groupLog = GROUP_LOG, header = true, reuse, signal } = options
     assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
@@ -164,7 +165,8 @@ export class BlobReader {
       await this.#require(root, now, needed)
       return withoutFirst(given, this.#reading(root, now, spanOf(needed, now.size), view => {
         const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
-        return encodeSlice(view.source, outboard, wanted, { header, validate, reuse, signal })
+        const source = readsAhead ? view.source : view.calmSource
+        return encodeSlice(source, outboard, wanted, { header, validate, reuse, signal })
       }))
     }
     try {

@@ -8,7 +8,10 @@ import { VIEWS } from '../storage/format/keys.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Databases } from '../storage/databases.js' */
+/** @import { RandomAccess } from '../../lib/core/types.js' */
 /** @import { TrustedTree } from './tree-cache.js' */
+
+const CALM_LEN = 1 << 17
 
 export class StoredView {
   #databases
@@ -33,6 +36,16 @@ export class StoredView {
     this.#record = record
     this.#tree = tree
     this.source = sourceOf(databases, root, record, [start, end], record.home === 'extents' ? this.#state : VIEWS)
+  }
+
+  /**
+   * The bytes, read at most 128 KiB at a time and never ahead. A reader that has to wait holds little then.
+   *
+   * @returns {RandomAccess}
+   */
+  get calmSource () {
+    const { source, size } = this
+    return { size, read: (start, end) => source.read(start, Math.min(end, start + CALM_LEN)) }
   }
 
   /** Bytes of the blob; a claim unless the record says otherwise. */

@@ -130,6 +130,11 @@ export function tagged (root, tag) {
   return new BaoError('STORE_TAGGED', `${toCid(root)} is kept by ${keeper}`, { cid: toCid(root), tag })
 }
 
+/** @param {unknown} [cause] */
+export const watchGap = cause => new BaoError('WATCH_GAP',
+  'changes between this point and the next that the store knows are not known: list the store, and watch from now',
+  { cause })
+
 /** @param {number} wanted  bytes @param {number} got  bytes */
 export const fullError = (wanted, got) =>
   new BaoError('STORE_FULL', `quota exceeded: ${wanted} bytes needed, ${got} available`, { wanted, got })

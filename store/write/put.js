@@ -38,7 +38,7 @@ import { nameOf } from '../catalog/roots.js'
  * @typedef {object} How
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {() => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says, if it is set now
+ * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {boolean} verify  see `PutOptions`
@@ -184,7 +184,7 @@ export class BlobWriter {
       blob.mayBeRecorded = true
       return this.#store.catalog.commit([change], tags)
     }
-    const tagging = tagOf(root, how)
+    const tagging = tagOf(root, how, this.#store.catalog.log.now())
     await (tagging === undefined ? commit() : this.#store.tags.set([tagging], commit))
     blob.mayBeRecorded = false // the record is acknowledged
     return { cid: toCid(root), size: blob.size, isNew: !isWhole }
@@ -226,7 +226,7 @@ export class BlobWriter {
    * @returns {Promise<PutResult>}
    */
   async #putAgain (root, record, how) {
-    const tagging = tagOf(root, how)
+    const tagging = tagOf(root, how, this.#store.catalog.log.now())
     if (tagging !== undefined) await this.#store.tags.set([tagging])
     await this.#store.catalog.putAgain(root, record, how.alias)
     return { cid: toCid(root), size: record.size, isNew: false }
@@ -251,9 +251,14 @@ export class BlobWriter {
   }
 }
 
-/** The tag that a blob is to have. @param {Uint8Array} root @param {How} how @returns {Tag | undefined} */
-const tagOf = (root, { tag, format, lasting }) =>
-  typeof tag === 'string' ? { name: tag, root, format, ...lasting() } : undefined
+/**
+ * The tag that a blob is to have.
+ *
+ * @param {Uint8Array} root @param {How} how @param {number} now  milliseconds since 1970
+ * @returns {Tag | undefined}
+ */
+const tagOf = (root, { tag, format, lasting }, now) =>
+  typeof tag === 'string' ? { name: tag, root, format, ...lasting(now) } : undefined
 
 /**
  * A temporary tag does not last, and what is kept for no tag would be lost.

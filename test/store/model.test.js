@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LEVEL } from '#runtime'
-import { ChunkRanges, hash } from '../../lib/index.js'
+import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
 import { flipped, header, same } from '../support/bytes.js'
 import { GROUP } from '../support/constants.js'
@@ -55,7 +55,8 @@ const call = fc.oneof(
   fc.record({ do: fc.constant('getMany'), some }),
   fc.record({ do: fc.constant('deleteMany'), some }),
   fc.record({ do: fc.constant('compact') }),
-  fc.record({ do: fc.constant('tag'), blob, name }),
+  fc.record({ do: fc.constant('tag'), blob, name, ttl: fc.option(fc.nat(5000), { nil: undefined, freq: 2 }) }),
+  fc.record({ do: fc.constant('sleep'), ms: fc.nat(4000) }),
   fc.record({ do: fc.constant('untag'), name }),
   fc.record({ do: fc.constant('rename'), name, other: name }),
   fc.record({ do: fc.constant('gc') }),
@@ -65,6 +66,9 @@ const call = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('damage'), which: fc.nat(99), share, isTree: fc.boolean() }) },
   fc.record({ do: fc.constant('readOnly') })
 )
+
+/** The clock that a store sees while its calls come in turn: it stands still but for `sleep`. */
+const clock = { time: Date.now(), real: Date.now }
 
 /** What the store is expected to have of a blob: whole groups. */
 class Model {
@@ -86,9 +90,13 @@ class Model {
   /** Blobs of which nothing is left. */
   get lost () { return [...this.#groups].flatMap(([i, groups]) => groups.isEmpty ? [i] : []) }
   delete (i) { return this.#groups.delete(i) }
-  /** Names to numbers of blobs. */
+  /** Names to numbers of blobs, and to the times at which the tags end. */
   tags = new Map()
-  isTagged (i) { return [...this.tags.values()].includes(i) }
+  get liveTags () {
+    return new Map([...this.tags].filter(([, { expires }]) => expires === undefined || clock.time < expires))
+  }
+
+  isTagged (i) { return [...this.liveTags.values()].some(({ blob }) => blob === i) }
   get ids () { return this.#groups.size }
 }
 
@@ -212,22 +220,26 @@ const CALLS = {
 
   async compact ({ store }) { await store.compact() },
 
-  async tag ({ store, model }, { blob, name }) {
-    await store.tags.set(name, BLOBS[blob].root)
-    model.tags.set(name, blob)
+  async tag ({ store, model }, { blob, name, ttl }) {
+    await store.tags.set(name, BLOBS[blob].root, { ttl })
+    model.tags.set(name, { blob, expires: ttl === undefined ? undefined : clock.time + ttl })
   },
 
+  /** Time passes, for the store and the model. */
+  async sleep (_real, { ms }) { clock.time += ms },
+
   async untag ({ store, model }, { name }) {
-    expect(await store.tags.delete(name)).to.equal(model.tags.delete(name))
+    expect(await store.tags.delete(name)).to.equal(model.liveTags.has(name))
+    model.tags.delete(name)
   },
 
   async rename ({ store, model }, { name, other }) {
     const error = await errorOf(store.tags.rename(name, other))
-    if (!model.tags.has(name)) return expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' })
+    if (!model.liveTags.has(name)) return expect(error).to.include({ code: 'STORE_TAG_NOT_FOUND' })
     expect(error).to.equal(undefined)
-    const blob = model.tags.get(name)
+    const tag = model.tags.get(name)
     model.tags.delete(name)
-    model.tags.set(other, blob)
+    model.tags.set(other, tag)
   },
 
   async gc ({ store, model }) {
@@ -236,6 +248,7 @@ const CALLS = {
     expect(await store.gc({ dryRun: true })).to.deep.equal({ blobs: doomed.length, bytes })
     expect(await store.gc()).to.deep.equal({ blobs: doomed.length, bytes })
     for (const i of doomed) model.delete(i)
+    model.tags = model.liveTags
   },
 
   /** Nothing is ever wrong, and looking changes nothing. */
@@ -250,10 +263,10 @@ const CALLS = {
   },
 
   /** What is opened for reading beside the store has everything. */
-  async readOnly ({ place, model }) {
+  async readOnly ({ place, model, point }) {
     if (typeof place.where !== 'string') return
     const store = await place.open({ readOnly: true })
-    await expectAll({ store, model })
+    await expectAll({ store, model, point })
     await store.close()
   },
 
@@ -294,8 +307,9 @@ const CALLS = {
     const place = await inMemory()
     try {
       const copy = await place.open(FAST)
+      const { point } = await copy.info()
       expect((await store.copyTo(copy)).failed).to.deep.equal([])
-      await expectAll({ store: copy, model })
+      await expectAll({ store: copy, model, point, tags: model.liveTags })
       expect(await store.copyTo(copy)).to.deep.include({ blobs: 0, bytes: 0, tags: 0 })
     } finally {
       await place.remove()
@@ -308,17 +322,36 @@ const isProven = async (store, root) => (await store.stat(root)).sizeProven
 const lenOf = (ranges, bytes) =>
   ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
 
+/** What the events since the beginning say: which blobs are whole, and what tags name. */
+async function replayed (store, point) {
+  const [blobs, tags] = [new Map(), new Map()]
+  const { point: last } = await store.info()
+  if (last === point) return { blobs, tags }
+  for await (const { type, cid, complete, tag, point: behind } of store.watch({ after: point })) {
+    if (tag !== undefined) type === 'tagged' ? tags.set(tag, `${cid}`) : tags.delete(tag)
+    else type === 'removed' ? blobs.delete(`${cid}`) : blobs.set(`${cid}`, complete)
+    if (behind === last) return { blobs, tags }
+  }
+}
+
 /** Everything, at the end. */
-async function expectAll ({ store, model }) {
+async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags }) {
+  const { blobs: blobsOfEvents, tags: tagsOfEvents } = await replayed(store, point)
+  const stats = await listed(store.list())
+  expect([...blobsOfEvents].sort()).to.deep.equal(stats.map(({ cid, complete }) => [`${cid}`, complete]).sort())
+  expect([...tagsOfEvents.keys()].sort()).to.deep.equal([...tagsOfModel.keys()].sort())
+  for (const [name, { blob }] of tagsOfModel) {
+    expect(tagsOfEvents.get(name)).to.equal(`${toCid(BLOBS[blob].root)}`)
+  }
+  const { blobs, tags: tagCount } = await store.info()
+  expect({ blobs, tagCount }).to.deep.equal({ blobs: stats.length, tagCount: model.liveTags.size })
   await CALLS.fsck({ store, model }, { repair: false })
   const tags = []
   for await (const { name, cid } of store.tags.list()) {
     tags.push([name, BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))])
   }
-  expect(tags).to.deep.equal([...model.tags].sort())
-  const listed = []
-  for await (const { cid } of store.list()) listed.push(cid.toString())
-  expect(listed).to.have.length(model.ids)
+  expect(tags).to.deep.equal([...model.liveTags].map(([name, { blob }]) => [name, blob]).sort())
+  expect(stats).to.have.length(model.ids)
   for (const [i, { bytes, root }] of BLOBS.entries()) {
     expect(await store.has(root)).to.equal(model.isWhole(i))
     if (!model.isThere(i)) continue
@@ -350,13 +383,16 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
     const someCalls = fc.array(call, { minLength: 1, maxLength: 25 })
     const inTurn = fc.asyncProperty(someCalls, async calls => {
       const place = await newPlace()
-      const real = { place, store: await place.open(FAST), model: new Model() }
+      const real = { place, store: await place.open(FAST), model: new Model(), point: undefined }
+      real.point = (await real.store.info()).point
+      Date.now = () => clock.time
       try {
         for (const call of calls) await CALLS[call.do](real, call)
         await expectAll(real)
         await CALLS.reopen(real)
         await expectAll(real)
       } finally {
+        Date.now = clock.real
         await place.remove()
       }
     })

@@ -38,6 +38,7 @@ describe('store: options', () => {
       slice: store => listed(store.slice(ROOT, undefined, odd)),
       receive: store => store.receive(ROOT, sliceOf(BYTES), undefined, odd),
       fsck: store => store.fsck(odd),
+      watch: store => listed(store.watch(odd)),
       observe: store => listed(store.observe(ROOT, odd)),
       outboard: store => store.outboard(ROOT, odd),
       'tags.set': store => store.tags.set('a', ROOT, odd),

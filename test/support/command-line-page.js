@@ -18,6 +18,9 @@ stderr; progress is shown on terminals only.
   folder of the user: \`$XDG_DATA_HOME\` or \`~/.local/share\`, on macOS \`~/Library/Application Support\`, on
   Windows \`%LOCALAPPDATA%\`. Commands that put something make a missing store; when they fail and the store is
   empty, they delete it again.
+- A store that another process has open can be read: \`get\`, \`cat\`, \`ls\`, \`stat\`, \`has\`, \`missing\`,
+  \`export\`, \`encode\`, \`outboard\`, \`slice\` and \`tree\` read a copy of its databases then, and say so on stderr.
+  Commands that change it fail with \`STORE_LOCKED\`.
 - \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
   exact numbers where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.

@@ -16,7 +16,7 @@ export async function get ({ values, operands: [name, operand] }, context) {
     const { size } = await store.stat(root)
     const len = Math.max(0, Math.min(end, size) - start)
     await deliver(store.get(root, { start, end, signal }), output, { name, size: len })
-  })
+  }, { onlyReads: true })
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').cat>} */
@@ -28,5 +28,5 @@ export async function cat ({ values, operands }, context) {
       const { size } = await store.stat(root)
       await deliver(store.get(root, { signal }), '-', { name, size })
     }
-  })
+  }, { onlyReads: true })
 }

@@ -8,6 +8,7 @@ import { rootIn, withStore } from './open.js'
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { BlobStat } from '../../../store/index.js' */
+/** @import { StoreInfo } from '../../../store/catalog/calls/info.js' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { Run } from '../../types.js' */
 
@@ -23,10 +24,11 @@ export const ls = ({ values }, context) => withStore(values.store, context, asyn
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
     await printResult(values, recordOf(blob, present), values.long ? longLine(values, blob, present) : `${blob.cid}`)
   }
-})
+}, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').stat>} */
 export const stat = ({ values, operands }, context) => withStore(values.store, context, async store => {
+  if (operands.length === 0) return printInfo(values, await store.info({ signal: context.signal }))
   for (const [i, name] of operands.entries()) {
     await context.attempt(async () => {
       const blob = await store.stat(await rootIn(store, name))
@@ -46,7 +48,7 @@ export const stat = ({ values, operands }, context) => withStore(values.store, c
       ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
     })
   }
-})
+}, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').has>} */
 export const has = ({ values, operands }, context) => withStore(values.store, context, async store => {
@@ -59,7 +61,7 @@ export const has = ({ values, operands }, context) => withStore(values.store, co
       await printResult(values, { name, cid: `${toCid(root)}`, state }, `${name}  ${state}`)
     })
   }
-})
+}, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').missing>} */
 export const missing = ({ values, operands: [name] }, context) => withStore(values.store, context, async store => {
@@ -70,13 +72,25 @@ export const missing = ({ values, operands: [name] }, context) => withStore(valu
   for (const [from, to] of ranges.toBytes(size)) {
     await printResult(values, { start: from, count: to - from }, `${from} ${to - from}`)
   }
-})
+}, { onlyReads: true })
 
 /** @param {BlobStore} store @param {Uint8Array} root */
 const isPartial = (store, root) => store.stat(root).then(() => true, error => {
   if (error.code === 'STORE_NOT_FOUND') return false
   throw new Failure('the store cannot tell', { cause: error })
 })
+
+/** @param {{ json?: boolean, bytes?: boolean }} values @param {StoreInfo} info */
+async function printInfo (values, info) {
+  if (values.json) return printResult(values, info, '')
+  const { blobs, partial, bytes, tags, bytesOnDisk } = info
+  for (const [label, text] of [
+    ['blobs', `${blobs}${partial === 0 ? '' : `, ${partial} of them in part`}`],
+    ['size', sizeText(values, bytes)],
+    ['on disk', bytesOnDisk === undefined ? 'unknown' : sizeText(values, bytesOnDisk)],
+    ['tags', `${tags}`]
+  ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
+}
 
 /** What --json prints of a blob. @param {BlobStat} blob @param {number} presentBytes */
 const recordOf = ({ cid, size, sizeProven, complete, created, lastUsed }, presentBytes) => ({

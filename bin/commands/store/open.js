@@ -32,14 +32,19 @@ export function dataFolder ({ platform = process.platform, env = process.env, ho
  * @param {string | undefined} dir  the value of --store
  * @param {Context} context
  * @param {(store: BlobStore) => Promise<T>} use
- * @param {{ create?: boolean }} [options]  `create`: make the store when it is missing; a command that only reads from
- *   a missing store was mistyped. A store that was made for nothing, because the command failed, is deleted again
+ * @param {{ create?: boolean, onlyReads?: boolean }} [options]  `create`: make the store when it is missing; a command
+ *   that only reads from a missing store was mistyped. A store that was made for nothing, because the command failed,
+ *   is deleted again. `onlyReads`: a store that another process has open is read as it is now
  * @returns {Promise<T>}
  */
-export async function withStore (dir, context, use, { create = false } = {}) {
+export async function withStore (dir, context, use, { create = false, onlyReads = false } = {}) {
   const location = locationOf(dir)
   const { signal } = context
-  const opened = await BlobStore.open(location, { create: false, signal }).catch(error => {
+  const opened = await BlobStore.open(location, { create: false, signal }).catch(async error => {
+    if (error.code === 'STORE_LOCKED' && onlyReads) {
+      process.stderr.write(`baobox: ${error.message}: reading it as it is now\n`)
+      return BlobStore.open(location, { readOnly: true, signal })
+    }
     if (error.code !== 'STORE_ABSENT') throw error
     if (!create) {
       throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
@@ -133,5 +138,5 @@ export async function rootIn (store, name) {
  * @param {string} name @param {string | undefined} dir  the value of --store @param {Context} context
  */
 export async function rootOf (name, dir, context) {
-  return isRoot(name) ? parseRoot(name) : withStore(dir, context, store => rootIn(store, name))
+  return isRoot(name) ? parseRoot(name) : withStore(dir, context, store => rootIn(store, name), { onlyReads: true })
 }

@@ -17,7 +17,7 @@ export async function exportBlobs ({ values, operands }, context) {
   const tags = operands.filter(name => !isRoot(name))
   const chosen = { ...cids.length > 0 && { cids }, ...tags.length > 0 && { tags } }
   await withStore(values.store, context, store =>
-    deliver(store.export({ ...chosen, signal: context.signal }), output, { name: 'export' }))
+    deliver(store.export({ ...chosen, signal: context.signal }), output, { name: 'export' }), { onlyReads: true })
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').importBlobs>} */

@@ -3,6 +3,8 @@
 // The numbers are not kept beside the records: each would have to be written with every change, and be right after any
 // crash. The index is looked through instead, and what was counted holds until something changes.
 
+import { pointOf } from '../events/watch.js'
+
 /** @import { StoreContext } from '../../blob-store.js' */
 
 /**
@@ -11,6 +13,7 @@
  * @property {number} partial  those of which a part is missing
  * @property {number} bytes  of blobs that the store itself keeps: what a quota counts. Files of references do not count
  * @property {number} tags  that protect something now; temporary ones do not count
+ * @property {string} point  for `watch({ after })`: all that came later than these counts, and maybe some of it
  * @property {number} [bytesOnDisk]  that the files of the store take; undefined where it is not in a directory
  * @property {number} [quota]  bytes; undefined when there is none
  */
@@ -34,11 +37,13 @@ export class Census {
   /** See `BlobStore.info`. @param {{ signal?: AbortSignal }} options @returns {Promise<StoreInfo>} */
   async info ({ signal }) {
     signal?.throwIfAborted()
+    const point = pointOf(this.#store.catalog.log.place)
     const changes = this.#changes
     if (this.#last?.changes !== changes) this.#last = { changes, counts: await this.#count(signal) }
     const { databases, quota, tags } = this.#store
     const [tagCount, bytesOnDisk] = await Promise.all([tags.count(), databases.lenOnDisk()])
-    return { ...this.#last.counts, tags: tagCount, bytesOnDisk, quota: quota.isLimited ? quota.limit : undefined }
+    const limit = quota.isLimited ? quota.limit : undefined
+    return { ...this.#last.counts, tags: tagCount, point, bytesOnDisk, quota: limit }
   }
 
   /** @param {AbortSignal} [signal] @returns {Promise<Counts>} */

@@ -44,7 +44,8 @@ export class Observers {
   }
 }
 
-class Watch {
+/** Sleeps until something has changed. */
+export class Watch {
   #isAwake = false
   #wake = () => {}
   end

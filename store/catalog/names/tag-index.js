@@ -33,6 +33,12 @@ export class TagIndex {
   get #index () { return this.#store.databases.index }
 
   /**
+   * From when a `ttl` counts, in milliseconds since 1970: a clock that was set back must not end a tag early once it is
+   * right again.
+   */
+  now () { return this.#store.catalog.log.now() }
+
+  /**
    * @param {string} name
    * @returns {Promise<Tag | undefined>} undefined when it has expired, too
    * @throws {BaoError} STORE_CORRUPT { tag }

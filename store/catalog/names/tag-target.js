@@ -62,7 +62,7 @@ function formatFor (cid, options) {
  * Makes a tag of what a caller has given.
  *
  * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
- * @returns {() => Tag} the tag as it is to be set now: `ttl` counts from then on
+ * @returns {(now: number) => Tag} the tag as it is to be set now: `ttl` counts from then on
  */
 export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
@@ -70,19 +70,19 @@ export function tagFrom (name, cid, options = {}) {
   const { format, ...lasting } = options
   const what = targetOrAlias(cid, { format })
   const rest = lastingFrom(lasting)
-  return () => ({ name, ...what, ...rest() })
+  return now => ({ name, ...what, ...rest(now) })
 }
 
 /**
  * @param {Pick<TagOptions, 'meta' | 'ttl' | 'expires'>} options
- * @returns {() => Pick<Tag, 'meta' | 'expires'>}
+ * @returns {(now: number) => Pick<Tag, 'meta' | 'expires'>} `now`: milliseconds since 1970
  */
 export function lastingFrom ({ meta, ttl, expires }) {
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
   if (ttl !== undefined && expires !== undefined) throw new TypeError('"expires" expected nothing beside "ttl"')
   if (ttl !== undefined) assertInteger('ttl', ttl)
   const time = expires === undefined ? undefined : timeOf(expires)
-  return () => ({ meta: bytes, expires: ttl === undefined ? time : Math.min(Date.now() + ttl, MAX_TIME) })
+  return now => ({ meta: bytes, expires: ttl === undefined ? time : Math.min(now + ttl, MAX_TIME) })
 }
 
 /** @param {unknown} expires @returns {number} milliseconds since 1970, at least 1: 0 would mean never */

@@ -46,7 +46,7 @@ export class Tags {
    */
   async set (name, cid, options) {
     const tag = tagFrom(name, cid, options)
-    return this.#life.run(() => this.#index.set([tag()]))
+    return this.#life.run(() => this.#index.set([tag(this.#index.now())]))
   }
 
   /**
@@ -56,7 +56,7 @@ export class Tags {
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')
-    const tags = /** @type {Map<string, () => Tag>} */ (new Map())
+    const tags = /** @type {Map<string, (now: number) => Tag>} */ (new Map())
     for await (const entry of entries) {
       if (typeof entry !== 'object' || entry === null) {
         throw new TypeError(`"entries" expected { name, cid }, got ${describe(entry)}`)
@@ -64,7 +64,7 @@ export class Tags {
       const { name, cid, ...options } = entry
       tags.set(name, tagFrom(name, cid, options))
     }
-    return this.#life.run(() => this.#index.set([...tags.values()].map(tag => tag())))
+    return this.#life.run(() => this.#index.set([...tags.values()].map(tag => tag(this.#index.now()))))
   }
 
   /**

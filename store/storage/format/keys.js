@@ -7,6 +7,7 @@
 //         03 | id (8)                 an id whose data is being deleted
 //         04 | name (UTF-8)           a tag
 //         05 | hash (32) | name       the same tag, in the order of the blobs that tags name
+//         06 | position (8)           an entry of the log of changes
 //         08 | multihash              an alias: another name of a blob
 //         09 | hash (32) | multihash  the same alias, in the order of the blobs
 //         0a | id (8)                 the path of an imported file
@@ -33,8 +34,19 @@ export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
  */
 export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 
-/** The first byte of a key of the index. 6 and 7 are not used. */
-export const KIND = { state: 0, blob: 1, used: 2, doomed: 3, tag: 4, tagged: 5, alias: 8, aliasOf: 9, path: 10 }
+/** The first byte of a key of the index. 7 is not used. */
+export const KIND = {
+  state: 0,
+  blob: 1,
+  used: 2,
+  doomed: 3,
+  tag: 4,
+  tagged: 5,
+  event: 6,
+  alias: 8,
+  aliasOf: 9,
+  path: 10
+}
 const KINDS = new Set(Object.values(KIND))
 const [EXTENT, PAGE] = [0, 1]
 /** Bytes of an id. */
@@ -74,11 +86,18 @@ export function doomedKey (id, allocate = allocateFresh) {
 /** @param {number} id */
 export const pathKey = id => encode(KIND.path, { u64: id })
 
+/** An entry of the log. @param {number} position  how many bytes the log has had up to the end of the entry */
+export const eventKey = position => encode(KIND.event, { u64: position })
+
+/** Is it a key of the log? No key of the data database is as short. @param {Uint8Array} key */
+export const isEventKey = key => key[0] === KIND.event && key.length === 1 + ID_LEN
+
 /** @param {number} kind */
 const allOfKind = kind => ({ gte: encode(kind), lt: encode(kind + 1) })
 export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
 export const allDoomed = allOfKind(KIND.doomed)
+export const allEvents = allOfKind(KIND.event)
 /** Every entry of the index. */
 export const allOfIndex = { gte: stateKey }
 

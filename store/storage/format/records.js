@@ -236,6 +236,7 @@ export function isWellFormed (key, value) {
     case KIND.state: return key.length === 1
     case KIND.blob: return hashOfKey(key) !== undefined
     case KIND.used: return hashOfKey(key) !== undefined && decodeTime(value) !== undefined
+    case KIND.event: return key.length === 9 && u64At(key, 1) <= Number.MAX_SAFE_INTEGER && value.length >= 16
     case KIND.doomed: return decodeDoomed(key, value) !== undefined
     case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0

@@ -30,7 +30,8 @@ const LOCK = 'LOCK'
  * @param {string} options.from  the damaged database; may be missing
  * @param {string} options.links  a folder to be made, with links to its files; removed at the end
  * @param {string} options.to  a folder to be made, with the new database: closed, and not synced
- * @param {(entry: Entry) => Entry} options.change  gives what is written for an entry
+ * @param {(entry: Entry) => Entry | undefined} options.change  gives what is written for an entry; undefined leaves it
+ *   out
  * @param {AbortSignal} [options.signal]
  */
 export async function copyReadable (name, { from, links, to, change, signal }) {
@@ -74,7 +75,7 @@ function assertAllWritten (log) {
 /**
  * @param {AnyLevel} copy
  * @param {AsyncIterable<Entry>} entries
- * @param {(entry: Entry) => Entry} change
+ * @param {(entry: Entry) => Entry | undefined} change
  * @param {AbortSignal} [signal]
  */
 async function addMissing (copy, entries, change, signal) {
@@ -89,7 +90,9 @@ async function addMissing (copy, entries, change, signal) {
   }
   for await (const entry of entries) {
     signal?.throwIfAborted()
-    batch.push(change(entry))
+    const changed = change(entry)
+    if (changed === undefined) continue
+    batch.push(changed)
     len += entry[1].length
     if (len >= BATCH_LEN || batch.length >= BATCH_COUNT) await write()
   }

@@ -15,7 +15,7 @@
 import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { diskFull, isDiskFull, lockedError, unknownLayout } from '../errors.js'
-import { stateKey } from '../format/keys.js'
+import { isEventKey, stateKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
 import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
 import { copyReadable } from './copy-readable.js'
@@ -112,15 +112,17 @@ async function assertNotEmpty (location) {
 
 /**
  * Returns the entry to write for one that was read. LevelDB may have lost the last state and show an older one, so
- * the state must not say that the store was closed: the next opening looks for the ids that are in use.
+ * the state must not say that the store was closed: the next opening looks for the ids that are in use. The log of
+ * changes is left out, because it does not say what was lost and what is back.
  *
  * @param {string} location
  * @param {Entry} entry
- * @returns {Entry}
+ * @returns {Entry | undefined}
  * @throws {BaoError} STORE_VERSION
  */
 function changed (location, [key, value]) {
   const isState = key.length === stateKey.length && key[0] === stateKey[0]
+  if (isEventKey(key)) return undefined
   const state = isState ? decodeState(value) : undefined
   if (state === undefined) return [key, value]
   if (state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)

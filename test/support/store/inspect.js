@@ -9,8 +9,8 @@ import { byTime } from '../../../store/catalog/calls/list.js'
 import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
-  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allOfId, allTagged, allUsed, blobKey,
-  doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
+  aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allTagged, allUsed,
+  blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
   usedKey
 } from '../../../store/storage/format/keys.js'
 import {
@@ -219,6 +219,10 @@ export const aliasKeysIn = async index =>
   (await Promise.all(
     [allAliases, allAliasesByBlob].map(range => entriesBetween(index, range))
   )).flat().map(([key]) => key)
+
+/** The entries of the log of changes, in their order. */
+export const eventEntries = async index => (await entriesBetween(index, allEvents)).map(([key, value]) =>
+  ({ value: new Uint8Array(value), put: bytes => index.put(key, bytes, VIEWS) }))
 
 /** Removes all tags, also damaged ones, from both of their places. */
 export async function clearTags (index) {

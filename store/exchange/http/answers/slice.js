@@ -16,7 +16,7 @@ import { respondPieces } from './pieces.js'
  * @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record @param {SliceQuery} query
  */
 export async function answerSlice (exchange, route, record, { ranges, groupLog, label }) {
-  const { request: { headers }, url, store, context } = exchange
+  const { request: { headers }, url, context } = exchange
   const { target: { root }, cid } = route
   const { size } = record
   const etag = `"${cid}.slice.${label}.g${groupLog}"`
@@ -35,7 +35,10 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     status: 200,
     headers: common,
     len: sliceLen({ size, groupLog }, ranges),
-    pieces: signal => withHeader(size, store.slice(root, ranges, { groupLog, header: false, signal }))
+    pieces: signal => {
+      const options = { groupLog, header: false, signal }
+      return withHeader(size, context.reader.slice(root, ranges, options, { readsAhead: false }))
+    }
   })
 }
 

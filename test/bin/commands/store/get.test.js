@@ -130,11 +130,18 @@ describe('baobox add, get, cat, ls', () => {
     await folder.run(['add', '--store', 'listed', 'b'])
     const store = await BlobStore.open(folder.at('listed'))
     await store.receive(cid, sliceOf(bytes, { start: 0, end: 16384 }), { start: 0, end: 16384 })
-    // A store that is open here cannot be opened by the program.
-    const locked = await folder.run(['ls', '--store', 'listed'])
+    // A store that is open here can be read by the program, and not changed.
+    for (const args of [['ls'], ['has', cid], ['cat', `${toCid(hash(Buffer.from('b')))}`]]) {
+      const { out, err } = await folder.run([...args, '--store', 'listed'])
+      expect(out).to.not.equal('')
+      expect(err).to.match(/^baobox: .*listed.*: reading it as it is now\n$/)
+    }
+    for (const args of [['add', 'b'], ['rm', cid], ['gc']]) {
+      const { code, err } = await folder.run([...args, '--store', 'listed'])
+      expect(code).to.equal(1)
+      expect(err).to.match(/^baobox: STORE_LOCKED: .*\n$/)
+    }
     await store.close()
-    expect(locked.code).to.equal(1)
-    expect(locked.err).to.match(/^baobox: STORE_LOCKED: .*\n$/)
 
     const { out } = await folder.run(['ls', '--long', '--store', 'listed'])
     const whole = toCid(hash(Buffer.from('b')))

@@ -56,6 +56,13 @@ describe('baobox receive, missing, stat, has, ls', () => {
     expect(both.out).to.include(cid)
   })
 
+  it('stat without a CID tells how much is in the store', async () => {
+    const { code, out } = await folder.run(['stat'])
+    expect(code).to.equal(0)
+    expect(out).to.match(/^blobs +1, 1 of them in part\nsize +\S+ KiB\non disk +\S+ [KM]iB\ntags +0\n$/)
+    expect(await jsonOf(['stat'])).to.include({ blobs: 1, partial: 1, tags: 0 })
+  })
+
   it('ls prints exact bytes, or JSON', async () => {
     expect((await folder.run(['ls', '-l', '--bytes'])).out).to.match(new RegExp(`^${cid} +1000000\\? +\\d+ present `))
     expect(await jsonOf(['ls'])).to.include({ cid, size: 1_000_000, complete: false })

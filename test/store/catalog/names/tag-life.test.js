@@ -192,6 +192,19 @@ describe('store: tags that end', () => {
 
   const newStore = newStores()
 
+  it('a clock that was slow when a tag was set, and is right again, does not end it early', async () => {
+    const { place, store: first } = await newStore()
+    let store = first
+    await store.put(noise(50)) // the store has seen the time
+    await store.close()
+    store = await place.open()
+    offset = -100 * HOUR
+    await store.put(BYTES, { tag: 'a', ttl: HOUR })
+    offset = 0
+    expect(await namesIn(store)).to.deep.equal(['a'])
+    await store.close()
+  })
+
   describe('damage of one place', () => {
     const LASTING = { meta: { url: 'x' }, expires: new Date(realNow() + HOUR) }
 

@@ -200,18 +200,27 @@ describe('serve()', () => {
   })
 
   it('breaks the connection at damage, so that no client takes it for the end', async () => {
-    const { url, port, data, events } = await served()
-    const extents = (await entriesOf(data)).filter(entry => !isPage(entry))
-    const last = extents.find(({ offset }) => offset === 3 * 262_144)
-    last.value[10_000] ^= 1
-    await last.put(last.value)
-    const response = await fetch(`${url}/${HEX}`)
-    expect(response.status).to.equal(200)
-    expect(await errorOf(response.arrayBuffer())).to.be.instanceOf(Error)
-    const answer = await talk(port, `GET /${HEX} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
-    expect(answer.length).to.be.within(3 * 262_144, BYTES.length)
-    expect(events.map(({ outcome, code }) => [outcome, code]))
-      .to.deep.equal(Array(2).fill(['failed', 'STORE_CORRUPT']))
+    const read = {
+      fetch: async ({ url }) => {
+        const response = await fetch(`${url}/${HEX}`)
+        expect(response.status).to.equal(200)
+        expect(await errorOf(response.arrayBuffer())).to.be.instanceOf(Error)
+      },
+      'a socket': async ({ port }) => {
+        const answer = await talk(port, `GET /${HEX} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        expect(answer.length).to.be.within(3 * 262_144, BYTES.length)
+      }
+    }
+    for (const [client, work] of Object.entries(read)) {
+      const server = await served()
+      const extents = (await entriesOf(server.data)).filter(entry => !isPage(entry))
+      const last = extents.find(({ offset }) => offset === 3 * 262_144)
+      last.value[10_000] ^= 1
+      await last.put(last.value)
+      await work(server)
+      expect(server.events.map(({ outcome, code }) => [outcome, code]), client)
+        .to.deep.equal([['failed', 'STORE_CORRUPT']])
+    }
   })
 
   it('breaks connections when the store closes, and then says so', async () => {

@@ -1,0 +1,150 @@
+// The log of changes: what has become of blobs and tags, in the order in which it was written.
+//
+// Each write of the index that changes a blob or a tag has an entry of the log in the same batch. So the log says
+// exactly what was committed, also after a crash, and watchers read it at their own pace: nothing is queued for them.
+// The oldest entries are deleted when the log is longer than it needs to be.
+
+import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry } from '../../storage/format/events.js'
+import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
+import { eachReadable } from '../../storage/errors.js'
+import { CHECK_LEN } from '../../storage/format/codec.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { MAX_TIME } from '../../storage/format/records.js'
+import { Watch } from './observers.js'
+
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { LogPlace, StoredEvent } from '../../storage/format/events.js' */
+/** @import { Operation } from '../../storage/level/safe-database.js' */
+/** @import { Change, TagChange } from '../catalog.js' */
+
+/** Bytes of the log that are kept, and by how much it may be longer before its begin is deleted. */
+export const KEPT_LEN = 1 << 22
+const SLACK_LEN = 1 << 18
+
+const KIND = Object.fromEntries(EVENTS.map((name, kind) => [name, kind]))
+const UNKNOWN = new Uint8Array(HASH_LEN)
+
+export class EventLog {
+  #databases
+  /** Behind the last entry that was given to the index, and behind the last that the index has acknowledged. */
+  #last = /** @type {LogPlace} */ ({ position: 0, check: new Uint8Array(CHECK_LEN) })
+  #acknowledged = this.#last
+  /** Does the index have the entry to which `#last` belongs? */
+  #isBegun = false
+  /** The begin of what is kept. */
+  #first = 0
+  /** The latest time that was ever seen. */
+  #time = 0
+  #watches = /** @type {Set<Watch>} */ (new Set())
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** Finds the end of the log, when the store is opened. */
+  async start () {
+    const [last] = await this.#entries({ reverse: true, limit: 1 })
+    if (last === undefined) return
+    const place = placeOfEntry(...last)
+    // Behind an entry that makes no sense the log begins once more, and no older point leads there.
+    if (place === undefined) return this.begin(Date.now())
+    this.#last = this.#acknowledged = place
+    this.#isBegun = true
+    this.#time = place.time <= MAX_TIME ? place.time : 0
+    const [first] = await this.#entries({ limit: 1 })
+    this.#first = (first && placeOfEntry(...first)?.position) ?? 0
+  }
+
+  /**
+   * Begins a log that no point of another log leads to.
+   *
+   * @param {number} position  greater than that of any entry
+   */
+  async begin (position) {
+    const check = crypto.getRandomValues(new Uint8Array(CHECK_LEN))
+    this.#last = this.#acknowledged = { position, check }
+    await this.#databases.index.batch([{ type: 'put', ...encodeBeginning(this.#last, this.now()) }])
+    this.#isBegun = true
+  }
+
+  /** @param {object} options @returns {Promise<[key: Uint8Array, value: Uint8Array][]>} those that can be read */
+  async #entries (options) {
+    const entries = []
+    const iterator = this.#databases.index.iterator({ ...allEvents, ...options, ...VIEWS })
+    for await (const [key, value] of eachReadable(iterator)) {
+      entries.push(/** @type {[Uint8Array, Uint8Array]} */ ([new Uint8Array(key), new Uint8Array(value)]))
+    }
+    return entries
+  }
+
+  /** Behind everything that the store has acknowledged. @returns {LogPlace} */
+  get place () { return this.#acknowledged }
+
+  /**
+   * The time, in milliseconds since 1970. It never goes back, also when the clock of the system is set back, and when
+   * the store was closed meanwhile.
+   */
+  now () {
+    this.#time = Math.max(this.#time, Date.now())
+    return this.#time
+  }
+
+  /**
+   * Makes the entry for a write. Entries must be given to the index in the order in which they are made.
+   *
+   * @param {Change[]} changes @param {TagChange[]} tags
+   * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when there is nothing to tell
+   */
+  entryOf (changes, tags) {
+    const events = /** @type {StoredEvent[]} */ ([])
+    for (const change of changes) {
+      const kind = kindOf(change)
+      if (kind !== undefined) events.push({ kind, root: change.root })
+    }
+    for (const { name, before, after } of tags) {
+      const { root = UNKNOWN, alias } = after ?? before ?? {}
+      events.push({ kind: after === undefined ? KIND.untagged : KIND.tagged, root, alias, name })
+    }
+    if (events.length === 0) return undefined
+    const operations = /** @type {Operation[]} */ ([])
+    const time = this.now()
+    if (!this.#isBegun) operations.push({ type: 'put', ...encodeBeginning(this.#last, time) })
+    const { key, value, position, check } = encodeEntry(this.#last, { time, events })
+    operations.push({ type: 'put', key, value })
+    this.#isBegun = true
+    this.#last = { position, check }
+    return { operations, place: this.#last }
+  }
+
+  /** The index has an entry. @param {LogPlace} place  behind it */
+  acknowledge (place) {
+    if (place.position > this.#acknowledged.position) this.#acknowledged = place
+    for (const watch of this.#watches) watch.wake()
+    if (place.position - this.#first > KEPT_LEN + SLACK_LEN) this.#trim(place.position - KEPT_LEN)
+  }
+
+  /** Deletes the begin of the log, in the background. @param {number} first  the begin from then on */
+  #trim (first) {
+    this.#first = first
+    this.#databases.index.clear({ gte: allEvents.gte, lt: eventKey(first) }).catch(() => {}) // the next time, then
+  }
+
+  /** Wakes all watchers, which then find the store closed. */
+  end () { for (const watch of this.#watches) watch.wake() }
+
+  /** Is woken whenever there are new entries. */
+  watch () {
+    const watch = new Watch(() => { this.#watches.delete(watch) })
+    this.#watches.add(watch)
+    return watch
+  }
+}
+
+/** What a change means for those who watch; undefined for nothing. @param {Change} change */
+function kindOf ({ before, after }) {
+  if (after === undefined) return KIND.removed
+  if (before === undefined) return after.complete ? KIND.addedWhole : KIND.added
+  if (before.complete === after.complete) return undefined
+  return after.complete ? KIND.completed : KIND.damaged
+}

@@ -1,0 +1,145 @@
+// Tells callers what becomes of the blobs and tags of a store: reads the log of changes, and waits for more of it.
+
+import { toCid } from '../../../lib/hash/cid.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { describe } from '../../../lib/core/bytes.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
+import { equals } from 'uint8arrays/equals'
+import { fromString } from 'uint8arrays/from-string'
+import { toString } from 'uint8arrays/to-string'
+import { EVENTS, decodeEntry, placeOfEntry } from '../../storage/format/events.js'
+import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
+import { isCorruption, orIfUnreadable, watchGap } from '../../storage/errors.js'
+import { cidOfAlias } from '../names/aliases.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { LogPlace, StoredEvent } from '../../storage/format/events.js' */
+
+/**
+ * @typedef {object} StoreEvent
+ * @property {StoreEventType} type
+ * @property {CID} [cid]  of the blob, or what the tag names; undefined for a damaged tag that was deleted
+ * @property {boolean} [complete]  of events of blobs: is the whole blob present from then on?
+ * @property {string} [tag]  of events of tags: the name
+ * @property {Date} time  when it was written
+ * @property {string} point  for `after`: the events that follow this one
+ */
+
+/**
+ * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a blob, or
+ *   a part of it, is there from now on. `completed`: its last part has come. `damaged`: a part of a whole blob turned
+ *   out damaged, and is missing now. `removed`: it was deleted, evicted, or collected. `tagged`: a tag was set, maybe
+ *   in the place of another of that name. `untagged`: a tag is gone; one that has expired goes with the next `gc`
+ */
+
+/** @typedef {LogPlace & { skip: number }} Point  `skip`: events of the next entry that were given already */
+
+/** Entries that are read together. */
+const BATCH_ENTRIES = 64
+
+/** The point at a place in the log, as callers keep it. @param {LogPlace} place @param {number} [skip] */
+export const pointOf = ({ position, check }, skip = 0) =>
+  `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
+
+/**
+ * See `BlobStore.watch`.
+ *
+ * @param {StoreContext} store @param {{ after?: string, signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<StoreEvent>}
+ */
+export function watch (store, options) {
+  assertKnownOptions(options, ['after', 'signal'])
+  const { after, signal } = options
+  const { place } = store.catalog.log
+  const point = after === undefined ? { ...place, skip: 0 } : parsePoint(after)
+  return store.life.each(() => events(store, point, { isOld: after !== undefined, signal }))
+}
+
+/**
+ * @param {StoreContext} store @param {Point} from @param {{ isOld: boolean, signal?: AbortSignal }} options
+ * @returns {AsyncGenerator<StoreEvent>}
+ */
+async function * events (store, from, { isOld, signal }) {
+  const { catalog: { log }, life } = store
+  const wake = log.watch()
+  try {
+    if (isOld) await assertThere(store, from)
+    let { skip, ...place } = from
+    for (;;) {
+      signal?.throwIfAborted()
+      wake.settle()
+      life.assertOpen()
+      const entries = await entriesAfter(store, place)
+      for (const entry of entries) {
+        for (const [i, event] of entry.events.entries()) {
+          if (i < skip) continue
+          const point = i === entry.events.length - 1 ? pointOf(entry) : pointOf(place, i + 1)
+          yield { ...eventOf(event), time: new Date(entry.time), point }
+          signal?.throwIfAborted()
+          life.assertOpen()
+        }
+        skip = 0
+        place = entry
+      }
+      if (entries.length === 0) await untilAborted(wake.change, signal)
+    }
+  } finally {
+    wake.end()
+  }
+}
+
+/**
+ * The next entries, of which none is missing.
+ *
+ * @param {StoreContext} store @param {LogPlace} place
+ * @throws {BaoError} WATCH_GAP
+ */
+async function entriesAfter ({ databases }, place) {
+  const range = { gt: eventKey(place.position), lt: allEvents.lt, limit: BATCH_ENTRIES, ...VIEWS }
+  const entries = []
+  try {
+    for await (const [key, value] of databases.index.iterator(range)) {
+      const entry = decodeEntry(place, key, value)
+      if (entry === undefined) {
+        if (entries.length > 0) return entries // these come first
+        throw watchGap()
+      }
+      entries.push(entry)
+      place = entry
+    }
+  } catch (error) {
+    throw isCorruption(error) ? watchGap(error) : error
+  }
+  return entries
+}
+
+/** @param {StoreContext} store @param {LogPlace} point @throws {BaoError} WATCH_GAP */
+async function assertThere ({ catalog: { log }, databases: { index } }, { position, check }) {
+  if (log.place.position === position && equals(log.place.check, check)) return
+  const key = eventKey(position)
+  const value = await orIfUnreadable(index.get(key, VIEWS))
+  const place = value && placeOfEntry(key, value)
+  if (place === undefined || !equals(place.check, check)) throw watchGap()
+}
+
+/** @param {unknown} point @returns {Point} */
+function parsePoint (point) {
+  const match = typeof point === 'string' && /^(\d{1,16})-([0-9a-f]{16})(?:-(\d{1,9}))?$/.exec(point)
+  const position = match ? Number(match[1]) : Infinity
+  if (!match || position > Number.MAX_SAFE_INTEGER) {
+    throw new TypeError(`"after" expected a point of "watch" or "info", got ${describe(point)}`)
+  }
+  return { position, check: fromString(match[2], 'base16'), skip: Number(match[3] ?? 0) }
+}
+
+/** @param {StoredEvent} event @returns {Omit<StoreEvent, 'time' | 'point'>} */
+function eventOf ({ kind, root, alias, name }) {
+  const type = /** @type {StoreEventType} */ (EVENTS[kind] === 'addedWhole' ? 'added' : EVENTS[kind])
+  const isKnown = root.some(byte => byte !== 0)
+  const cid = alias !== undefined ? cidOfAlias(alias) : isKnown ? toCid(root) : undefined
+  return name === undefined ? { type, cid, complete: isWhole(kind) } : { type, cid, tag: name }
+}
+
+/** @param {number} kind */
+const isWhole = kind => ['addedWhole', 'completed'].includes(EVENTS[kind])

@@ -1,0 +1,109 @@
+// Encodes and decodes the log of changes in the index. An entry holds what one write has changed. Its check covers the
+// check of the entry before it, so that a reader who goes from entry to entry notices a missing or damaged one.
+
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { equals } from 'uint8arrays/equals'
+import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
+import { MAX_TIME } from './records.js'
+import { UTF8, eventKey } from './keys.js'
+
+/** Each is one byte; `added` stands for a blob that came in part, `addedWhole` for one that came whole. */
+export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
+/** Events of tags, and the bytes in front of their alias and name: the lengths of both. */
+const FIRST_OF_TAGS = EVENTS.indexOf('tagged')
+const LENS_LEN = 6
+const TIME_LEN = 8
+
+/**
+ * @typedef {object} StoredEvent
+ * @property {number} kind  index in `EVENTS`
+ * @property {Uint8Array} root  of the blob; zeros where it is not known
+ * @property {Uint8Array} [alias]  that a tag names, instead of a blob
+ * @property {string} [name]  of a tag
+ */
+
+/**
+ * @typedef {object} LogPlace  between two entries of the log
+ * @property {number} position  the key of the entry in front: how many bytes the log has had up to its end
+ * @property {Uint8Array} check  of the entry in front
+ */
+
+/**
+ * @param {LogPlace} before @param {{ time: number, events: StoredEvent[] }} entry  `time`: milliseconds since 1970
+ * @returns {LogPlace & { key: Uint8Array, value: Uint8Array }} the place behind it
+ */
+export function encodeEntry (before, { time, events }) {
+  const parts = encode({ u64: time }, ...events.flatMap(partsOf))
+  const position = before.position + parts.length + CHECK_LEN
+  const key = eventKey(position)
+  const check = checkOf(encode(key, before.check), parts)
+  return { position, check, key, value: encode(parts, check) }
+}
+
+/** @param {StoredEvent} event */
+function partsOf ({ kind, root, alias = new Uint8Array(0), name }) {
+  if (name === undefined) return [kind, root]
+  const utf8 = new TextEncoder().encode(name)
+  const lens = new Uint8Array(LENS_LEN)
+  const view = new DataView(lens.buffer)
+  view.setUint16(0, alias.length)
+  view.setUint32(2, utf8.length)
+  return [kind, root, lens, alias, utf8]
+}
+
+/**
+ * @param {LogPlace} before  where the reader is
+ * @param {Uint8Array} key @param {Uint8Array} value
+ * @returns {LogPlace & { time: number, events: StoredEvent[] } | undefined} undefined when it is damaged, or does not
+ *   follow the entry before
+ */
+export function decodeEntry (before, key, value) {
+  const place = placeOfEntry(key, value)
+  if (place === undefined) return undefined
+  const parts = value.subarray(0, -CHECK_LEN)
+  if (!equals(place.check, checkOf(encode(key, before.check), parts))) return undefined
+  const time = u64At(parts, 0)
+  const events = eventsIn(parts.subarray(TIME_LEN))
+  return time > MAX_TIME || events === undefined ? undefined : { ...place, time, events }
+}
+
+/** The first entry of a log, which has no events. @param {LogPlace} place @param {number} time */
+export const encodeBeginning = ({ position, check }, time) =>
+  ({ key: eventKey(position), value: encode({ u64: time }, check) })
+
+/**
+ * The place behind an entry, as far as it tells by itself.
+ *
+ * @param {Uint8Array} key @param {Uint8Array} value
+ * @returns {LogPlace & { time: number } | undefined} undefined when no store writes such an entry
+ */
+export function placeOfEntry (key, value) {
+  const position = key.length === 9 ? u64At(key, 1) : Infinity
+  if (position > Number.MAX_SAFE_INTEGER || value.length < TIME_LEN + CHECK_LEN) return undefined
+  return { position, check: value.slice(-CHECK_LEN), time: u64At(value, 0) }
+}
+
+/** @param {Uint8Array} bytes @returns {StoredEvent[] | undefined} undefined when no store writes such events */
+function eventsIn (bytes) {
+  const events = []
+  for (let at = 0; at < bytes.length;) {
+    const kind = bytes[at]
+    const root = bytes.slice(at + 1, at + 1 + HASH_LEN)
+    at += 1 + HASH_LEN
+    if (EVENTS[kind] === undefined || at > bytes.length) return undefined
+    if (kind < FIRST_OF_TAGS) {
+      events.push({ kind, root })
+      continue
+    }
+    if (at + LENS_LEN > bytes.length) return undefined
+    const view = new DataView(bytes.buffer, bytes.byteOffset + at)
+    const [aliasLen, nameLen] = [view.getUint16(0), view.getUint32(2)]
+    at += LENS_LEN
+    if (at + aliasLen + nameLen > bytes.length) return undefined
+    const alias = aliasLen === 0 ? undefined : bytes.slice(at, at + aliasLen)
+    const name = UTF8.decode(bytes.subarray(at + aliasLen, at + aliasLen + nameLen))
+    events.push({ kind, root, alias, name })
+    at += aliasLen + nameLen
+  }
+  return events
+}
