@@ -35,8 +35,10 @@ export const endings = {
     throw new TypeError('terminated')
   },
   cut: at => bytes => piecesOf(bytes.subarray(0, at)),
-  stall: at => async function * (bytes) {
+  /** `onStall` is called when all bytes before the stall have been taken. */
+  stall: (at, onStall = () => {}) => async function * (bytes) {
     yield * piecesOf(bytes.subarray(0, at))
+    if (bytes.length > at) onStall()
     await never()
   },
   drip: async function * (bytes) {

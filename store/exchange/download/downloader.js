@@ -9,7 +9,7 @@ import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { mirrorOf } from '../../../verifier/mirrors/mirror.js'
 import { rangesLen } from '../../catalog/presence.js'
 import { toCid } from '../../../lib/hash/cid.js'
-import { untilAborted } from '../../../lib/source/async-util.js'
+import { abortable, untilAborted } from '../../../lib/source/async-util.js'
 import { verifyPieces } from '../../../verifier/slice/pieces.js'
 import { withPatience } from '../../../verifier/mirrors/patience.js'
 import { Plan } from './plan.js'
@@ -93,7 +93,7 @@ export class Downloader {
     } finally {
       this.#ended.abort(new DOMException('the download has ended', 'AbortError'))
       await Promise.allSettled(this.#busy.values())
-      adding.catch(() => {}) // not awaited: an iterable may be stuck
+      await adding
     }
     const size = /** @type {number} */ (this.#size)
     const { complete = false } = await this.#store.catalog.get(root) ?? {}
@@ -105,8 +105,7 @@ export class Downloader {
   /** Adds mirrors as they come. */
   async #addMirrors () {
     try {
-      for await (const from of this.#terms.from) {
-        if (this.#ended.signal.aborted) break
+      for await (const from of abortable(this.#terms.from, this.#ended.signal)) {
         this.#mirrors.push(new Health(mirrorOf(from)))
         this.#wake()
       }

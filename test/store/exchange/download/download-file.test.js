@@ -53,8 +53,7 @@ describe('a download to a file', () => {
   it('goes on where it was interrupted, and leaves the file as it was until then', async () => {
     await writeFile(path, 'old')
     const controller = new AbortController()
-    setTimeout(() => controller.abort(new Error('enough')), 400)
-    const from = [slices(endings.stall(1_500_000))]
+    const from = [slices(endings.stall(1_000_000, () => controller.abort(new Error('enough'))))]
     const error = await errorOf(BlobStore.downloadFile(cid, path, { from, signal: controller.signal }))
     expect(error).to.have.property('message', 'enough')
     expect(await readFile(path, 'utf8')).to.equal('old')
