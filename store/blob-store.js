@@ -1,45 +1,27 @@
 // The blob store: keeps blobs under their BLAKE3 hashes, whole or in part, and verifies every byte that it gives.
 
-import { assertInteger, assertOptions, describe } from '../lib/core/bytes.js'
+import { assertOptions, describe } from '../lib/core/bytes.js'
 import { assertKnownOptions } from '../lib/core/options.js'
-import { Activity } from './storage/concurrency/activity.js'
-import { BlobReader } from './read/reader.js'
-import { Healer } from './check/healer.js'
-import { BlobReceiver } from './write/receive.js'
-import { BlobWriter } from './write/put.js'
-import { Catalog } from './catalog/catalog.js'
 import { deleteBlob, deleteMany } from './catalog/calls/delete.js'
-import { Census } from './catalog/calls/info.js'
 import { list } from './catalog/calls/list.js'
 import { resolve } from './catalog/calls/resolve.js'
 import { has, missing, stat } from './catalog/calls/stat.js'
-import { Collector } from './gc/collector.js'
-import { openDatabases } from './storage/opening/open.js'
-import { openReadOnly } from './storage/opening/read-only.js'
 import { rescueDatabases } from './storage/opening/rescue.js'
 import { setContext } from './exchange/context-of.js'
-import { Databases } from './storage/databases.js'
-import { DamageNotes } from './check/damage-notes.js'
-import { Evictor } from './gc/evictor.js'
+import { StoreContext } from './exchange/store-context.js'
 import { Fsck } from './check/fsck.js'
-import { Lifetime } from './storage/concurrency/lifetime.js'
-import { Locks } from './storage/concurrency/locks.js'
 import { watch } from './catalog/events/watch.js'
-import { Observers, observe } from './catalog/events/observers.js'
-import { Presence } from './catalog/presence.js'
-import { Protection, TempTag } from './gc/protection.js'
-import { Quota } from './catalog/quota.js'
-import { TagIndex } from './catalog/names/tag-index.js'
+import { observe } from './catalog/events/observers.js'
+import { TempTag } from './gc/protection.js'
 import { Tags } from './catalog/names/tags.js'
 import { exportFile } from './read/export-file.js'
 import { importFile } from './write/import-file.js'
+import { PUT_OPTIONS } from './write/put.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
 import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
 import { downloadFile } from './exchange/download/download-file.js'
-import { forbidSyncReads } from './storage/content/read-pace.js'
-import { asStoreFull, closedError } from './storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { TagFormat } from './storage/format/tags.js' */
@@ -49,13 +31,14 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
+/** @import { StoreOptions } from './exchange/store-context.js' */
+/** @import { PutOptions } from './write/put.js' */
 /** @import { PutResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
 /** @import { DownloadOptions } from './exchange/download/download.js' */
 /** @import { DownloadResult } from './exchange/download/downloader.js' */
-/** @import { Heal } from './check/healer.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
 /** @import { ExportOptions } from './exchange/transfer/export.js' */
 /** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
@@ -64,53 +47,6 @@ import { asStoreFull, closedError } from './storage/errors.js'
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
-
-/**
- * @typedef {object} StoreOptions
- * @property {'sync' | 'process'} [durability]  what a resolved write survives: `sync` a power cut, `process` the end
- *   of the process. Default: `sync`
- * @property {boolean} [verify]  compare what is read with the hash? Default: true
- * @property {boolean} [syncReads]  may small reads block this thread where that is quicker? `false` has every read
- *   wait for the disk on another thread. Default: true
- * @property {number} [quota]  bytes of blobs that the store may keep. When more come, blobs that nothing protects are
- *   deleted, those first that were not used for the longest time. Default: no limit
- * @property {Heal} [heal]  brings groups that a read finds damaged or missing: `async (cid, ranges, { signal }) =>
- *   source`, a slice of exactly these ranges, as `receive` takes it. The read waits for it, and then goes on. It must
- *   not read the same blob from this store
- * @property {boolean} [create]  create a store where there is none? Otherwise STORE_ABSENT { location }. Default: true
- * @property {boolean} [readOnly]  open the store without changing anything in its directory, which other processes
- *   may have open? Calls that write fail with STORE_READ_ONLY { location }. Default: false
- * @property {string} [tempDir]  where the copy of the databases is made that `readOnly` needs: it takes as much space
- *   as they do, and is gone when the store is closed. Default: the folder of the system for temporary files
- * @property {number} [wait]  milliseconds to try again while the store is open elsewhere. Default: 0
- * @property {AbortSignal} [signal]  ends the waiting, and the opening, which after a crash takes longer the more
- *   blobs there are
- */
-
-const STORE_OPTIONS = [
-  'durability', 'verify', 'syncReads', 'quota', 'heal', 'create', 'readOnly', 'tempDir', 'wait', 'signal'
-]
-
-/**
- * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
- *   `tags.set`, or a temporary tag
- * @property {TagFormat} [format]  of the tag. Default: `raw`
- * @property {unknown} [meta]  of the tag, as for `tags.set`
- * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob can be seen
- * @property {Date} [expires]  of the tag. Default: never
- * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
- *   source is not read: a stream is cancelled
- * @property {number} [size]  bytes that the blob must have
- * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
- *   damage counts that a read or `fsck` has found. Default: false
- * @property {AbortSignal} [signal]
- * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
- */
-
-const PUT_OPTIONS = [
-  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
-]
 
 /**
  * @typedef {object} ReadOptions
@@ -136,65 +72,19 @@ const PUT_OPTIONS = [
  * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
  */
 
-/**
- * Everything that the parts of one open store share. A store makes one context and passes it whole, so a part may use
- * every other part, but not before all of them are made.
- */
-export class StoreContext {
-  /** One lock for each blob: storage/concurrency/locks.js. */
-  locks = new Locks()
-  /** catalog/events/observers.js */
-  observers = new Observers()
-  /** gc/protection.js */
-  protection = new Protection()
-
-  /**
-   * @param {Databases} databases
-   * @param {{ verify: boolean, syncReads: boolean, quota?: number, heal?: Heal }} options  see `StoreOptions`
-   */
-  constructor (databases, { verify, syncReads, quota, heal }) {
-    this.databases = databases // storage/databases.js
-    /** Calls that are under way: storage/concurrency/activity.js. */
-    this.activity = new Activity(() => databases.assertWritable())
-    if (!syncReads) for (const place of [databases.index, databases.data, databases.files]) forbidSyncReads(place)
-    /** Are bytes compared with the hash when they are read? */
-    this.verifies = verify
-    this.life = new Lifetime(() => databases.whenReady()) // storage/concurrency/lifetime.js
-    this.quota = new Quota(quota) // catalog/quota.js
-    this.presence = new Presence(databases.data) // catalog/presence.js
-    this.catalog = new Catalog(this) // catalog/catalog.js
-    this.tags = new TagIndex(this) // catalog/names/tag-index.js
-    this.damage = new DamageNotes(this) // check/damage-notes.js
-    this.healer = new Healer(this, heal) // check/healer.js
-    this.reader = new BlobReader(this) // read/reader.js
-    this.writer = new BlobWriter(this) // write/put.js
-    this.receiver = new BlobReceiver(this) // write/receive.js
-    this.collector = new Collector(this) // gc/collector.js
-    this.evictor = new Evictor(this) // gc/evictor.js
-    this.census = new Census(this) // catalog/calls/info.js
-    this.catalog.subscribe(this.presence, this.quota, this.observers, this.protection, this.census)
-  }
-}
-
 export class BlobStore {
   #context
-  #closing = /** @type {Promise<void> | undefined} */ (undefined)
   /** Names under which blobs are protected from garbage collection. @type {Tags} */
   tags
 
-  /**
-   * Call `BlobStore.open` instead.
-   *
-   * @param {Databases} databases
-   * @param {{ verify?: boolean, syncReads?: boolean, quota?: number, heal?: Heal }} options
-   */
-  constructor (databases, { verify = true, syncReads = true, quota, heal } = {}) {
-    if (!(databases instanceof Databases)) {
+  /** Call `BlobStore.open` instead. @param {StoreContext} context */
+  constructor (context) {
+    if (!(context instanceof StoreContext)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
     }
-    this.#context = new StoreContext(databases, { verify, syncReads, quota, heal })
-    setContext(this, this.#context)
-    this.tags = new Tags(this.#context.tags, this.#context.life)
+    this.#context = context
+    setContext(this, context)
+    this.tags = new Tags(context.tags, context.life)
   }
 
   /**
@@ -206,34 +96,7 @@ export class BlobStore {
    *   STORE_OPEN_FAILED
    */
   static async open (where, options = {}) {
-    assertKnownOptions(options, STORE_OPTIONS)
-    const { durability = 'sync', verify, syncReads, quota, heal, create = true, wait = 0, signal } = options
-    const { readOnly = false, tempDir } = options
-    if (durability !== 'sync' && durability !== 'process') {
-      throw new TypeError(`"durability" expected 'sync' or 'process', got '${durability}'`)
-    }
-    if (quota !== undefined) assertInteger('quota', quota)
-    if (wait !== Infinity) assertInteger('wait', wait)
-    if (heal !== undefined && typeof heal !== 'function') {
-      throw new TypeError(`"heal" expected a function, got ${describe(heal)}`)
-    }
-    if (tempDir !== undefined && typeof tempDir !== 'string') {
-      throw new TypeError(`"tempDir" expected the path of a directory, got ${describe(tempDir)}`)
-    }
-    if (readOnly && quota !== undefined) throw new TypeError('"quota" is of no use to a store that is "readOnly"')
-    if (readOnly && heal !== undefined) throw new TypeError('"heal" is of no use to a store that is "readOnly"')
-    const databases = readOnly
-      ? await openReadOnly(where, { tempDir, signal })
-      : await openDatabases(where, { sync: durability === 'sync', create, wait, signal })
-    const store = new BlobStore(databases, { verify, syncReads, quota, heal })
-    try {
-      await store.#context.catalog.log.start()
-      await store.#context.evictor.start()
-    } catch (error) {
-      await store.close()
-      throw error
-    }
-    return store
+    return new BlobStore(await StoreContext.open(where, options))
   }
 
   /**
@@ -254,12 +117,12 @@ export class BlobStore {
   static async rescue (location, options) {
     assertKnownOptions(options, ['signal', 'onProgress'])
     return rescueDatabases(location, async databases => {
-      const store = new BlobStore(databases)
+      const context = new StoreContext(databases)
       try {
-        await store.#context.catalog.log.begin(Date.now())
-        return await new Fsck(store.#context, { ...options, repair: true, adopts: true }).run()
+        await context.catalog.log.begin(Date.now())
+        return await new Fsck(context, { ...options, repair: true, adopts: true }).run()
       } finally {
-        await store.close()
+        await context.close()
       }
     }, options?.signal)
   }
@@ -681,23 +544,7 @@ export class BlobStore {
    * Ends what is under way and closes the databases. Every later call fails with STORE_CLOSED. So does what is being
    * put or received; what has been received is kept.
    */
-  close () {
-    this.#context.life.end()
-    this.#context.observers.end()
-    this.#context.catalog.log.end()
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  async #close () {
-    const { activity, catalog, databases } = this.#context
-    try {
-      await activity.end(closedError())
-      await catalog.uses.flush().finally(() => databases.close(activity.isClean))
-    } catch (error) {
-      throw asStoreFull(error)
-    }
-  }
+  close () { return this.#context.close() }
 
   async [Symbol.asyncDispose] () { await this.close() }
 

@@ -20,7 +20,7 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 
 /** The empty blob is in every store, and never written. @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }

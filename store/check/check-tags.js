@@ -6,7 +6,7 @@ import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/form
 import { DAMAGED, eachReadable, orIfUnreadable } from '../storage/errors.js'
 
 /** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
 
 /** @typedef {{ name: string, isRestored: boolean }} DamagedTag */

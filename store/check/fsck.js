@@ -25,7 +25,8 @@ import { createYielder } from '../../lib/source/async-util.js'
 /** @import { Findings } from './blob/inspect-blob.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
 /**

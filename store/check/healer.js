@@ -11,7 +11,7 @@ import { missing } from '../storage/errors.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Source } from '../../lib/core/types.js' */
-/** @import { StoreContext } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 
 /** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
 

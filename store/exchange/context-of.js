@@ -1,7 +1,8 @@
 // Gives the context of a store to modules that are built upon stores. They import this file and not blob-store.js,
 // because blob-store.js imports some of them.
 
-/** @import { BlobStore, StoreContext } from '../blob-store.js' */
+/** @import { BlobStore } from '../blob-store.js' */
+/** @import { StoreContext } from './store-context.js' */
 
 const contexts = /** @type {WeakMap<BlobStore, StoreContext>} */ (new WeakMap())
 

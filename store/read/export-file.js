@@ -2,7 +2,8 @@
 
 import { replaceFile } from '#files'
 
-/** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { BlobReader } from './reader.js' */
 /** @import { ProgressEvent, ProgressOptions } from '../../lib/core/types.js' */
 

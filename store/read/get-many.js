@@ -10,7 +10,8 @@ import { assertMany, inOrder, untilSignal } from '../storage/concurrency/in-orde
 import { orIfUnreadable } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreContext } from '../blob-store.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../storage/concurrency/in-order.js' */

@@ -16,7 +16,8 @@ import { TrustedTrees } from './tree-cache.js'
 import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
 import { unverified, verified } from './verified-pieces.js'
 
-/** @import { BlobName, GetOptions, ReadOptions, SliceOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobName, GetOptions, ReadOptions, SliceOptions } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */

@@ -3,7 +3,8 @@
 import { absolute, openRegular } from '#disk'
 import { NOT_REGULAR } from '../storage/errors.js'
 
-/** @import { PutOptions, StoreContext } from '../blob-store.js' */
+/** @import { PutOptions } from './put.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 
 /**
  * See `BlobStore.importFile`.

@@ -14,13 +14,36 @@ import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
 /** @import { TagCommit } from '../catalog/names/tag-index.js' */
-/** @import { PutOptions, StoreContext } from '../blob-store.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { Reservation } from '../catalog/quota.js' */
 /** @import { PutResult } from './put-many.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag, TagFormat } from '../storage/format/tags.js' */
-/** @import { Source } from '../../lib/core/types.js' */
+/** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+
+/**
+ * @typedef {object} PutOptions
+ * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
+ *   `tags.set`, or a temporary tag
+ * @property {TagFormat} [format]  of the tag. Default: `raw`
+ * @property {unknown} [meta]  of the tag, as for `tags.set`
+ * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob can be seen
+ * @property {Date} [expires]  of the tag. Default: never
+ * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
+ *   source is not read: a stream is cancelled
+ * @property {number} [size]  bytes that the blob must have
+ * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
+ *   damage counts that a read or `fsck` has found. Default: false
+ * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
+ */
+
+/** Their names. */
+export const PUT_OPTIONS = [
+  'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
+]
 
 /**
  * What parts of the store say of a blob that is put, beside what a caller may say.

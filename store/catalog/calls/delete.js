@@ -5,7 +5,8 @@ import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { tagged } from '../../storage/errors.js'
 import { nameOf } from '../roots.js'
 
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 /** @import { Change } from '../catalog.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */

@@ -11,7 +11,8 @@ import { damagedRecord, notFound } from '../../storage/errors.js'
 import { nameOf, rootOf } from '../roots.js'
 import { statOf } from './stat.js'
 
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 /** @import { BlobStat } from './stat.js' */
 
 /**

@@ -3,7 +3,8 @@
 import { multihashOf, parseRoot, toCid } from '../../../lib/hash/cid.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 
 /**
  * See `BlobStore.resolve`.

@@ -6,7 +6,8 @@ import { toRanges } from '../../../lib/tree/ranges.js'
 import { notFound } from '../../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 

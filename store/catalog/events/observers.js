@@ -7,7 +7,8 @@ import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 /** @import { Change } from '../catalog.js' */
 
 /**

@@ -8,7 +8,7 @@ import { wholeOf } from './inspect-blob.js'
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
 /** @import { Reservation } from '../../catalog/quota.js' */
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 
 /**
  * The caller holds the blob's lock.

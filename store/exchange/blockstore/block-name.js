@@ -8,7 +8,7 @@ import { blake3 } from '../../../lib/hash/cid.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { lookSmall } from '../../read/get-many.js'
 
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 
 /** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  as it is stored: not believed yet */
 

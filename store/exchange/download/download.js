@@ -11,7 +11,7 @@ import { Downloader } from './downloader.js'
 /** @import { MirrorLike } from '../../../verifier/mirrors/mirror.js' */
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../../lib/tree/ranges.js' */
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { DownloadResult } from './downloader.js' */
 /** @import { DownloadEvent } from './progress.js' */
 

@@ -19,7 +19,7 @@ import { DownloadProgress } from './progress.js'
 /** @import { Clock } from '../../../verifier/mirrors/patience.js' */
 /** @import { MirrorLike } from '../../../verifier/mirrors/mirror.js' */
 /** @import { MirrorReport } from '../../../verifier/mirrors/health.js' */
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { DownloadEvent } from './progress.js' */
 /** @import { Fetching, Segment } from './plan.js' */
 

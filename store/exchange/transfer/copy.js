@@ -16,7 +16,7 @@ import { FILE_FROM } from '../../write/blob-builder.js'
 import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { StoreContext } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */

@@ -17,7 +17,8 @@ import { MAX_HEADER_LEN } from './car-reader.js'
 import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
-/** @import { BlobName, BlobStore, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName, BlobStore } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */

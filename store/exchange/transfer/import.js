@@ -17,7 +17,8 @@ import { contextOf } from '../context-of.js'
 import { CarReader } from './car-reader.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore, StoreContext } from '../../blob-store.js' */
+/** @import { BlobStore } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlockstoreOptions, InputPair } from '../blockstore/blockstore.js' */
 /** @import { Section } from './car-reader.js' */
 /** @import { TagFormat } from '../../storage/format/tags.js' */

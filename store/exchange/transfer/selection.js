@@ -9,7 +9,8 @@ import { LOOKUP_COUNT } from '../../read/get-many.js'
 import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { tagNotFound } from '../../storage/errors.js'
 
-/** @import { BlobName, StoreContext } from '../../blob-store.js' */
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { StoreContext } from '../store-context.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { Many } from '../../storage/concurrency/in-order.js' */
