@@ -1,5 +1,5 @@
-// A process that works on a store until store-kill.test.js kills it. It prints each job when it begins and when the
-// store has acknowledged it.
+// A process that works on a store until store-kill.test.js or watch-kill.test.js kills it. It prints each job when it
+// begins and when the store has acknowledged it, and with `watch` each event that it sees.
 import { writeSync } from 'node:fs'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
@@ -80,9 +80,21 @@ function inPieces (bytes) {
 
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 
-/** @param {string} location @param {string[]} orders  lists of jobs; the jobs of one list run at the same time */
-async function work (location, orders) {
+/** @param {import('../../store/index.js').BlobStore} store */
+async function tellEvents (store) {
+  for await (const { type, cid, complete, tag, point } of store.watch()) {
+    say('event', JSON.stringify({ type, cid: `${cid}`, complete, tag, point }))
+  }
+}
+
+/**
+ * @param {string} location
+ * @param {string[]} orders  lists of jobs; the jobs of one list run at the same time
+ * @param {boolean} watches
+ */
+async function work (location, orders, watches) {
   const store = await BlobStore.open(location)
+  if (watches) tellEvents(store)
   say('open')
   for (const jobs of orders) {
     const runs = jobs.map(([what, ...args]) => [JOBS[what](store, ...args), JSON.stringify([what, ...args])])
@@ -96,5 +108,5 @@ async function work (location, orders) {
   setInterval(() => {}, 1000)
 }
 
-const [, file, location, orders] = process.argv
-if (file === new URL(import.meta.url).pathname) await work(location, JSON.parse(orders))
+const [, file, location, orders, watch] = process.argv
+if (file === new URL(import.meta.url).pathname) await work(location, JSON.parse(orders), watch === 'watch')

@@ -3,10 +3,6 @@
 //
 // A seed decides the jobs and the pauses before a kill: `SEED=7 KILLS=500 npm run test:slow -- -g killed`. The machine
 // decides where exactly the process is killed.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../lib/index.js'
@@ -15,6 +11,7 @@ import { same } from '../support/bytes.js'
 import { GROUP } from '../support/constants.js'
 import { atEffort } from '../support/effort.js'
 import { collect, errorOf } from '../support/feeding.js'
+import { killDuring } from '../support/killed.js'
 import { idsIn, idsWithout, recordsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
 import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
@@ -93,34 +90,11 @@ function ordersFor (blobs) {
 }
 
 /** One life of a process. @returns {Promise<unknown[][]>} jobs that were under way when it was killed */
-async function live (location, blobs) {
-  const args = [WORKER, location, JSON.stringify(ordersFor(blobs))]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exit = once(child, 'exit')
-  const running = new Map()
-  let left = random.between(1, PER_LIFE)
-  const pause = random.next() / 2 ** 32 * PATIENCE
-  let killing
-  const kill = async () => {
-    await setTimeout(pause)
-    child.kill('SIGKILL')
-  }
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [event] = line.split(' ', 1)
-    const job = line.slice(event.length + 1)
-    if (event === 'begin') running.set(job, JSON.parse(job))
-    if (event === 'done') {
-      const [what, ...args] = running.get(job)
-      AFTER[what](blobs, ...args)
-      running.delete(job)
-    }
-    if (event === 'over' || (event === 'begin' && --left === 0)) killing ??= kill()
-  }
-  await killing
-  const [code, signal] = await exit
-  expect(signal, `the process ended by itself with ${code}`).to.equal('SIGKILL')
-  return [...running.values()]
-}
+const live = (location, blobs) => killDuring([WORKER, location, JSON.stringify(ordersFor(blobs))], {
+  job: random.between(1, PER_LIFE),
+  pause: random.next() / 2 ** 32 * PATIENCE,
+  onDone: ([what, ...args]) => AFTER[what](blobs, ...args)
+})
 
 /**
  * Has reads note the damage that a job has done to a blob, and brings back what was acknowledged. Not more than one
