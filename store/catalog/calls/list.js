@@ -23,8 +23,8 @@ import { statOf } from './stat.js'
  * @property {number} [limit]  how many blobs at most. Default: all
  * @property {boolean} [reverse]  from the last to the first? Default: false
  * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for each 65 536 blobs that are
- *   given, 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in
- *   the order of uses, so it may come twice or not at all. Default: `hash`
+ *   given, 5 us for each blob of the store, and keep 20 MB in memory. A blob that is used meanwhile changes
+ *   its place in the order of uses, so it may come twice or not at all. Default: `hash`
  */
 /** @typedef {'hash' | 'created' | 'used'} ListOrder */
 
