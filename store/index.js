@@ -11,10 +11,10 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
-/** @typedef {import('./blob-store.js').GetOptions} GetOptions */
+/** @typedef {import('./read/reader.js').GetOptions} GetOptions */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
-/** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */
-/** @typedef {import('./blob-store.js').SliceOptions} SliceOptions */
+/** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
+/** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
 /** @typedef {import('./exchange/store-context.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
