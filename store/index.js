@@ -30,6 +30,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../verifier/mirrors/mirror.js').MirrorLike} MirrorLike */
 /** @typedef {import('../verifier/mirrors/mirror.js').PlainParts} PlainParts */
 /** @typedef {import('../verifier/mirrors/mirror.js').SliceGiver} SliceGiver */
+/** @typedef {import('../verifier/mirrors/url-mirror.js').SliceRequest} SliceRequest */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
@@ -71,5 +72,6 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../lib/core/types.js').ProgressEvent} ProgressEvent */
 /** @typedef {import('../lib/core/types.js').ProgressOptions} ProgressOptions */
 /** @typedef {import('../lib/core/types.js').RandomAccess} RandomAccess */
+/** @typedef {import('../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../lib/core/types.js').Source} Source */
 /** @typedef {import('../lib/core/types.js').Step} Step */
