@@ -65,6 +65,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../encoder/outboard.js').OutboardParts} OutboardParts */
 /** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../lib/outboard/pairs.js').Order} Order */
+/** @typedef {import('../lib/core/types.js').PairReader} PairReader */
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
