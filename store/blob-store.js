@@ -31,6 +31,8 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { StoreEvent } from './catalog/events/watch.js' */
 /** @import { BlobState } from './catalog/events/observers.js' */
 /** @import { GetResult } from './read/get-many.js' */
+/** @import { GetOptions, ReadOptions } from './read/reader.js' */
+/** @import { SliceOptions } from './read/slice-reader.js' */
 /** @import { StoreOptions } from './exchange/store-context.js' */
 /** @import { PutOptions } from './write/put.js' */
 /** @import { PutResult } from './write/put-many.js' */
@@ -47,30 +49,6 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { ChunkRanges, RangesLike } from '../lib/tree/ranges.js' */
 
 /** @typedef {CID | string | Uint8Array} BlobName  a CID in any form, 64 hexadecimal digits, or the 32-byte hash */
-
-/**
- * @typedef {object} ReadOptions
- * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
- * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
- *   then. `bytes` and `stream` give memory of their own in any case. Default: false
- * @property {AbortSignal} [signal]
- * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
- */
-
-/**
- * @typedef {object} SliceOptions
- * @property {number} [groupLog]  0 to 16. Below 4, more pairs are computed. Above 4, every group that is wanted in part
- *   must be present, and is read as a whole into memory. Default: 4
- * @property {boolean} [header]  begin with the length? Default: true
- * @property {boolean} [reuse]  as for `get`
- * @property {AbortSignal} [signal]
- */
-
-/**
- * Which bytes are read, and how. `end` is not included, and may lie beyond the end of the blob.
- *
- * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
- */
 
 export class BlobStore {
   #context
@@ -381,7 +359,7 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   slice (cid, ranges, options) {
-    return this.#context.reader.slice(cid, ranges, options)
+    return this.#context.slices.slice(cid, ranges, options)
   }
 
   /**
@@ -537,7 +515,7 @@ export class BlobStore {
    * @throws {BaoError} as `get`
    */
   outboard (cid, options) {
-    return this.#context.reader.outboard(cid, options)
+    return this.#context.slices.outboard(cid, options)
   }
 
   /**

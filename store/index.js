@@ -11,10 +11,10 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./catalog/calls/info.js').StoreInfo} StoreInfo */
 /** @typedef {import('./catalog/calls/list.js').ListOptions} ListOptions */
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
-/** @typedef {import('./blob-store.js').GetOptions} GetOptions */
+/** @typedef {import('./read/reader.js').GetOptions} GetOptions */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
-/** @typedef {import('./blob-store.js').ReadOptions} ReadOptions */
-/** @typedef {import('./blob-store.js').SliceOptions} SliceOptions */
+/** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
+/** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
 /** @typedef {import('./exchange/store-context.js').StoreOptions} StoreOptions */
 /** @typedef {import('./storage/level/levels.js').AnyLevel} AnyLevel */
 /** @typedef {AnyLevel} Database */
@@ -30,6 +30,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../verifier/mirrors/mirror.js').MirrorLike} MirrorLike */
 /** @typedef {import('../verifier/mirrors/mirror.js').PlainParts} PlainParts */
 /** @typedef {import('../verifier/mirrors/mirror.js').SliceGiver} SliceGiver */
+/** @typedef {import('../verifier/mirrors/url-mirror.js').SliceRequest} SliceRequest */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
@@ -64,6 +65,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../encoder/outboard.js').OutboardParts} OutboardParts */
 /** @typedef {import('../lib/hash/cid.js').NamedBlob} NamedBlob */
 /** @typedef {import('../lib/outboard/pairs.js').Order} Order */
+/** @typedef {import('../lib/core/types.js').PairReader} PairReader */
 /** @typedef {import('../lib/core/errors.js').BaoError} BaoError */
 /** @typedef {import('../lib/core/errors.js').BaoErrorCode} BaoErrorCode */
 /** @typedef {import('../lib/tree/ranges.js').ChunkRanges} ChunkRanges */
@@ -71,5 +73,6 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../lib/core/types.js').ProgressEvent} ProgressEvent */
 /** @typedef {import('../lib/core/types.js').ProgressOptions} ProgressOptions */
 /** @typedef {import('../lib/core/types.js').RandomAccess} RandomAccess */
+/** @typedef {import('../lib/core/types.js').SliceOutboard} SliceOutboard */
 /** @typedef {import('../lib/core/types.js').Source} Source */
 /** @typedef {import('../lib/core/types.js').Step} Step */

@@ -12,7 +12,8 @@ process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
 /**
- * Writes to stdout and waits until the bytes are taken. Rejects when the reader has gone.
+ * Writes to stdout and waits until the bytes are taken. Rejects when the reader has gone. After `stopPrinting` it
+ * writes, and rejects at once.
  *
  * @param {Uint8Array | string} bytes
  * @returns {Promise<void>}
@@ -20,6 +21,7 @@ process.stderr.on('error', () => {})
 export const print = bytes => new Promise((resolve, reject) => {
   stopWaiting = reject
   process.stdout.write(bytes, error => error ? reject(error) : resolve())
+  if (stopped) reject(stopped.reason)
 })
 
 /**
@@ -33,9 +35,19 @@ export const printResult = ({ json }, record, line) => print(`${json ? JSON.stri
 
 /** @type {(reason: unknown) => void} */
 let stopWaiting = () => {}
+/** @type {{ reason: unknown } | undefined} */
+let stopped
 
-/** Ends the wait for a reader that takes no more bytes. @param {unknown} reason  what `print` rejects with */
-export const stopPrinting = reason => stopWaiting(reason)
+/**
+ * Ends the wait for a reader that takes no more bytes, now and in every later call of `print`: work that an interrupt
+ * meets between two pieces would wait for the same reader.
+ *
+ * @param {unknown} reason  what `print` rejects with
+ */
+export function stopPrinting (reason) {
+  stopped = { reason }
+  stopWaiting(reason)
+}
 
 /**
  * Where a command writes to that takes a file as an operand or as -o.

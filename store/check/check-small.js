@@ -1,7 +1,7 @@
 // Checks many small blobs together: a blob of one chunk group that is kept in one extent is right when that extent has
 // its hash.
 
-import { hashesTo } from '../read/subtrees.js'
+import { hashesTo } from '../read/verified/subtrees.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { orIfUnreadable } from '../storage/errors.js'

@@ -14,7 +14,9 @@ import { Healer } from '../check/healer.js'
 import { Collector } from '../gc/collector.js'
 import { Evictor } from '../gc/evictor.js'
 import { Protection } from '../gc/protection.js'
+import { BlobAccess } from '../read/blob-access.js'
 import { BlobReader } from '../read/reader.js'
+import { SliceReader } from '../read/slice-reader.js'
 import { Activity } from '../storage/concurrency/activity.js'
 import { Lifetime } from '../storage/concurrency/lifetime.js'
 import { Locks } from '../storage/concurrency/locks.js'
@@ -86,7 +88,9 @@ export class StoreContext {
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.damage = new DamageNotes(this) // check/damage-notes.js
     this.healer = new Healer(this, heal) // check/healer.js
-    this.reader = new BlobReader(this) // read/reader.js
+    const access = new BlobAccess(this)
+    this.reader = new BlobReader(this, access) // read/reader.js
+    this.slices = new SliceReader(this, access) // read/slice-reader.js
     this.writer = new BlobWriter(this) // write/put.js
     this.receiver = new BlobReceiver(this) // write/receive.js
     this.collector = new Collector(this) // gc/collector.js

@@ -2,7 +2,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
-import { hashesTo } from './subtrees.js'
+import { hashesTo } from './verified/subtrees.js'
 import { CELL_LEN } from '../storage/content/extents.js'
 import { VIEWS, extentKey } from '../storage/format/keys.js'
 import { assertKnownOptions } from '../../lib/core/options.js'

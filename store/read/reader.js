@@ -1,26 +1,32 @@
-// Reads blobs: as verified bytes, as slices that others verify, and as outboards.
+// Reads the bytes of blobs, and verifies them.
 
-import { BaoError } from '../../lib/core/errors.js'
-import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
-import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { parseRoot } from '../../lib/hash/cid.js'
-import { outboardLen } from '../../lib/tree/geometry.js'
-import { Outboard } from '../../encoder/outboard.js'
-import { encodeSlice } from '../../encoder/slice.js'
-import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
-import { SmallReads } from './small-read.js'
-import { StoredView } from './snapshot.js'
-import { TrustedTrees } from './tree-cache.js'
-import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
-import { unverified, verified } from './verified-pieces.js'
+import { spanOf } from './blob-access.js'
+import { SmallReads } from './verified/small-read.js'
+import { unverified, verified } from './verified/verified-pieces.js'
 
-/** @import { BlobName, GetOptions, ReadOptions, SliceOptions } from '../blob-store.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { BlobAccess } from './blob-access.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
-/** @import { RangesLike } from '../../lib/tree/ranges.js' */
+
+/**
+ * @typedef {object} ReadOptions
+ * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
+ * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
+ *   then. `bytes` and `stream` give memory of their own in any case. Default: false
+ * @property {AbortSignal} [signal]
+ * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
+ */
+
+/**
+ * Which bytes are read, and how. `end` is not included, and may lie beyond the end of the blob.
+ *
+ * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
+ */
 
 /**
  * @typedef {object} Wanted  what is to be read
@@ -34,14 +40,6 @@ import { unverified, verified } from './verified-pieces.js'
  * @property {ProgressOptions['onProgress']} [onProgress]
  */
 
-/**
- * @typedef {object} OutboardPart
- * @property {number} groupLog  0 to 16
- * @property {number} [start]  bytes of the outboard. Default: 0
- * @property {number} [end]  Default: its end
- * @property {AbortSignal} [signal]
- */
-
 const READ_OPTIONS = ['verify', 'reuse', 'signal', 'onProgress']
 const RANGE_OPTIONS = ['start', 'end', ...READ_OPTIONS]
 /** @type {ReadOptions} */
@@ -49,13 +47,14 @@ const NO_OPTIONS = {}
 
 export class BlobReader {
   #store
-  #trees = new TrustedTrees()
+  #access
   #smallReads
 
-  /** @param {StoreContext} store */
-  constructor (store) {
+  /** @param {StoreContext} store @param {BlobAccess} access */
+  constructor (store, access) {
     this.#store = store
-    this.#smallReads = new SmallReads(store.databases, this.#trees)
+    this.#access = access
+    this.#smallReads = new SmallReads(store.databases, access.trees)
   }
 
   /**
@@ -137,86 +136,12 @@ export class BlobReader {
   async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
-    await this.#require(root, record, chunks)
+    await this.#access.require(root, record, chunks)
     const range = { start, end: Math.min(end, record.size) }
     if (range.start >= range.end) return
     const pieces = verify ? verified : unverified
-    yield * this.#reading(root, record, spanOf(chunks, record.size), view => pieces(view, range, { signal, reuse }))
-  }
-
-  /**
-   * @param {BlobName} cid
-   * @param {RangesLike} [ranges]
-   * @param {SliceOptions} [options]  see `BlobStore.slice`
-   * @param {{ readsAhead?: boolean }} [how]  `false` for callers that may wait long between pieces: see `calmSource`
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
-   */
-  async * slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
-    assertKnownOptions(options, ['groupLog', 'header', 'reuse', 'signal'])
-    const { groupLog = GROUP_LOG, header = true, reuse, signal } = options
-    assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
-    const wanted = toRanges(ranges)
-    const { root, record } = await this.#use(cid, signal)
-    const release = this.#store.protection.use(root)
-    const validate = this.#store.verifies || record.home === 'reference'
-    // The pairs inside a group that is wanted in part are computed from all of its bytes.
-    const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
-    /** @param {BlobRecord} now @param {number} given  bytes of the slice */
-    const read = async (now, given) => {
-      await this.#require(root, now, needed)
-      return withoutFirst(given, this.#reading(root, now, spanOf(needed, now.size), view => {
-        const outboard = groupLog === GROUP_LOG ? view.outboard : new RegroupedOutboard(view, groupLog)
-        const source = readsAhead ? view.source : view.calmSource
-        return encodeSlice(source, outboard, wanted, { header, validate, reuse, signal })
-      }))
-    }
-    try {
-      yield * this.#store.healer.read(root, { notes: validate, signal }).pieces(record, () => needed, read)
-    } finally {
-      release()
-    }
-  }
-
-  /**
-   * @param {BlobName} cid @param {{ signal?: AbortSignal }} [options]  see `BlobStore.outboard`
-   * @returns {Promise<Outboard>}
-   */
-  async outboard (cid, options = {}) {
-    assertKnownOptions(options, ['signal'])
-    const { signal } = options
-    const { root, record } = await this.#use(cid, signal)
-    const pieces = []
-    // The size is a claim: the memory grows with the pairs that are there.
-    for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
-    return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
-  }
-
-  /**
-   * A part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified before it is given.
-   *
-   * @param {BlobName} cid @param {OutboardPart} part
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
-   */
-  async * outboardPieces (cid, part) {
-    const { root, record } = await this.#use(cid, part.signal)
-    yield * this.#outboardPieces(root, record, part)
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {OutboardPart} part */
-  async * #outboardPieces (root, record, { groupLog, start = 0, end = Infinity, signal }) {
-    const release = this.#store.protection.use(root)
-    /** @param {BlobRecord} now @param {number} given  bytes of the outboard */
-    const read = async (now, given) => {
-      await this.#require(root, now, ChunkRanges.all)
-      const stop = Math.min(end, outboardLen(now.size, groupLog))
-      return this.#reading(root, now, [0, now.size], view =>
-        outboardPieces(view, { groupLog, start: start + given, end: stop, signal }))
-    }
-    try {
-      yield * this.#store.healer.read(root, { notes: true, signal }).pieces(record, () => ChunkRanges.all, read)
-    } finally {
-      release()
-    }
+    const span = spanOf(chunks, record.size)
+    yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
   }
 
   /**
@@ -230,7 +155,7 @@ export class BlobReader {
     try {
       for (const [start, end] of (await this.#store.presence.of(record)).toBytes(record.size)) {
         const span = spanOf(ChunkRanges.fromBytes(start, end), record.size)
-        yield * this.#reading(root, record, span, view => verified(view, { start, end }, { signal }))
+        yield * this.#access.reading(root, record, span, view => verified(view, { start, end }, { signal }))
       }
     } finally {
       release()
@@ -247,7 +172,7 @@ export class BlobReader {
     assertOptions('range', range, '{ start, end, ... } or ChunkRanges')
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
-      const { root, record: found } = await this.#use(cid, options.signal)
+      const { root, record: found } = await this.#access.use(cid, options.signal)
       // Behind the end that was claimed there may be chunks, too.
       const record = found.complete ? found : await this.#present(root, found, range, options)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
@@ -257,7 +182,7 @@ export class BlobReader {
     assertInteger('start', start)
     if (end !== Infinity) assertInteger('end', end)
     const given = options === NO_OPTIONS ? range : { ...range, ...options }
-    const { root, record } = await this.#use(cid, given.signal)
+    const { root, record } = await this.#access.use(cid, given.signal)
     return [this.#wanted(root, record, start, end, given)]
   }
 
@@ -275,22 +200,6 @@ export class BlobReader {
   }
 
   /**
-   * Looks up a blob that is about to be read, and notes its use.
-   *
-   * @param {BlobName} cid @param {AbortSignal} [signal]
-   */
-  async #use (cid, signal) {
-    signal?.throwIfAborted()
-    const root = parseRoot(cid, 'cid')
-    return this.#store.life.run(async () => {
-      const record = await this.#store.catalog.get(root)
-      if (record === undefined) throw notFound(root)
-      this.#store.catalog.uses.touch(root)
-      return { root, record }
-    })
-  }
-
-  /**
    * Waits until ranges are present of a blob, if they can be healed.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
@@ -299,46 +208,6 @@ export class BlobReader {
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
     const healing = this.#store.healer.read(root, { notes: verify, signal })
     return this.#store.life.run(() => healing.present(record, wanted))
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted */
-  async #require (root, record, wanted) {
-    const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
-    if (!ranges.isEmpty) throw missing(root, ranges)
-  }
-
-  /**
-   * Reads a blob through a view of it, and explains a failure. The caller protects the blob.
-   *
-   * @param {Uint8Array} root
-   * @param {BlobRecord} record
-   * @param {[start: number, end: number]} span  bytes that may be read
-   * @template T
-   * @param {(view: StoredView) => AsyncGenerator<T>} use
-   */
-  async * #reading (root, record, span, use) {
-    const view = new StoredView(this.#store.databases, root, record, this.#trees.of(root, record), span)
-    try {
-      yield * use(view)
-    } catch (error) {
-      throw await this.#explain(error, root, record)
-    } finally {
-      await view.close()
-    }
-  }
-
-  /**
-   * The error that callers get when stored bytes did not verify, or were missing.
-   *
-   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
-   */
-  async #explain (error, root, record) {
-    if (this.#store.life.isEnded) return closedError(error)
-    if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
-    const now = await this.#store.catalog.get(root)
-    if (now === undefined) return notFound(root)
-    if (now.id !== record.id && !now.isDamaged) return changed(root, error)
-    return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
   }
 }
 
@@ -354,31 +223,5 @@ async function * withProgress (pieces, all) {
     yield piece
     done += piece.length
     all[0].onProgress?.({ type: 'baobox:get', detail: { done, total } })
-  }
-}
-
-/**
- * The bytes between which all groups of the wanted chunks lie.
- *
- * @param {ChunkRanges} wanted @param {number} size
- * @returns {[start: number, end: number]}
- */
-function spanOf (wanted, size) {
-  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
-  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
-}
-
-/**
- * Pieces without the first bytes.
- *
- * @param {number} len  of the first bytes @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
- * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- */
-async function * withoutFirst (len, pieces) {
-  let left = len
-  for await (const piece of pieces) {
-    const rest = left === 0 ? piece : piece.subarray(Math.min(left, piece.length))
-    left -= piece.length - rest.length
-    if (rest.length > 0) yield rest
   }
 }

@@ -19,6 +19,7 @@ export const LEFT_OUT = {
     'an interrupted add leaves nothing': 'the same',
     'an interrupt ends the wait for a reader, too':
       'Deno blocks in a write to a full pipe and does not handle the signal',
+    'is not waited for after an interrupt, also by work that prints only then': 'the same',
     'leave nothing that looks whole when the process is killed':
       'a child process that gets its script as an argument asks for permissions'
   }

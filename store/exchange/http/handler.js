@@ -122,7 +122,8 @@ class HttpServer {
   #Answer
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
-  #whenIdle = () => {}
+  /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
+  #whenIdle = []
   #counts = {
     requests: 0,
     sent: 0,
@@ -169,7 +170,7 @@ class HttpServer {
     assertInteger('grace', grace)
     this.#isClosing = true
     if (this.#active.size === 0) return
-    const idle = new Promise(resolve => { this.#whenIdle = () => resolve(undefined) })
+    const idle = new Promise(resolve => this.#whenIdle.push(resolve))
     const timer = setTimeout(() => { for (const exchange of this.#active) exchange.abort(closing()) }, grace)
     await idle
     clearTimeout(timer)
@@ -234,7 +235,7 @@ class HttpServer {
     counts.statuses[status] = (counts.statuses[status] ?? 0) + 1
     counts.outcomes[outcome]++
     this.#active.delete(exchange)
-    if (this.#active.size === 0) this.#whenIdle()
+    if (this.#active.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
     try {
       this.#options.onRequest?.(event)
     } catch {} // a fault of a log must not break answers

@@ -221,7 +221,7 @@ class Copy {
     }
     const before = await this.#lenThere(root)
     try {
-      const slice = watched(this.#from.reader.slice(root, wanted, { reuse: true, signal }))
+      const slice = watched(this.#from.slices.slice(root, wanted, { reuse: true, signal }))
       received = (await this.#to.receiver.receive(root, slice, wanted, { signal })).received
     } catch (failure) {
       signal?.throwIfAborted()

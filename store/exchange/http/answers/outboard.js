@@ -37,6 +37,6 @@ export async function answerOutboard (exchange, route, record) {
     status: range === 'whole' ? 200 : 206,
     headers: range === 'whole' ? common : { ...common, 'content-range': `bytes ${start}-${end - 1}/${size}` },
     len: end - start,
-    pieces: signal => context.reader.outboardPieces(root, { groupLog, start, end, signal })
+    pieces: signal => context.slices.outboardPieces(root, { groupLog, start, end, signal })
   })
 }

@@ -37,7 +37,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     len: sliceLen({ size, groupLog }, ranges),
     pieces: signal => {
       const options = { groupLog, header: false, signal }
-      return withHeader(size, context.reader.slice(root, ranges, options, { readsAhead: false }))
+      return withHeader(size, context.slices.slice(root, ranges, options, { readsAhead: false }))
     }
   })
 }

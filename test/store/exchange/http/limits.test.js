@@ -128,7 +128,7 @@ describe('an HTTP handler', () => {
     const never = await served.ask(`/${hex}`)
     await later(60)
     expect(served.handler.stats()).to.deep.include({ active: 0, requests: 2 })
-    expect(await errorOf(never.arrayBuffer())).to.include({ code: 'HTTP_STALLED' })
+    expect(await errorOf(firstPiece(never))).to.include({ code: 'HTTP_STALLED' })
   })
 
   it('stops when the client goes', async () => {
@@ -154,14 +154,17 @@ describe('an HTTP handler', () => {
     const quick = await served.ask(`/${hex}`)
     const stuck = await served.ask(`/${hex}`)
     let isClosed = false
-    const closing = served.handler.close({ grace: 100 }).then(() => { isClosed = true })
+    const closing = served.handler.close().then(() => { isClosed = true })
     const refused = await served.got(`/${hex}`)
     expect([refused.status, refused.json().code]).to.deep.equal([503, 'HTTP_CLOSING'])
     expect(refused.headers.get('retry-after')).to.equal('1')
     expect((await quick.arrayBuffer()).byteLength).to.equal(BYTES.length)
+    await later(10)
     expect(isClosed).to.equal(false)
+    // Whoever asks again may give less time. Both are told of the end.
+    await served.handler.close({ grace: 10 })
     await closing
-    expect(await errorOf(stuck.arrayBuffer())).to.include({ code: 'HTTP_CLOSING' })
+    expect(await errorOf(firstPiece(stuck))).to.include({ code: 'HTTP_CLOSING' })
     await served.handler.close()
     expect(served.handler.stats().outcomes).to.deep.equal({ complete: 2, aborted: 1, stalled: 0, failed: 0 })
     expect(await served.store.has(ROOT)).to.equal(true)
@@ -197,5 +200,8 @@ describe('an HTTP handler', () => {
     await handler.close()
   })
 })
+
+/** Reads from the stream itself: of a stream that broke, Chromium's arrayBuffer() gives a TypeError of its own. */
+const firstPiece = ({ body }) => body.getReader().read()
 
 const later = ms => new Promise(resolve => setTimeout(resolve, ms))

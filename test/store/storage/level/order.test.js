@@ -91,8 +91,12 @@ describe('store: LevelDB tables that are out of order', () => {
     for (const bytes of fresh) await store.put(bytes)
     await store.compact()
     await store.close()
-    // As if it had not been closed since all of them were put.
-    await place.look(({ index }) => changeState(index, { isClean: false, swept: 0 }))
+    // As if it had not been closed since all of them were put. The index is one table then: LevelDB ends the process
+    // when it merges tables that are out of order, and it merges them when they are four.
+    await place.look(async ({ index }) => {
+      await changeState(index, { isClean: false, swept: 0 })
+      await index.compactRange(new Uint8Array(0), Uint8Array.of(0xff))
+    })
     const [first, ...others] = [...BLOBS, ...fresh].sort((a, b) => hex(hash(a)) < hex(hash(b)) ? -1 : 1)
     expect(await spoil(join(place.where, 'index'), concat([[1], hash(first)]), 0, 0x80)).to.equal(true)
 

@@ -1,12 +1,12 @@
 // Pages of trees that are kept in memory, with what was compared of them.
 import { expect } from 'chai'
-import { createOutboardSync } from '../../../encoder/index.js'
-import { TrustedTrees } from '../../../store/read/tree-cache.js'
-import { flipped, hex } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { pagesOf as pageEntriesOf } from '../../support/store/inspect.js'
+import { createOutboardSync } from '../../../../encoder/index.js'
+import { TrustedTrees } from '../../../../store/read/verified/tree-cache.js'
+import { flipped, hex } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { pagesOf as pageEntriesOf } from '../../../support/store/inspect.js'
 
 describe('store: TrustedTrees', () => {
   /** A database of pages, which counts how many are read. */

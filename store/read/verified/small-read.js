@@ -2,15 +2,15 @@
 // with pairs that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing; then the reader
 // takes the long way (snapshot.js, verified-pieces.js), which gives what is right and says what is wrong.
 
-import { untilAborted } from '../../lib/source/async-util.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { getSoon, readSoon } from '../storage/content/read-pace.js'
-import { VIEWS, extentKey } from '../storage/format/keys.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { getSoon, readSoon } from '../../storage/content/read-pace.js'
+import { VIEWS, extentKey } from '../../storage/format/keys.js'
 import { hashesTo, subtreesOf } from './subtrees.js'
 
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { Wanted } from './reader.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { Wanted } from '../reader.js' */
 /** @import { TrustedTrees } from './tree-cache.js' */
 
 /** Bytes of groups that are read at once: more are better hashed while the next are read. */

@@ -2,12 +2,12 @@
 // expects. A piece that differs is compared group by group, to give what is right in front of the fault and to name
 // the fault.
 
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { leafMismatch, truncated } from '../../lib/core/errors.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { leafMismatch, truncated } from '../../../lib/core/errors.js'
 import { subtreesOf } from './subtrees.js'
-import { MAX_AHEAD, readSpansAhead } from '../../lib/source/read-pieces.js'
+import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
 
-/** @import { StoredView } from './snapshot.js' */
+/** @import { StoredView } from '../snapshot.js' */
 /** @import { Span } from './subtrees.js' */
 
 /**

@@ -1,11 +1,11 @@
 // The subtrees of the BLAKE3 tree that a read consists of, and whether bytes are those of a subtree. Small reads, long
 // reads and checks of the whole store all compare here.
 
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { areEqual } from '../../lib/core/bytes.js'
-import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { hash } from '../../lib/hash/hasher.js'
-import { subtreeCv } from '../../lib/hash/subtree.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { hash } from '../../../lib/hash/hasher.js'
+import { subtreeCv } from '../../../lib/hash/subtree.js'
 
 /** Bytes of a subtree that is read as one piece, at most: a power of two. */
 const MAX_SUBTREE_LEN = 1 << 20

@@ -1,20 +1,20 @@
 // Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and
 // kept in memory as trusted, so that the next read near by hashes nothing but its own bytes.
 
-import { BLOCK, KEY, OUT, u8 } from '../../lib/engine/arena.js'
+import { BLOCK, KEY, OUT, u8 } from '../../../lib/engine/arena.js'
 import {
   CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN, PARENT, ROOT
-} from '../../lib/core/constants.js'
-import { LruCache } from '../../lib/core/lru.js'
-import { areEqual } from '../../lib/core/bytes.js'
-import { HASH_MODE, enter } from '../../lib/engine/mode.js'
-import { kernel } from '../../lib/engine/kernel/index.js'
-import { parentMismatch, truncated } from '../../lib/core/errors.js'
-import { GROUP_LEN, Pages, placeInPages } from '../storage/content/tree-pages.js'
+} from '../../../lib/core/constants.js'
+import { LruCache } from '../../../lib/core/lru.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { HASH_MODE, enter } from '../../../lib/engine/mode.js'
+import { kernel } from '../../../lib/engine/kernel/index.js'
+import { parentMismatch, truncated } from '../../../lib/core/errors.js'
+import { GROUP_LEN, Pages, placeInPages } from '../../storage/content/tree-pages.js'
 import { hashesTo } from './subtrees.js'
 
-/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
-/** @import { Page, PageName } from '../storage/content/tree-pages.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { Page, PageName } from '../../storage/content/tree-pages.js' */
 
 /**
  * A parent above a subtree: its node, the page and slot of its pair, and whether the subtree is on its left side.

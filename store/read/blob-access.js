@@ -1,0 +1,94 @@
+// Looks up blobs that are to be read, opens views of them, and explains why a read has failed.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
+import { parseRoot } from '../../lib/hash/cid.js'
+import { changed, closedError, corrupt, missing, notFound, outdated } from '../storage/errors.js'
+import { StoredView } from './snapshot.js'
+import { TrustedTrees } from './verified/tree-cache.js'
+
+/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { BlobName } from '../blob-store.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+
+export class BlobAccess {
+  #store
+  /** What was compared of trees and is kept in memory, for all readers. */
+  trees = new TrustedTrees()
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /**
+   * Looks up a blob that is about to be read, and notes its use.
+   *
+   * @param {BlobName} cid @param {AbortSignal} [signal]
+   */
+  async use (cid, signal) {
+    signal?.throwIfAborted()
+    const root = parseRoot(cid, 'cid')
+    return this.#store.life.run(async () => {
+      const record = await this.#store.catalog.get(root)
+      if (record === undefined) throw notFound(root)
+      this.#store.catalog.uses.touch(root)
+      return { root, record }
+    })
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted
+   * @throws {BaoError} STORE_MISSING { cid, ranges }
+   */
+  async require (root, record, wanted) {
+    const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
+    if (!ranges.isEmpty) throw missing(root, ranges)
+  }
+
+  /**
+   * Reads a blob through a view of it, and explains a failure. The caller protects the blob.
+   *
+   * @param {Uint8Array} root
+   * @param {BlobRecord} record
+   * @param {[start: number, end: number]} span  bytes that may be read
+   * @template T
+   * @param {(view: StoredView) => AsyncGenerator<T>} use
+   */
+  async * reading (root, record, span, use) {
+    const view = new StoredView(this.#store.databases, root, record, this.trees.of(root, record), span)
+    try {
+      yield * use(view)
+    } catch (error) {
+      throw await this.#explain(error, root, record)
+    } finally {
+      await view.close()
+    }
+  }
+
+  /**
+   * The error that callers get when stored bytes did not verify, or were missing.
+   *
+   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
+   */
+  async #explain (error, root, record) {
+    if (this.#store.life.isEnded) return closedError(error)
+    if (!(error instanceof BaoError) || error.code.startsWith('STORE_')) return error
+    const now = await this.#store.catalog.get(root)
+    if (now === undefined) return notFound(root)
+    if (now.id !== record.id && !now.isDamaged) return changed(root, error)
+    return await this.#store.databases.hasChanged() ? outdated(root, error) : corrupt(root, record.size, error)
+  }
+}
+
+/**
+ * The bytes between which all groups of the wanted chunks lie.
+ *
+ * @param {ChunkRanges} wanted @param {number} size
+ * @returns {[start: number, end: number]}
+ */
+export function spanOf (wanted, size) {
+  const groups = wanted.canonical(size).roundToGroups(GROUP_LOG).toBytes(size)
+  return groups.length === 0 ? [0, 0] : [groups[0][0], groups[groups.length - 1][1]]
+}
