@@ -12,7 +12,7 @@ import {
 } from '../../storage/content/tree-pages.js'
 import { RunList } from '../../storage/content/runs.js'
 import { VIEWS, allOfId, extentsOf, placeOfKey } from '../../storage/format/keys.js'
-import { isCorruption, isOfSystem } from '../../storage/errors.js'
+import { eachReadable, isCorruption, isOfSystem } from '../../storage/errors.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Databases } from '../../storage/databases.js' */
@@ -308,5 +308,37 @@ export async function storedChunks (databases, root, record, part, signal) {
     return scan.stored.intersect(part.chunks)
   } finally {
     await scan.close()
+  }
+}
+
+/**
+ * The chunks that a blob may have bytes of, right or wrong: those from the start of an extent to the end of its cell,
+ * or up to the end of the file. The bytes are not read, and the size is not believed.
+ *
+ * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file
+ */
+export async function heldChunks (databases, root, record, signal) {
+  const held = new RunList()
+  const { id, size, home } = record
+  if (home === 'extents') {
+    for await (const key of eachReadable(databases.data.keys({ ...allOfId(id), ...VIEWS }))) {
+      signal?.throwIfAborted()
+      const place = placeOfKey(key)
+      if (place === undefined || place.id !== id || place.band !== undefined) continue
+      const start = place.chunk * CHUNK_LEN
+      held.add(place.chunk, (start - start % CELL_LEN + CELL_LEN) / CHUNK_LEN)
+    }
+    return held.ranges.intersect(allChunks(size))
+  }
+  const file = new FileReader(databases, root, record)
+  try {
+    const len = Math.min(await file.len(), size)
+    return len === 0 ? ChunkRanges.none : allChunks(len)
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
+    return undefined
+  } finally {
+    await file.close()
   }
 }

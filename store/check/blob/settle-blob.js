@@ -3,7 +3,7 @@
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
-import { wholeOf } from './inspect-blob.js'
+import { heldChunks, wholeOf } from './inspect-blob.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Part } from './inspect-blob.js' */
@@ -27,8 +27,14 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
   // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
   const isReachable = record.home === 'extents' || databases.files !== undefined
   const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
-  const right = await proveBlob(databases, root, reachable, part, signal)
+  let right = await proveBlob(databases, root, reachable, part, signal)
   if (right === undefined) return undefined
+  if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
+    // Nothing proves the size: marks are only written for what there may be bytes of.
+    const held = await heldChunks(databases, root, reachable, signal)
+    if (held === undefined) return undefined
+    right = right.intersect(held)
+  }
   if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
     // All of it is wrong: it may be another blob's, in an index in which two records have one id.
     if (right.isEmpty && record.home !== 'reference') return leaveData(store, root, record, { isDoubtful: true })

@@ -1,6 +1,7 @@
 // All targets, in the order in which they are run.
 import audits from './audits.js'
 import damage from './damage.js'
+import entries from './entries.js'
 import far from './far.js'
 import hashers from './hashers.js'
 import parsers from './parsers.js'
@@ -13,6 +14,6 @@ import store from './store.js'
 
 /** @type {import('../engine.js').Target[]} */
 export const targets = [
-  ...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...damage,
-  ...servers
+  ...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...entries,
+  ...damage, ...servers
 ]

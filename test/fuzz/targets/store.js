@@ -1,12 +1,7 @@
-// The store: what it makes of slices that lie, and of records in which bits have flipped.
+// The store: what it makes of slices that lie.
 import { MemoryLevel } from 'memory-level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
-import { doomedKey, hashOfKey, placeOfKey } from '../../../store/storage/format/keys.js'
-import {
-  encodeDoomed, encodeRecord, encodeState, encodeTime, decodeDoomed, decodeRecord, decodeState, decodeTime
-} from '../../../store/storage/format/records.js'
-import { checkOf } from '../../../store/storage/format/codec.js'
 import { verifySlice } from '../../../verifier/index.js'
 import { concat, header, same } from '../../support/bytes.js'
 import { GROUP, VIEWS } from '../../support/constants.js'
@@ -14,7 +9,7 @@ import { errorOf, joined, stream } from '../../support/feeding.js'
 import { Bao } from '../../support/twin/index.js'
 import { someBoundaries, someStored } from '../cases.js'
 import { expectCode, expectFault, expectThat, finding } from '../finding.js'
-import { lieAbout, oneFlipped, responseOf } from '../mutations.js'
+import { lieAbout, responseOf } from '../mutations.js'
 import { inPieces } from '../random.js'
 import { dueFor, told } from './slices.js'
 
@@ -157,93 +152,11 @@ async function expectReadable (random, store, blob, here) {
   }
 }
 
-/**
- * Bytes mean what they were made of, and nothing when any of them is another.
- *
- * @param {Random} random @param {string} name @param {Uint8Array} good
- * @param {(bytes: Uint8Array) => any} decode @param {any} value
- */
-function expectOnly (random, name, good, decode, value) {
-  const got = decode(good)
-  expectThat(
-    typeof value === 'object' ? Object.keys(value).every(key => got[key] === value[key]) : got === value,
-    () => `a ${name} that means something else: ${JSON.stringify(got)}`
-  )
-  const xor = random.between(1, 255)
-  for (let at = 0; at < good.length; at++) {
-    const bytes = good.slice()
-    bytes[at] ^= xor
-    expectThat(decode(bytes) === undefined, () => `a ${name} with byte ${at} changed by ${xor} was believed`)
-    expectThat(decode(good.slice(0, at)) === undefined, () => `a ${name} cut at ${at} was believed`)
-  }
-  expectThat(
-    decode(concat([good, random.bytes(random.between(1, 9))])) === undefined, () => `a longer ${name} was believed`
-  )
-  expectThat(decode(random.bytes(random.below(60))) === undefined, () => `noise was believed to be a ${name}`)
-}
-
-/** @param {Random} random */
-function records (random) {
-  const number = () => Number(random.claim(random.below(5000)) & (2n ** 53n - 1n))
-  const root = random.bytes(32)
-  const record = {
-    id: number() % 2 ** 48,
-    size: number() || 1,
-    sizeProven: random.chance(0.5),
-    complete: random.chance(0.5),
-    created: number() % 8.64e15,
-    home: random.pick(['extents', 'file', 'reference']),
-    isNameless: random.chance(0.5)
-  }
-  const state = { version: 1, isClean: random.chance(0.5), swept: number(), nextId: number() }
-  const id = number()
-  expectOnly(random, 'record', encodeRecord(root, record), bytes => decodeRecord(root, bytes), record)
-  expectOnly(random, 'state', encodeState(state), decodeState, state)
-  const ids = [id, ...Array.from({ length: random.below(4) }, () => random.below(2 ** 40))]
-  expectOnly(random, 'doomed', encodeDoomed(ids), bytes => decodeDoomed(doomedKey(id), bytes), ids)
-  expectThat(
-    decodeRecord(random.bytes(32), encodeRecord(root, record)) === undefined,
-    () => 'the record of another blob was believed'
-  )
-  for (const never of [{ size: 0 }, { size: 2 ** 53 }, { size: 2 ** 63 }, { id: 2 ** 48 }, { created: 8.64e15 + 1 }]) {
-    expectThat(
-      decodeRecord(root, encodeRecord(root, { ...record, ...never })) === undefined,
-      () => `a record that was never written was believed: ${Object.entries(never)}`
-    )
-  }
-  for (const bits of [0x18, 0x20, 0x40, 0x80]) {
-    const bytes = encodeRecord(root, record).slice(0, -8)
-    bytes[16] |= bits
-    const decoded = decodeRecord(root, concat([bytes, checkOf(root, bytes)]))
-    expectThat(decoded === undefined, () => `a record with the flags ${bytes[16]} was believed`)
-  }
-  // No checksum: whatever they say must be possible.
-  const time = decodeTime(
-    random.chance(0.5) ? oneFlipped(random, encodeTime(Date.now())) : random.bytes(random.below(12))
-  )
-  expectThat(time === undefined || !isNaN(new Date(time).getTime()), () => `a time of ${time}`)
-  const key = random.bytes(random.chance(0.7) ? 17 : random.below(40))
-  const place = placeOfKey(key)
-  if (place) {
-    for (const part of Object.values(place)) {
-      expectThat(
-        Number.isSafeInteger(part), () => `a key that means ${JSON.stringify(place)}`
-      )
-    }
-  }
-  hashOfKey(key)
-}
-
 export default [
   { name: 'crowds', about: 'several slices that lie, received at the same time, and readers meanwhile', run: crowd },
   {
     name: 'receive',
     about: 'BlobStore.receive, fed with slices that lie, one after the other; and what is then said to be here',
     run: receive
-  },
-  {
-    name: 'records',
-    about: 'records, states, notes, times and keys with every byte changed and cut at every byte',
-    run: records
   }
 ]

@@ -1,6 +1,7 @@
 // Disks forget and flip bits, and LevelDB does not look. Whatever happened to the files, no wrong byte comes
 // out, and the damage is named.
 import { expect } from 'chai'
+import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
 import { ChunkRanges, hash, subtreeCv } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { concat, flipped, same } from '../../support/bytes.js'
@@ -17,7 +18,10 @@ const WHOLE_GROUPS = 135
 const WHOLE_LEN = WHOLE_GROUPS * GROUP
 const BYTES = noise(WHOLE_LEN + 5001, 91)
 const ROOT = hash(BYTES)
-const SLICE = sliceOf(BYTES)
+const OUTBOARD = createOutboardSync(BYTES)
+/** A slice of BYTES, as somebody else would send it. */
+const sliceHere = ranges => encodeSliceSync(BYTES, OUTBOARD, ranges)
+const SLICE = sliceHere()
 
 /** What a generator gives before it ends or fails. */
 async function untilFault (pieces) {
@@ -27,39 +31,64 @@ async function untilFault (pieces) {
 }
 
 /**
- * Reads must fail at the damage, wherever they begin, after giving all that lies before it.
+ * Reads must fail at the damage, wherever they begin, after giving all that lies before it. What they have noted is
+ * missing for later reads, until it is received. Every read meets new damage.
  *
+ * @param {number} [end]  of what is present; undefined when the blob is complete
  * @param {{ start: number, end: number }} place  bytes that are damaged, or whose proof is
- * @param {() => Promise<void>} again  damages the store again after a read has noted the damage
+ * @param {() => Promise<void>} damage
  */
-async function expectCorrupt (store, place, again) {
-  for (const start of [0, Math.max(0, place.start - 5 * GROUP), Math.max(0, place.start - 1), place.start]) {
-    const { got, error } = await untilFault(store.get(ROOT, { start }))
-    await again()
-    expect(error, `from ${start}`).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
-    expect(error.cid.multihash.digest).to.deep.equal(ROOT)
-    expect(error.start, `from ${start}: where the damage starts`).to.be.at.most(place.start)
-    expect(error.start + error.len, `from ${start}: where it ends`).to.be.at.least(Math.min(place.end, BYTES.length))
+async function expectCorrupt (store, end, place, damage) {
+  const starts = [0, Math.max(0, place.start - 5 * GROUP), Math.max(0, place.start - 1), place.start]
+  for (const start of new Set(starts)) {
+    const read = () => untilFault(store.get(ROOT, { start, end }))
+    const { got, error } = await expectNoted(store, end, place, damage, read)
     expect(got.length, `from ${start}: bytes before the damage`).to.equal(Math.max(0, error.start - start))
     if (!same(got, BYTES.subarray(start, start + got.length))) expect.fail(`from ${start}: wrong bytes came out`)
   }
-  const { got, error } = await untilFault(store.slice(ROOT))
-  await again()
-  expect(error).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
-  expect(error.start).to.be.at.most(place.start)
-  expect(error.start + error.len).to.be.at.least(Math.min(place.end, BYTES.length))
+  const read = () => untilFault(store.slice(ROOT, end && { start: 0, end }))
+  const { got, error } = await expectNoted(store, end, place, damage, read)
   expect(got.length, 'of the slice, before the damage').to.be.at.least(error.start)
-  if (!same(got, SLICE.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+  const slice = end === undefined ? SLICE : sliceHere({ start: 0, end })
+  if (!same(got, slice.subarray(0, got.length))) expect.fail('wrong bytes came out of the slice')
+}
+
+/**
+ * The first read must find the damage, and the second must miss what the first has noted.
+ *
+ * @returns what the first read gave, and its error
+ */
+async function expectNoted (store, end, place, damage, read) {
+  await damage()
+  const first = await read()
+  expect(first.error).to.include({ name: 'BaoError', code: 'STORE_CORRUPT' })
+  expect(first.error.cid.multihash.digest).to.deep.equal(ROOT)
+  expect(first.error.start, 'where the damage starts').to.be.at.most(place.start)
+  expect(first.error.start + first.error.len, 'where it ends').to.be.at.least(Math.min(place.end, BYTES.length))
+  const second = await read()
+  expect(second.error).to.include({ name: 'BaoError', code: 'STORE_MISSING' })
+  const [chunk, behind] = [Math.floor(place.start / 1024), Math.ceil(Math.min(place.end, BYTES.length) / 1024)]
+  expect(second.error.ranges.contains(chunk, behind), 'the damage is missing').to.equal(true)
+  expect(second.got, 'of what is missing').to.have.length(0)
+  await heal(store, end)
+  return first
+}
+
+/** Receives what is missing, and sees that every byte is right then. @param {number} [end]  of what was present */
+async function heal (store, end = BYTES.length) {
+  const missing = (await store.missing(ROOT)).intersect(ChunkRanges.fromBytes(0, end))
+  if (!missing.isEmpty) await store.receive(ROOT, sliceHere(missing), missing)
+  expect(same(await store.bytes(ROOT, { end }), BYTES.subarray(0, end)), 'when it was received').to.equal(true)
 }
 
 describe('store: damage', () => {
   const newStore = newStores()
 
-  /** Spoils a store's databases, sees what comes of it, and puts them right again. `see` may spoil them once more. */
+  /** Spoils a store's databases, sees what comes of it, and puts them right again. */
   const withEntry = async (levels, entry, change, see) => {
     const restore = await keepAll(levels)
     await change(entry)
-    await see(await keepAll(levels))
+    await see()
     await restore()
   }
 
@@ -68,7 +97,7 @@ describe('store: damage', () => {
     ['received', store => store.receive(ROOT, SLICE)],
     [
       'received in part',
-      store => store.receive(ROOT, sliceOf(BYTES, { start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })
+      store => store.receive(ROOT, sliceHere({ start: 0, end: WHOLE_LEN }), { start: 0, end: WHOLE_LEN })
     ]
   ]) {
     describe(`in a blob that was ${how}`, () => {
@@ -86,26 +115,32 @@ describe('store: damage', () => {
 
       const isPart = how === 'received in part'
       // What has not been received is missing before it can be damaged: those reads stop in front of it.
-      const expectCorruptHere = (place, again) =>
-        isPart ? expectCorruptPart(store, place, again) : expectCorrupt(store, place, again)
+      const end = isPart ? WHOLE_LEN : undefined
+      const expectCorruptHere = (place, damage) => expectCorrupt(store, end, place, damage)
+
+      /** Changes the extent that holds a byte. What was received again may lie in shorter extents than before. */
+      const change = async (at, by) => {
+        const extent = (await entriesOf(made.data)).findLast(({ offset }) => offset <= at)
+        await extent.put(by(extent.value, at - extent.offset))
+      }
 
       it('a changed byte of an extent fails the reads of its group', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
           for (const at of [
             0, GROUP, extent.value.length >> 1, extent.value.length - 1
           ].filter(at => at < extent.value.length)) {
-            await withEntry(made, extent, ({ put, value }) => put(flipped(value, at, 0x80)), async again => {
-              await expectCorruptHere({ start: extent.offset + at, end: extent.offset + at + 1 }, again)
-              const { start, len } = await errorOf(
-                store.bytes(ROOT, { start: extent.offset + at, end: extent.offset + at + 1 })
-              )
-              const groupStart = Math.floor((extent.offset + at) / GROUP) * GROUP
-              expect({ start, len }, 'the group is named')
-                .to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
-              const behind = { start: groupStart + GROUP, end: WHOLE_LEN }
-              const expected = BYTES.subarray(behind.start, Math.max(behind.start, behind.end))
-              expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
-            })
+            const place = { start: extent.offset + at, end: extent.offset + at + 1 }
+            const damage = () => change(place.start, (value, from) => flipped(value, from, 0x80))
+            await expectCorruptHere(place, damage)
+            await damage()
+            const { start, len } = await errorOf(store.bytes(ROOT, place))
+            const groupStart = Math.floor(place.start / GROUP) * GROUP
+            expect({ start, len }, 'the group is named')
+              .to.deep.equal({ start: groupStart, len: Math.min(GROUP, BYTES.length - groupStart) })
+            const behind = { start: groupStart + GROUP, end: Math.max(groupStart + GROUP, WHOLE_LEN) }
+            const expected = BYTES.subarray(behind.start, behind.end)
+            expect(same(await store.bytes(ROOT, behind), expected), 'what lies behind').to.equal(true)
+            await heal(store, end)
           }
         }
       })
@@ -113,7 +148,7 @@ describe('store: damage', () => {
       it('a lost extent fails the reads of its groups', async () => {
         for (const extent of extents.filter((_, i) => i % 8 === 1 || i === extents.length - 1)) {
           const place = { start: extent.offset, end: extent.offset + 1 }
-          await withEntry(made, extent, ({ del }) => del(), again => expectCorruptHere(place, again))
+          await expectCorruptHere(place, extent.del)
         }
       })
 
@@ -121,8 +156,7 @@ describe('store: damage', () => {
         for (const len of [0, 1, GROUP, GROUP + 5, EXTENT - 1]) {
           const extent = extents[9]
           const place = { start: extent.offset + len, end: extent.offset + len + 1 }
-          const cut = ({ put, value }) => put(value.slice(0, len))
-          await withEntry(made, extent, cut, again => expectCorruptHere(place, again))
+          await expectCorruptHere(place, () => change(place.start, (value, from) => value.slice(0, from)))
         }
       })
 
@@ -130,24 +164,27 @@ describe('store: damage', () => {
         for (const more of [1, EXTENT, 3 * EXTENT]) {
           const extent = extents[9]
           // Its own bytes are all there, so a reader may take them; it must not go wrong, nor stop before them.
-          await withEntry(made, extent, ({ put, value }) => put(concat([value, new Uint8Array(more)])), async () => {
-            const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
-            expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
-            if (error) {
-              expect(error).to.include({ code: 'STORE_CORRUPT' })
-              expect(got.length).to.be.at.least(extent.offset)
-            } else {
-              expect(got).to.have.length(WHOLE_LEN)
-            }
-          })
+          await extent.put(concat([extent.value, new Uint8Array(more)]))
+          const { got, error } = await untilFault(store.get(ROOT, { end: WHOLE_LEN }))
+          expect(same(got, BYTES.subarray(0, got.length))).to.equal(true)
+          if (error) {
+            expect(error).to.include({ code: 'STORE_CORRUPT' })
+            expect(got.length).to.be.at.least(extent.offset)
+          } else {
+            expect(got).to.have.length(WHOLE_LEN)
+          }
+          await heal(store, end)
         }
       })
 
       it('extents that changed places fail the reads of both', async () => {
         const [a, b] = [extents[11], extents[12]]
-        await a.put(b.value)
-        await b.put(a.value)
-        await expectCorruptHere({ start: a.offset, end: a.offset + GROUP }, await keepAll(made))
+        const swap = async () => { await a.put(b.value); await b.put(a.value) }
+        await expectCorruptHere({ start: a.offset, end: a.offset + GROUP }, swap)
+        await swap()
+        const { got, error } = await untilFault(store.get(ROOT, { start: b.offset, end }))
+        expect(error).to.include({ code: 'STORE_CORRUPT', start: b.offset, len: GROUP })
+        expect(got).to.have.length(0)
       })
 
       it('a changed byte of a page is computed again, or fails the reads that need it', async () => {
@@ -188,7 +225,7 @@ describe('store: damage', () => {
        */
       async function expectRightOrCorrupt () {
         const here = { start: 0, end: WHOLE_LEN }
-        const expected = isPart ? sliceOf(BYTES, here) : SLICE
+        const expected = isPart ? sliceHere(here) : SLICE
         for (let reads = 0; reads < 2; reads++) {
           const whole = await untilFault(store.get(ROOT, here))
           if (!same(whole.got, BYTES.subarray(0, whole.got.length))) expect.fail('wrong bytes came out')
@@ -201,21 +238,9 @@ describe('store: damage', () => {
           if (error === undefined) expect(got).to.have.length(expected.length)
         }
         const missing = (await store.missing(ROOT)).intersect(ChunkRanges.fromBytes(0, WHOLE_LEN))
-        if (!missing.isEmpty) await store.receive(ROOT, sliceOf(BYTES, missing), missing)
+        if (!missing.isEmpty) await store.receive(ROOT, sliceHere(missing), missing)
         expect(same(await store.bytes(ROOT, here), BYTES.subarray(0, WHOLE_LEN)), 'when it was received').to.equal(true)
         expect((await store.fsck()).damaged, 'damage that is left').to.deep.equal([])
-      }
-
-      async function expectCorruptPart (store, place, again) {
-        for (const start of [0, Math.max(0, place.start - 5 * GROUP), place.start]) {
-          const { got, error } = await untilFault(store.get(ROOT, { start, end: WHOLE_LEN }))
-          await again()
-          expect(error, `from ${start}`).to.include({ code: 'STORE_CORRUPT' })
-          expect(error.start).to.be.at.most(place.start)
-          expect(error.start + error.len).to.be.at.least(place.end)
-          expect(got.length, `from ${start}: bytes before the damage`).to.equal(Math.max(0, error.start - start))
-          if (!same(got, BYTES.subarray(start, start + got.length))) expect.fail('wrong bytes came out')
-        }
       }
     })
   }

@@ -38,7 +38,8 @@ describe('store: damage that a read finds', () => {
     'bytes() of a few': store => store.bytes(ROOT, { start: 5 * GROUP + 3, end: 5 * GROUP + 5 }),
     'get()': store => collect(store.get(ROOT)),
     'get() of chunks': store => collect(store.get(ROOT, ChunkRanges.fromBytes(0, 6 * GROUP))),
-    'stream()': store => new Response(store.stream(ROOT)).arrayBuffer(),
+    // A Response would replace the error of its stream by a TypeError in browsers.
+    'stream()': store => listed(store.stream(ROOT)),
     'slice()': store => collect(store.slice(ROOT)),
     'getMany()': async store => { throw (await listed(store.getMany([ROOT])))[0].error },
     'get() of a blockstore': async store => collect(asBlockstore(store).get((await store.stat(ROOT)).cid))
@@ -48,7 +49,7 @@ describe('store: damage that a read finds', () => {
       const { store, place, data, cid } = await put()
       await damage(data)
       const error = await errorOf(read(store))
-      expect(error.cause?.code === undefined ? error.code : 'STORE_CORRUPT').to.equal('STORE_CORRUPT')
+      expect(error).to.include({ code: 'STORE_CORRUPT' })
       const expectNoted = async store => {
         expect((await store.missing(cid)).boundaries).to.deep.equal(DAMAGED.boundaries)
         expect(await store.has(cid)).to.equal(false)
