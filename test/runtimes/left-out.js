@@ -14,7 +14,7 @@ export const LEFT_OUT = {
   Bun: OUTSIDE_NODE,
   Deno: {
     ...OUTSIDE_NODE,
-    'an interrupted verify leaves no file':
+    'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',
     'an interrupt ends the wait for a reader, too':
