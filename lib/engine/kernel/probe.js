@@ -29,7 +29,7 @@ const chain = (x, y, add) => {
   return x
 }
 
-/** Both loops are one function, so that an engine that compiles by and by compiles them together. */
+/** Both loops are one function. So an engine that compiles a function again, for speed, compiles both together. */
 const timed = () => func('timed', 1, ([isVector], local) => {
   const count = local('i32')
   const [word, otherWord] = [local('i32'), local('i32')]

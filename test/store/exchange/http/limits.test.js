@@ -161,7 +161,7 @@ describe('an HTTP handler', () => {
     expect((await quick.arrayBuffer()).byteLength).to.equal(BYTES.length)
     await later(10)
     expect(isClosed).to.equal(false)
-    // Whoever asks again may give less time. Both are told of the end.
+    // A later call may give less time. All callers are told of the end.
     await served.handler.close({ grace: 10 })
     await closing
     expect(await errorOf(firstPiece(stuck))).to.include({ code: 'HTTP_CLOSING' })
