@@ -13,7 +13,8 @@ export const LEFT_OUT = {
   'Node.js': {},
   Bun: {
     ...OUTSIDE_NODE,
-    'answers a thousand readers of ranges at the same time': 'most of so many connections fail in Bun; the cause is not known'
+    'answers a thousand readers of ranges at the same time':
+      'most of so many connections fail in Bun; the cause is not known'
   },
   Deno: {
     ...OUTSIDE_NODE,
@@ -26,7 +27,8 @@ export const LEFT_OUT = {
     'has quicker mirrors fetch more, in the time that all of them need together':
       'the clock of the test shows more time than in other runtimes; the cause is not known',
     "has a stalled mirror's segment taken over at once when another is idle": 'the same',
-    'answers a thousand readers of ranges at the same time': 'many of so many connections fail in Deno; the cause is not known',
+    'answers a thousand readers of ranges at the same time':
+      'many of so many connections fail in Deno; the cause is not known',
     'survives requests that make no sense': 'clients of the test get ECONNRESET in Deno; the cause is not known',
     'breaks the connection at damage, so that no client takes it for the end':
       'clients get no byte from in front of the damage in Deno; the cause is not known',
