@@ -72,6 +72,11 @@ export async function look (location) {
   let store = await opened()
   const reads = []
   for (const i of BLOBS.keys()) reads.push(await readOf(store, i))
+  /** For each blob: does the store miss a part of what it had? */
+  const missed = []
+  for (const [i, bytes] of BLOBS.entries()) {
+    missed.push(!(await store.missing(hash(bytes), partOf(i) ?? { start: 0 })).isEmpty)
+  }
   /** @param {(store: BlobStore) => Promise<unknown>} work */
   const orRescued = async work => {
     try {
@@ -103,7 +108,7 @@ export async function look (location) {
   const { isSound } = await store.fsck()
   await store.close()
   const checks = { found: found.isSound, mended: mended.isSound, again: again.isSound }
-  return { steps, isRescued, reads, ...checks, rereads, refetched, isSound }
+  return { steps, isRescued, reads, missed, ...checks, rereads, refetched, isSound }
 }
 
 const [, file, location] = process.argv
