@@ -4,12 +4,12 @@
 //   npm run bench -- --repeat 3 --json out.json && node bench/publish.js out.json
 //   node bench/publish.js      (copies the excerpts alone)
 //
-// The first version of Node.js goes to bench/results/node-20.md, whose text is written by hand: a table stands
-// between `<!-- bench: NAME -->` and `<!-- /bench -->`, and what the page shows of another version after `<!-- bench:
-// NAME on v24 -->`. A table whose bench was not run stays as it is. Several files of one version count as one. The
-// tables of any other version make a page of their own, such as bench/results/node-24.md.
+// Every runtime and major version has a page, such as bench/results/bun-1.md. The text of node-20.md is written by
+// hand; the others have their tables alone. A table stands between `<!-- bench: NAME -->` and `<!-- /bench -->`, and
+// what a page shows of another one after `<!-- bench: NAME on node-24 -->`. A table whose bench was not run stays as it
+// is. Several files of one page count as one.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { withExcerpts } from './support/excerpts.js'
 import { throughputSvg } from './support/plot.js'
 import { readKept } from './support/report.js'
@@ -19,54 +19,64 @@ import { markdown, rowsOf } from './support/tables.js'
 /** @import { Table } from './support/tables.js' */
 
 const RESULTS = new URL('results/', import.meta.url)
-const USUAL = new URL('node-20.md', RESULTS)
 const HEADLINES = new URL('../docs/performance.md', import.meta.url)
 const PICTURE = new URL('../docs/throughput.svg', import.meta.url)
+/** The page with text, and the one of the picture. */
+const USUAL = 'node-20'
 /** The table that the picture shows is the first of these. */
 const PICTURED = ['hash-small', 'hash-large']
-const PLACE = /(<!-- bench: (\S+)(?: on (v\d+))? -->\n)[^]*?(<!-- \/bench -->)/g
+const PLACE = /(<!-- bench: (\S+)(?: on (\S+))? -->\n)[^]*?(<!-- \/bench -->)/g
 
-/** What was kept, by version. @type {Map<string, Kept>} */
-const versions = new Map()
-for (const kept of process.argv.slice(2).map(readKept)) {
-  const version = kept.environment.node.split('.')[0]
-  const tables = versions.get(version)?.tables ?? []
-  versions.set(version, { ...kept, tables: [...tables, ...kept.tables] })
+/** What was kept, by page. @type {Map<string, Kept>} */
+const measured = new Map()
+for (const { environment, tables } of process.argv.slice(2).map(readKept)) {
+  const page = pageOf(environment)
+  measured.set(page, { environment, tables: [...measured.get(page)?.tables ?? [], ...tables] })
 }
-const [first, ...others] = versions
-if (first !== undefined) publishUsual(...first)
-for (const [version, kept] of others) publishOther(version, kept)
-writeFileSync(HEADLINES, withExcerpts(readFileSync(HEADLINES, 'utf8'), readFileSync(USUAL, 'utf8')))
+for (const page of new Set([USUAL, ...measured.keys()])) publish(page)
+const usual = measured.get(USUAL)
+const pictured = PICTURED.map(name => usual?.tables.find(({ bench }) => bench === name))
+if (usual && pictured.every(table => table !== undefined)) {
+  writeFileSync(PICTURE, throughputSvg(pictured, where(usual.environment)))
+} else {
+  console.error(`docs/throughput.svg stays as it is: it needs ${PICTURED.join(' and ')} of ${USUAL}`)
+}
+const pages = readdirSync(RESULTS).map(name => [name.replace('.md', ''), readFileSync(new URL(name, RESULTS), 'utf8')])
+writeFileSync(HEADLINES, withExcerpts(readFileSync(HEADLINES, 'utf8'), Object.fromEntries(pages)))
 
-/** @param {string} usual  its version @param {Kept} kept */
-function publishUsual (usual, { environment, tables }) {
-  const page = readFileSync(USUAL, 'utf8')
-  writeFileSync(USUAL, page.replace(PLACE, (place, begin, name, version = usual, end) => {
-    if (name === 'environment') return `${begin}${where(environment)}.\n${end}`
-    const own = versions.get(version)?.tables.filter(({ bench }) => bench === name) ?? []
-    const before = version === usual ? '' : `Node.js ${version.slice(1)}: `
-    return own.length === 0 ? place : begin + own.map(table => asMarkdown(table, before)).join('\n') + end
+/** Fills the tables of a page. @param {string} name */
+function publish (name) {
+  const file = new URL(`${name}.md`, RESULTS)
+  const own = measured.get(name)
+  const page = existsSync(file) ? readFileSync(file, 'utf8') : emptyPage(own)
+  writeFileSync(file, page.replace(PLACE, (place, begin, bench, of = name, end) => {
+    if (bench === 'environment') return own ? `${begin}${where(own.environment)}.\n${end}` : place
+    const tables = measured.get(of)?.tables.filter(table => table.bench === bench) ?? []
+    const before = of === name ? '' : `${titleOf(measured.get(of))}: `
+    return tables.length === 0 ? place : begin + tables.map(table => asMarkdown(table, before)).join('\n') + end
   }))
-  const pictured = PICTURED.map(name => tables.find(({ bench }) => bench === name))
-  if (pictured.every(table => table !== undefined)) writeFileSync(PICTURE, throughputSvg(pictured, where(environment)))
-  else console.error(`docs/throughput.svg stays as it is: it needs ${PICTURED.join(' and ')}`)
 }
 
-/** @param {string} version @param {Kept} kept */
-function publishOther (version, { environment, tables }) {
-  const number = version.slice(1)
-  const title = `# Performance in Node.js ${number}\n\nThe tables of [node-20.md](node-20.md) in another version, ` +
-    `without comment. Measured on:\n${where(environment)}.\n`
-  const benches = [...new Set(tables.map(({ bench }) => bench))]
-  const sections = benches.map(name => {
-    const own = tables.filter(({ bench }) => bench === name)
-    return `## ${name}\n\n${own.map(table => asMarkdown(table)).join('\n')}`
-  })
-  writeFileSync(new URL(`node-${number}.md`, RESULTS), [title, ...sections].join('\n'))
+/** A page with places for everything that was measured. @param {Kept | undefined} kept */
+function emptyPage (kept) {
+  const benches = [...new Set(kept?.tables.map(({ bench }) => bench))]
+  const place = (/** @type {string} */ bench) => `<!-- bench: ${bench} -->\n<!-- /bench -->\n`
+  return [
+    `# Performance in ${titleOf(kept)}\n`,
+    `The tables of [${USUAL}.md](${USUAL}.md) in another runtime, without comment. Measured on:`,
+    place('environment'),
+    ...benches.map(bench => `## ${bench}\n\n${place(bench)}`)
+  ].join('\n')
 }
+
+/** @param {Kept['environment']} environment @returns {string} such as `node-20` */
+function pageOf ({ runtime }) { return runtime.toLowerCase().replace(/^(\w+).* (\d+)\..*$/, '$1-$2') }
+
+/** @param {Kept | undefined} kept @returns {string} such as `Node.js 20` */
+function titleOf (kept) { return kept?.environment.runtime.split('.').slice(0, -2).join('.') ?? '' }
 
 /** @param {Kept['environment']} environment */
-function where ({ node, platform, cpu, cores }) { return `Node.js ${node}, ${platform}, ${cpu}, ${cores} cores` }
+function where ({ runtime, platform, cpu, cores }) { return `${runtime}, ${platform}, ${cpu}, ${cores} cores` }
 
 /** @param {Table} table @param {string} [before]  the question */
 function asMarkdown (table, before = '') { return `**${before}${table.question}**\n\n${markdown(rowsOf(table))}\n` }

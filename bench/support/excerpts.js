@@ -2,24 +2,70 @@
 // docs/performance.md.
 //
 // An excerpt stands between `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMNS -->` and `<!-- /excerpt -->`. Rows and
-// columns are the names that the full table has, with semicolons between them; `*` takes all.
+// columns are the names that the full table has, with semicolons between them; `*` takes all. It comes from node-20.md,
+// but `<!-- excerpt: BENCH | QUESTION | ROWS | COLUMN of all -->` shows one column of every page that has the table.
+
+/** @typedef {Record<string, string>} Pages  texts in bench/results, by name without `.md` */
 
 const EXCERPT = /(<!-- excerpt: ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) -->\n)[^]*?(<!-- \/excerpt -->)/g
+const USUAL = 'node-20'
+const LINE = '--:'
 
 /**
  * @param {string} page  with places for excerpts
- * @param {string} results  the page with the full tables
+ * @param {Pages} results  with the full tables
  * @returns {string} the page, with its excerpts as the results have them
  * @throws {Error} that names the table, row or column that the results do not have
  */
 export function withExcerpts (page, results) {
-  return page.replace(EXCERPT, (_, begin, bench, question, rowNames, columnNames, end) => {
-    const [head, line, ...rows] = tableOf(results, bench, question)
-    const columns = indicesOf(head, namesIn(columnNames), `columns of "${question}"`)
-    const kept = indicesOf(rows.map(row => row[0]), namesIn(rowNames), `rows of "${question}"`).map(i => rows[i])
-    const shown = [head, line, ...kept].map(row => `| ${[row[0], ...columns.map(i => row[i])].join(' | ')} |`)
-    return `${begin}${shown.join('\n')}\n${end}`
+  return page.replace(EXCERPT, (_, begin, bench, question, rows, columns, end) => {
+    const [, column] = /^(.*) of all$/.exec(columns) ?? []
+    const excerpt = (/** @type {string} */ name, /** @type {string} */ columns) =>
+      excerptOf(tableOf(results[name], bench, question), { rows, columns, of: question })
+    const cells = column === undefined
+      ? excerpt(USUAL, columns)
+      : beside(pagesWith(results, bench, question).map(name => titled(titleOf(results[name]), excerpt(name, column))))
+    return `${begin}${cells.map(row => `| ${row.join(' | ')} |`).join('\n')}\n${end}`
   })
+}
+
+/**
+ * Some rows and columns of a table.
+ *
+ * @param {string[][]} table @param {{ rows: string, columns: string, of: string }} what  `of`: for errors
+ */
+function excerptOf ([head, line, ...rows], what) {
+  const columns = indicesOf(head, namesIn(what.columns), `columns of "${what.of}"`)
+  const kept = indicesOf(rows.map(row => row[0]), namesIn(what.rows), `rows of "${what.of}"`).map(i => rows[i])
+  return [head, line, ...kept].map(row => [row[0], ...columns.map(i => row[i])])
+}
+
+/** A table of one column under another title. @param {string} title @param {string[][]} table */
+const titled = (title, [, ...rows]) => [['', title], ...rows]
+
+/** Tables with the same rows, side by side. @param {string[][][]} tables  at least one */
+const beside = ([first, ...others]) =>
+  first.map((row, i) => [...row, ...others.flatMap(table => i === 1 ? LINE : table[i].slice(1))])
+
+/**
+ * The pages that have a table: Node.js first, and older versions before newer ones.
+ *
+ * @param {Pages} results @param {string} bench @param {string} question
+ */
+function pagesWith (results, bench, question) {
+  const order = new Intl.Collator('en', { numeric: true })
+  const rank = (/** @type {string} */ name) => (name.startsWith('node') ? 0 : 1)
+  const has = (/** @type {string} */ name) => tablesOf(results[name], bench).includes(`**${question}**`)
+  return Object.keys(results).filter(has).sort((a, b) => rank(a) - rank(b) || order.compare(a, b))
+}
+
+/** What a page is about. @param {string} results */
+const titleOf = results => /^# Performance in (.*)$/m.exec(results)?.[1] ?? ''
+
+/** The tables of one bench. @param {string} results @param {string} bench */
+function tablesOf (results, bench) {
+  const [, tables] = results.split(`<!-- bench: ${bench} -->\n`)
+  return (tables ?? '').split('<!-- /bench -->')[0]
 }
 
 /**
@@ -31,8 +77,7 @@ export function withExcerpts (page, results) {
  * @returns {string[][]}
  */
 function tableOf (results, bench, question) {
-  const [, tables] = results.split(`<!-- bench: ${bench} -->\n`)
-  const [, after] = (tables ?? '').split('<!-- /bench -->')[0].split(`**${question}**\n\n`)
+  const [, after] = tablesOf(results, bench).split(`**${question}**\n\n`)
   if (after === undefined) throw new Error(`the results have no table "${question}" of ${bench}`)
   return after.split('\n\n')[0].trim().split('\n').map(row => row.split('|').slice(1, -1).map(cell => cell.trim()))
 }

@@ -15,7 +15,7 @@ const ALPHA = 0.05
 
 /** Where this runs, as far as it decides about speed. */
 export const environment = () => ({
-  node: process.version,
+  runtime: process.versions.bun ? `Bun ${process.versions.bun}` : `Node.js ${process.versions.node}`,
   platform: `${process.platform} ${process.arch}`,
   cpu: `${cpus()[0]?.model ?? 'unknown'}${familyOfCpu()}`,
   cores: cpus().length,

@@ -53,10 +53,15 @@ export class Collector {
       const { marks, end } = await this.mark(signal)
       const sweep = this.sweep(marks)
       let done = 0
+      let deleting = Promise.resolve()
       try {
         for await (const blobs of this.unprotected(marks)) {
           signal?.throwIfAborted()
-          const gone = dryRun ? this.#lens(blobs) : await sweep.forget(blobs, { signal })
+          const { gone, deletion } =
+            dryRun ? { gone: this.#lens(blobs), deletion: deleting } : await sweep.forget(blobs, { signal })
+          // The data of these blobs is deleted while the next ones are looked for.
+          await deleting
+          deleting = deletion
           for await (const { root, bytes } of gone) {
             // What is gone is told, also after the signal.
             if (dryRun) signal?.throwIfAborted()
@@ -70,6 +75,7 @@ export class Collector {
           signal?.throwIfAborted()
         }
       } finally {
+        await deleting
         end()
       }
       if (!dryRun) await sweepOrphansInUse(this.#store.databases, signal)
@@ -173,15 +179,16 @@ export class Sweep {
   }
 
   /**
-   * Forgets the blobs among these that nothing protects by now, in one write.
+   * Forgets the blobs among these that nothing protects by now, in one write, and begins to delete their data.
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean, noUseAsOfFlush?: number }} Blob
    * @param {Blob[]} blobs  as many as may be locked together
    * @param {object} [options]
    * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<{ root: Uint8Array, bytes: number }[]>} what was deleted, in the same order, with the bytes that
-   *   the store had of it
+   * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} what was forgotten,
+   *   in the same order, with the bytes that the store had of it; and what resolves, and never fails, when the data is
+   *   deleted
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store
@@ -199,8 +206,8 @@ export class Sweep {
       await catalog.commit(free, { deletesData: false })
       return free
     })
-    await catalog.deleteData(forgotten)
-    return forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))
+    const gone = forgotten.map(({ root, gained }) => ({ root, bytes: 0 - gained }))
+    return { gone, deletion: catalog.deleteData(forgotten) }
   }
 
   /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */

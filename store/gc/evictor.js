@@ -77,7 +77,7 @@ export class Evictor {
     try {
       while (this.#store.quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#store.quota.excess(len))
-        if (first.length > 0) await this.#sweep?.forget(first, { isMeant: this.#isMeant })
+        if (first.length > 0) await this.#forget(first)
         // There are more candidates than were kept, or one of them has become protected just now.
         else if (await this.#survey() === 0) throw fullError(len, len - this.#store.quota.excess(len))
       }
@@ -86,6 +86,12 @@ export class Evictor {
       this.#end()
       throw error
     }
+  }
+
+  /** @param {Candidate[]} candidates */
+  async #forget (candidates) {
+    const { deletion } = await /** @type {Sweep} */ (this.#sweep).forget(candidates, { isMeant: this.#isMeant })
+    await deletion
   }
 
   /** As many of the first candidates as it takes to free so much. @param {number} len  bytes */

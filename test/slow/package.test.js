@@ -29,6 +29,8 @@ import { SliceVerifier, httpSource, verifyStream, verifyTransform } from 'baobox
 import type * as verifier from 'baobox/verifier'
 import { BlobStore, asBlockstore } from 'baobox/store'
 import type * as stores from 'baobox/store'
+import { Collection, getCollection, putCollection } from 'baobox/collections'
+import type { CollectionEntry } from 'baobox/collections'
 import { createHandler } from 'baobox/http'
 import type { Handler, RequestEvent } from 'baobox/http'
 import { serve } from 'baobox/http/node'
@@ -57,6 +59,9 @@ for (const step of walk(5000, 0, ChunkRanges.all)) console.log(step.kind, step.n
 const store: BlobStore = await BlobStore.open('somewhere', { durability: 'process' })
 console.log(toCid(bytes).toString(), (await store.stat(bytes)).present.boundaries)
 console.log(new SliceVerifier({ root: bytes }).done)
+const named = await putCollection(store, Collection.from([['name', bytes]]), { tag: 'names' })
+const entries: CollectionEntry[] = [...await getCollection(store, named.cid)]
+console.log(entries)
 const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
 const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
 const answer: Response = await handler(new Request('http://localhost/blobs'))

@@ -1,0 +1,15 @@
+// The entry point `baobox/collections`: names for many blobs under one CID, byte for byte as iroh has them.
+
+export { Collection } from './collection.js'
+export { collectionEntries, getCollection } from './get.js'
+export { putCollection } from './put.js'
+
+// The types of public signatures.
+
+/** @typedef {import('./collection.js').CollectionEntry} CollectionEntry */
+/** @typedef {import('./collection.js').NewEntry} NewEntry */
+/** @typedef {import('./put.js').PutCollectionOptions} PutCollectionOptions */
+/** @typedef {import('./put.js').PutCollectionResult} PutCollectionResult */
+/** @typedef {import('../../blob-store.js').BlobName} BlobName */
+/** @typedef {import('../../blob-store.js').BlobStore} BlobStore */
+/** @typedef {import('../../gc/protection.js').TempTag} TempTag */
