@@ -1,0 +1,31 @@
+// The pages in which the suites run.
+
+const POLICY = "default-src 'self'; img-src data:"
+
+/**
+ * The same suites under different headers of the server. `kernel` is the kernel that the page must choose, and
+ * `workers` says whether it must start workers; the suites beside this file test both. `grep` chooses tests.
+ */
+export const PAGES = [
+  { name: 'a plain page', kernel: 'simd', workers: true, headers: {} },
+  {
+    name: 'an isolated page, where threads share memory',
+    kernel: 'simd',
+    workers: true,
+    headers: { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' },
+    grep: '^(a page|several threads|workers) '
+  },
+  {
+    name: 'a page whose Content-Security-Policy refuses workers',
+    kernel: 'simd',
+    workers: false,
+    headers: { 'content-security-policy': `${POLICY}; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'` },
+    grep: '^a page '
+  },
+  {
+    name: 'a page whose Content-Security-Policy refuses WebAssembly',
+    kernel: 'js',
+    workers: true,
+    headers: { 'content-security-policy': POLICY }
+  }
+]
