@@ -314,7 +314,9 @@ function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo,
  */
 function padded (at, len) {
   if (len === BLOCK_LEN) return at >> 2
-  for (let i = 0; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 4 * i < len ? words[(at >> 2) + i] : 0
+  const used = (len + 3) >> 2
+  for (let i = 0; i < used; i++) words[BLOCK / 4 + i] = words[(at >> 2) + i]
+  for (let i = used; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 0
   for (let end = len; end % 4 !== 0; end++) u8[BLOCK + end] = 0 // the bytes of the last word that are not the input's
   return BLOCK / 4
 }
