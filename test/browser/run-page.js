@@ -1,7 +1,8 @@
 // Opens a page in a browser, and prints what the page reports until its suites have ended.
+import { EFFORT } from './pages.js'
 import { serve } from './server.js'
 
-const LONGEST = 15 * 60_000
+const LONGEST = 30 * 60_000
 /** Longer than any test may take. A page that crashed reports nothing any more. */
 const LONGEST_SILENCE = 6 * 60_000
 
@@ -50,7 +51,7 @@ export async function runPage (name, start, { kernel, workers, headers, grep = '
   try {
     browser = await start(reason => ended.reject(new Error(reason)))
     const quota = String(browser.setQuota !== undefined)
-    const query = new URLSearchParams({ engine: name, kernel, workers, grep, quota, effort: process.env.EFFORT ?? 1 })
+    const query = new URLSearchParams({ engine: name, kernel, workers, grep, quota, effort: EFFORT })
     browser.open(`${url}?${query}`).catch(ended.reject)
     const outcome = await ended.promise
     return { ...outcome, errors, seconds: Math.round((Date.now() - began) / 1000), version: browser.version }

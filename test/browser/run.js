@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
 import { ENGINES, prepare } from './engines/index.js'
-import { PAGES } from './pages.js'
+import { EFFORT, PAGES } from './pages.js'
 import { runPage } from './run-page.js'
 
 const { values: { engine: wanted, grep, install } } = parseArgs({
@@ -35,8 +35,7 @@ for (const name of names) {
     const { passes, pending, failures, errors, seconds, version } =
       await runPage(name, onGone => start(found, onGone), page, scripts)
     const counts = `${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests`
-    const size = `EFFORT=${process.env.EFFORT ?? 1}`
-    lines.push(`${counts}: in ${title} ${version}, in ${kind.name}, ${size}, ${seconds} s`)
+    lines.push(`${counts}: in ${title} ${version}, in ${kind.name}, EFFORT=${EFFORT}, ${seconds} s`)
     if (failures > 0 || errors > 0 || passes === 0) process.exitCode = 1
   }
 }
