@@ -20,7 +20,8 @@ describe('an HTTP handler keeps uploads', () => {
   })
   /** Firefox neither takes a stream as the body of a request nor gives one. */
   const hasStreams = 'body' in Request.prototype
-  const streamed = (...pieces) => !hasStreams ? new Blob(pieces) : new ReadableStream({
+  const streamed = (...pieces) => hasStreams ? streamOf(pieces) : new Blob(pieces)
+  const streamOf = pieces => new ReadableStream({
     pull (controller) {
       if (pieces.length === 0) controller.close()
       else controller.enqueue(pieces.shift())
