@@ -17,8 +17,9 @@ const SIZE_WIDTH = 11
 const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
-export const ls = ({ values }, context) => withStore(values.store, context, async store => {
-  for await (const blob of store.list()) {
+export const ls = ({ values }, context) => withStore(values, context, async store => {
+  const { order, reverse, limit } = values
+  for await (const blob of store.list({ order, reverse, limit })) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
@@ -27,7 +28,7 @@ export const ls = ({ values }, context) => withStore(values.store, context, asyn
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').stat>} */
-export const stat = ({ values, operands }, context) => withStore(values.store, context, async store => {
+export const stat = ({ values, operands }, context) => withStore(values, context, async store => {
   if (operands.length === 0) return printInfo(values, await store.info({ signal: context.signal }))
   for (const [i, name] of operands.entries()) {
     await context.attempt(async () => {
@@ -51,7 +52,7 @@ export const stat = ({ values, operands }, context) => withStore(values.store, c
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').has>} */
-export const has = ({ values, operands }, context) => withStore(values.store, context, async store => {
+export const has = ({ values, operands }, context) => withStore(values, context, async store => {
   for (const name of operands) {
     await context.attempt(async () => {
       const root = await rootIn(store, name)
@@ -64,7 +65,7 @@ export const has = ({ values, operands }, context) => withStore(values.store, co
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').missing>} */
-export const missing = ({ values, operands: [name] }, context) => withStore(values.store, context, async store => {
+export const missing = ({ values, operands: [name] }, context) => withStore(values, context, async store => {
   const { start, end } = rangeOf(values)
   const root = await rootIn(store, name)
   const { size } = await store.stat(root)
