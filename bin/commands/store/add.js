@@ -15,6 +15,7 @@ const SIZE_WIDTH = 11
 const NEWS_WIDTH = 13
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
+<<<<<<< HEAD
 export async function add ({ values, operands }, context) {
   const { tag, reference, expect } = values
   for (const [name, value] of Object.entries({ tag, expect })) {
@@ -22,6 +23,14 @@ export async function add ({ values, operands }, context) {
   }
   if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
   if (expect !== undefined && !isRoot(expect)) throw new UsageError(`--expect: '${expect}' is not a CID`)
+=======
+export async function add (given, context) {
+  const { values, operands } = given
+  const { store: dir, tag, reference } = values
+  if (tag !== undefined && operands.length > 1) throw new UsageError('--tag goes with one FILE only')
+  if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
+  if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
+>>>>>>> main
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const { cid, size, isNew } = await withProgress(input, onProgress => reference

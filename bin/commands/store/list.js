@@ -17,9 +17,20 @@ const SIZE_WIDTH = 11
 const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
+<<<<<<< HEAD
 export const ls = ({ values }, context) => withStore(values, context, async store => {
   const { order, reverse, limit } = values
   for await (const blob of store.list({ order, reverse, limit })) {
+=======
+export async function ls (given, context) {
+  if (given.operands.length > 0) return (await import('./collections.js')).listEntries(given, context)
+  await listBlobs(given, context)
+}
+
+/** @type {Run<typeof import('../../table/blobs.js').ls>} */
+const listBlobs = ({ values }, context) => withStore(values.store, context, async store => {
+  for await (const blob of store.list()) {
+>>>>>>> main
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
