@@ -66,7 +66,7 @@ async function compare (question, bytes, fill, put) {
     }
     await from.close()
   })
-  report('store-copy', question, [{ name: 'moved', bytes, unit: 'time', samples }], { rivals: ['put'] })
+  report('store-copy', question, [{ name: 'moved', bytes, unit: 'time', samples }])
 }
 
 await compare(`${COUNT} blobs of ${sized(LEN)} from one store to another`, COUNT * LEN, async store => {

@@ -1,67 +1,19 @@
 #!/usr/bin/env node
-// The program `baobox`: finds the command, runs it, reports errors, and chooses the exit code.
+// The program `baobox`: runs one command line as a process, whose signals interrupt it.
 
-import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { COMMANDS, TABLE } from './table/index.js'
-import { commandHelp, programHelp } from './line/help.js'
-import { parse } from './line/parse.js'
-import { paint } from './terminal/color.js'
-import { UsageError, errorLine } from './terminal/errors.js'
-import { print, stopPrinting } from './terminal/output.js'
+import { main } from './main.js'
 
-/** @import { Context } from './types.js' */
-
-const [OK, FAILED, USAGE] = [0, 1, 2]
 /** A shell reports a process that a signal ended by this number plus the signal's. */
 const BY_SIGNAL = 128
 /** Milliseconds in which a repeated signal counts as the same one: npm passes on what the terminal has sent already. */
 const SAME_SIGNAL = 1000
 
-process.exitCode = await main(process.argv.slice(2))
-
-/** @param {string[]} args @returns {Promise<number>} the exit code */
-async function main ([name, ...args]) {
-  const { signal, exitCode } = abortOnSignals()
-  let code = OK
-  /** @param {() => Promise<unknown>} work */
-  const attempt = async work => {
-    try {
-      await work()
-    } catch (error) {
-      if (signal.aborted || isClosedPipe(error)) throw error
-      code = report(error, name)
-    }
-  }
-  try {
-    const fail = () => { code = FAILED }
-    await dispatch(name, args, { signal, table: TABLE, attempt, fail, hasFailed: () => code !== OK })
-    return code
-  } catch (error) {
-    if (!signal.aborted) return isClosedPipe(error) ? OK : report(error, name)
-    report('interrupted', name)
-    // All work has been cleaned up. A pending write to a reader that takes nothing would keep the process alive.
-    process.exit(exitCode())
-  }
-}
-
-/** @param {string | undefined} name @param {string[]} args @param {Context} context */
-async function dispatch (name, args, context) {
-  if (name === '--help' || name === '-h') return print(programHelp(TABLE))
-  if (name === '--version' || name === '-V') return print(`${version()}\n`)
-  if (name === undefined) throw new UsageError('missing command')
-  if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`unknown command '${name}'`)
-  const command = COMMANDS[name]
-  const { isHelp, ...given } = parse(command, args)
-  if (isHelp) return print(commandHelp(name, command))
-  const run = await command.load()
-  await run(given, context)
-}
-
-/** @returns {string} */
-function version () {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
-}
+const { signal, exitCode } = abortOnSignals()
+const code = await main(process.argv.slice(2), signal)
+// All work has been cleaned up. A pending write to a reader that takes nothing would keep the process alive.
+if (code === undefined) process.exit(exitCode())
+process.exitCode = code
 
 /** The first signal asks the work to stop and clean up. A later one ends the process at once. */
 function abortOnSignals () {
@@ -75,28 +27,7 @@ function abortOnSignals () {
       first = performance.now()
       number = constants.signals[name]
       controller.abort()
-      stopPrinting(controller.signal.reason)
     })
   }
   return { signal: controller.signal, exitCode: () => BY_SIGNAL + number }
-}
-
-/** Has the reader of stdout gone? `head` does that, and it is not a failure. @param {unknown} error */
-function isClosedPipe (error) {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
-}
-
-/**
- * Prints an error as one line on stderr.
- *
- * @param {unknown} error
- * @param {string} name  of the command
- * @returns {number} the exit code that it stands for
- */
-function report (error, name) {
-  const isUsageError = error instanceof UsageError
-  const help = Object.hasOwn(COMMANDS, name) ? `baobox ${name} --help` : 'baobox --help'
-  const line = errorLine(error).replace(/^baobox:/, start => paint('red', start, process.stderr))
-  process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)
-  return isUsageError ? USAGE : FAILED
 }

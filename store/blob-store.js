@@ -35,7 +35,7 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { SliceOptions } from './read/slice-reader.js' */
 /** @import { StoreOptions } from './exchange/store-context.js' */
 /** @import { PutOptions } from './write/put.js' */
-/** @import { PutResult } from './write/put-many.js' */
+/** @import { PutManyOptions, PutResult } from './write/put-many.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
@@ -142,7 +142,7 @@ export class BlobStore {
    *
    * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next
    *   are asked for
-   * @param {ProgressOptions} [options]  `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
+   * @param {PutManyOptions} [options]
    * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails,
    *   what came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the
    *   end may leave up to three batches more

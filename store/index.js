@@ -35,6 +35,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../verifier/mirrors/mirror.js').SliceGiver} SliceGiver */
 /** @typedef {import('../verifier/mirrors/url-mirror.js').SliceRequest} SliceRequest */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
+/** @typedef {import('./write/put-many.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
 /** @typedef {import('./catalog/events/observers.js').BlobState} BlobState */
 /** @typedef {import('./catalog/events/watch.js').StoreEvent} StoreEvent */

@@ -16,8 +16,8 @@ const MAY_IMPORT = {
 }
 
 const ENTRY_POINTS = [
-  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/collections', 'store/exchange/contract',
-  'store/exchange/http', 'store/exchange/http/node'
+  'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/collections', 'store/exchange/collections/node',
+  'store/exchange/contract', 'store/exchange/http', 'store/exchange/http/node'
 ]
   .map(folder => `${folder}/index.js`)
 

@@ -86,6 +86,22 @@ describe('examples', () => {
     expect(await linesOf(...args)).to.deep.equal([`${cid} is complete, 0 bytes of it are new`])
   }))
 
+  it('share-folder.js puts a folder into a store, writes it elsewhere, and tells what has changed', async () => {
+    await mkdir(join(project, 'folder', 'inner'), { recursive: true })
+    await writeFile(join(project, 'folder', 'a'), content)
+    await writeFile(join(project, 'folder', 'inner', 'b'), 'b')
+    const [line, ...others] = await linesOf('share-folder.js', 'folder')
+    expect(line).to.match(/^bagaac\w+: 2 files, 300001 bytes$/)
+    expect(others).to.deep.equal([])
+    const [folder] = line.split(':')
+    expect(await linesOf('share-folder.js', folder, 'copy')).to.deep.equal(['folder/a', 'folder/inner/b'])
+    expect(new Uint8Array(await readFile(join(project, 'copy', 'folder', 'a')))).to.deep.equal(content)
+    await writeFile(join(project, 'folder', 'inner', 'b'), 'c')
+    const changed = await linesOf('share-folder.js', 'folder')
+    expect(changed[0]).to.equal('changed folder/inner/b')
+    expect(changed).to.have.length(2)
+  })
+
   it('append-log.js hashes what is new', async () => {
     const log = join(project, 'log')
     await writeFile(log, content)

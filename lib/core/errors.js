@@ -5,16 +5,17 @@
 /** @import { ChunkRanges } from '../tree/ranges.js' */
 
 /**
- * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH' | 'BAO_PROOF_MISMATCH'
- *   | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED' | 'BAO_TRUNCATED' | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG'
- *   | 'CAR_INVALID' | 'CAR_TRUNCATED' | 'CID_MISMATCH' | 'CID_UNSUPPORTED' | 'COLLECTION_INVALID'
- *   | 'COLLECTION_TOO_LONG' | 'FETCH_CHANGED' | 'FETCH_EXHAUSTED' | 'FETCH_FAILED'
- *   | 'FETCH_MEMBERS_MISSING' | 'FETCH_REFUSED' | 'FETCH_STATUS' | 'HASHSEQ_INVALID' | 'HASHSEQ_TOO_LONG'
- *   | 'SIZE_MISMATCH' | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT'
- *   | 'STORE_FULL' | 'STORE_LOCKED' | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED'
- *   | 'STORE_READ_ONLY' | 'STORE_REOPENED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION'
- *   | 'STORE_WRITE_FAILED'
- *   | 'WATCH_GAP'} BaoErrorCode
+ * @typedef {'BAO_BAD_HEADER' | 'BAO_BAD_PROOF' | 'BAO_LEAF_MISMATCH' | 'BAO_PARENT_MISMATCH'
+ *   | 'BAO_PROOF_MISMATCH' | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED' | 'BAO_TRUNCATED'
+ *   | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG' | 'CAR_INVALID' | 'CAR_TRUNCATED' | 'CID_MISMATCH'
+ *   | 'CID_UNSUPPORTED' | 'COLLECTION_INVALID' | 'COLLECTION_TOO_LONG' | 'FETCH_CHANGED' | 'FETCH_EXHAUSTED'
+ *   | 'FETCH_FAILED' | 'FETCH_MEMBERS_MISSING' | 'FETCH_REFUSED' | 'FETCH_STATUS' | 'HASHSEQ_INVALID'
+ *   | 'HASHSEQ_TOO_LONG' | 'PATH_EXISTS' | 'PATH_UNSAFE' | 'SIZE_MISMATCH'
+ *   | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED'
+ *   | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_READ_ONLY'
+ *   | 'STORE_REOPENED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION' | 'STORE_WRITE_FAILED'
+ *   | 'WATCH_GAP'
+ *   | 'IROH_ABSENT' | 'REQUEST_INVALID' | 'REQUEST_UNSUPPORTED' | 'TICKET_INVALID'} BaoErrorCode
  */
 
 /**
@@ -29,6 +30,7 @@
  * @property {ChunkRanges} [ranges]
  * @property {string} [location]
  * @property {string} [tag]       a tag's name
+ * @property {string} [entry]     a name in a collection
  * @property {number} [status]    of HTTP
  * @property {number} [retryAfter]  milliseconds after which a server wants to be asked again
  * @property {number} [pid]       id of a process
@@ -46,7 +48,7 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, actual, ranges, location, tag } = place
+    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, entry } = place
     const { status, retryAfter, pid, members } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
@@ -59,6 +61,7 @@ export class BaoError extends Error {
     /** @type {ChunkRanges | undefined} */ if (ranges !== undefined) this.ranges = ranges
     /** @type {string | undefined} */ if (location !== undefined) this.location = location
     /** @type {string | undefined} */ if (tag !== undefined) this.tag = tag
+    /** @type {string | undefined} */ if (entry !== undefined) this.entry = entry
     /** @type {number | undefined} */ if (status !== undefined) this.status = status
     /** @type {number | undefined} */ if (retryAfter !== undefined) this.retryAfter = retryAfter
     /** @type {number | undefined} */ if (pid !== undefined) this.pid = pid

@@ -1,6 +1,7 @@
 // Protects blobs that no tag names from garbage collection: those that are read or written, and those that temporary
 // tags name.
 
+import { describe } from '../../lib/core/bytes.js'
 import { nameOf, rootOf } from '../catalog/roots.js'
 import { target } from '../catalog/names/tag-target.js'
 
@@ -30,6 +31,12 @@ export class Protection {
   tag (root, format) {
     for (const marks of this.#marks) marks.keep(root, format)
     return count(this.#tags[format], [nameOf(root)])
+  }
+
+  /** @param {unknown} tag @throws {TypeError} unless it is a temporary tag of this store that was not released */
+  assertMayTag (tag) {
+    if (!(tag instanceof TempTag)) throw new TypeError(`"tag" expected a temporary tag, got ${describe(tag)}`)
+    tag.assertOf(this)
   }
 
   /** Is there a temporary tag? @param {string} name  of a blob, in memory */

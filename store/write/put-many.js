@@ -15,6 +15,7 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
 /** @import { Change } from '../catalog/catalog.js' */
+/** @import { TempTag } from '../gc/protection.js' */
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { Many } from '../storage/concurrency/in-order.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
@@ -30,16 +31,21 @@ export const BATCH_LEN = 1 << 22
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
+/**
+ * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment in which it
+ *   can be seen. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
+ */
 
 /**
  * See `BlobStore.putMany`.
  *
- * @param {StoreContext} store @param {Many<Source>} blobs @param {ProgressOptions} options
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
 export async function * putMany (store, blobs, options) {
   assertMany('blobs', blobs, 'sources')
-  assertKnownOptions(options, ['signal', 'onProgress'])
+  assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
+  if (options.tag !== undefined) store.protection.assertMayTag(options.tag)
   let done = 0
   for await (const result of results(store, blobs, options)) {
     yield result
@@ -49,12 +55,12 @@ export async function * putMany (store, blobs, options) {
 }
 
 /**
- * @param {StoreContext} store @param {Many<Source>} blobs @param {{ signal?: AbortSignal }} options
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
-async function * results (store, blobs, { signal }) {
+async function * results (store, blobs, { tag, signal }) {
   /** @param {Source} source */
-  const putOne = source => store.life.run(() => store.writer.put(source, { signal }))
+  const putOne = source => store.life.run(() => store.writer.put(source, { tag, signal }))
   if (store.quota.isLimited) {
     // Any blob may be the first for which there is no space, and nothing after that one must be kept.
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
@@ -67,7 +73,7 @@ async function * results (store, blobs, { signal }) {
    */
   const keep = async (batch, before) => {
     if ('small' in batch) {
-      const kept = await store.life.run(() => keepMany(store, batch.small))
+      const kept = await store.life.run(() => keepMany(store, batch.small, { tag }))
       batch.release() // not after a failure: a write may still look at this memory
       return kept
     }
@@ -164,10 +170,13 @@ const NONE = []
  *
  * @param {StoreContext} store
  * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are, so their memory must not change
- * @param {(Uint8Array | undefined)[]} [aliases]  the multihashes under which they are put, unless under their own names
+ * @param {object} [options]
+ * @param {(Uint8Array | undefined)[]} [options.aliases]  the multihashes under which they are put, unless under their
+ *   own names
+ * @param {TempTag} [options.tag]  protects them
  * @returns {Promise<PutResult[]>}
  */
-export async function keepMany (store, batch, aliases = []) {
+export async function keepMany (store, batch, { aliases = [], tag } = {}) {
   const { activity, databases, life, locks, protection } = store
   life.assertOpen()
   return activity.run(async () => {
@@ -177,6 +186,7 @@ export async function keepMany (store, batch, aliases = []) {
       const isSmall = bytes.length <= GROUP_LEN
       blobs.push(isSmall ? smallBlob(databases, id + i, bytes) : await treeBlob(databases, id + i, bytes))
     }
+    for (const { root } of blobs) tag?.add(root)
     const names = blobs.map(({ name }) => name)
     const release = protection.useAll(names)
     try {

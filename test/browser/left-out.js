@@ -17,6 +17,7 @@ export const LEFT_OUT = {
   'encoder/files.test.js': 'files',
   'verifier/sources/files.test.js': 'files, and streams of Node.js',
   'verifier/sources/http.test.js': 'servers',
+  'store/exchange/collections/node/': 'directories',
   'store/exchange/http/node/': 'servers',
   'store/storage/level/failed-writes-files.test.js': 'directories, and processes whose files may not grow',
   'store/storage/disk/failing-files.test.js': 'files',

@@ -31,6 +31,8 @@ import { BlobStore, asBlockstore } from 'baobox/store'
 import type * as stores from 'baobox/store'
 import { Collection, getCollection, putCollection } from 'baobox/collections'
 import type { CollectionEntry } from 'baobox/collections'
+import { diffDirectory, exportDirectory, importDirectory } from 'baobox/collections/node'
+import type { DirectoryDifference, ImportDirectoryResult } from 'baobox/collections/node'
 import { createHandler } from 'baobox/http'
 import type { Handler, RequestEvent } from 'baobox/http'
 import { serve } from 'baobox/http/node'
@@ -62,6 +64,10 @@ console.log(new SliceVerifier({ root: bytes }).done)
 const named = await putCollection(store, Collection.from([['name', bytes]]), { tag: 'names' })
 const entries: CollectionEntry[] = [...await getCollection(store, named.cid)]
 console.log(entries)
+const folder: ImportDirectoryResult = await importDirectory(store, 'folder', { ignore: ['*.log'], known: 'known' })
+await exportDirectory(store, folder.cid, 'copy', { mode: 'reflink' })
+const differences: AsyncIterable<DirectoryDifference> = diffDirectory(store, folder.cid, 'folder')
+for await (const { type, name } of differences) console.log(type, name)
 const onRequest = ({ status, cid, error }: RequestEvent) => console.log(status, cid, error)
 const handler: Handler = createHandler(store, { put: { token: 'secret' }, onRequest })
 const answer: Response = await handler(new Request('http://localhost/blobs'))

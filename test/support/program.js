@@ -7,11 +7,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
+const HOST = fileURLToPath(new URL('program-host.js', import.meta.url))
 
 /** These variables of the shell must not reach the program under test. */
 const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
 
 export class Folder {
+  /** Commands that have run here as a process. */
+  #known = new Set()
+  /** @type {Host | undefined} */
+  #host
+
   /** @param {string} path */
   constructor (path) {
     this.path = path
@@ -22,29 +28,74 @@ export class Folder {
   write (name, bytes) { return writeFile(this.at(name), bytes) }
 
   /**
-   * Starts the program in this folder. Its temporary files go here, too, so that tests see those that are left. The
+   * How the program runs in this folder. Its temporary files go here, too, so that tests see those that are left. The
    * store that is used by default is the folder `baobox`.
    */
-  start (args, { env } = {}) {
+  #options (env) {
     const temporary = { TMPDIR: this.path, TMP: this.path, TEMP: this.path }
     const data = { XDG_DATA_HOME: this.path, LOCALAPPDATA: this.path }
-    const options = { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...env } }
-    const child = spawn(process.execPath, [PROGRAM, ...args], options)
+    return { cwd: this.path, env: { ...ENV, ...temporary, ...data, ...env } }
+  }
+
+  /** Starts the program as a process. */
+  start (args, { env } = {}) {
+    const child = spawn(process.execPath, [PROGRAM, ...args], this.#options(env))
     child.stdin.on('error', () => {}) // the program may end before it has read everything
     return child
   }
 
   /**
-   * Runs the program to its end.
+   * Runs the program to its end. The first run of a command in a folder is a process of its own, which must end by
+   * itself. Later ones share a process, which is quicker.
    *
    * @param {string[]} args
    * @param {{ input?: Uint8Array | string, env?: Record<string, string> }} [options]
    */
   async run (args, { input = '', env } = {}) {
+    if (this.#known.has(args[0])) {
+      this.#host ??= new Host()
+      return this.#host.run({ args, ...this.#options(env), input })
+    }
+    this.#known.add(args[0])
     const child = this.start(args, { env })
     child.stdin.end(input)
     return ended(child)
   }
+
+  async remove () {
+    this.#host?.end()
+    await rm(this.path, { recursive: true })
+  }
+}
+
+/** A process of program-host.js, which runs command lines one after the other. */
+class Host {
+  #child = spawn(process.execPath, [HOST], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  /** By id: how the promises of runs settle. */
+  #waiting = new Map()
+  #count = 0
+
+  constructor () {
+    this.#child.on('message', ({ id, code, out, err }) => {
+      const [bytes, errors] = [out, err].map(text => Buffer.from(text, 'base64'))
+      this.#waiting.get(id).resolve(resultOf(code, bytes, errors))
+      this.#waiting.delete(id)
+    })
+    this.#child.on('close', (code, signal) => {
+      const error = new Error(`the process of program-host.js ended: ${signal ?? `exit code ${code}`}`)
+      for (const { reject } of this.#waiting.values()) reject(error)
+    })
+  }
+
+  run ({ input, ...run }) {
+    return new Promise((resolve, reject) => {
+      const id = this.#count++
+      this.#waiting.set(id, { resolve, reject })
+      this.#child.send({ id, ...run, input: Buffer.from(input).toString('base64') })
+    })
+  }
+
+  end () { this.#child.disconnect() }
 }
 
 /** Waits for the end of a started program: its exit code and its output. */
@@ -54,14 +105,16 @@ export async function ended (child) {
   child.stdout.on('data', piece => out.push(piece))
   child.stderr.on('data', piece => err.push(piece))
   const [code] = await once(child, 'close')
-  const bytes = new Uint8Array(Buffer.concat(out))
-  return { code, bytes, out: Buffer.from(bytes).toString(), err: Buffer.concat(err).toString() }
+  return resultOf(code, Buffer.concat(out), Buffer.concat(err))
 }
+
+/** @param {number} code @param {Buffer} out @param {Buffer} err */
+const resultOf = (code, out, err) => ({ code, bytes: new Uint8Array(out), out: `${out}`, err: `${err}` })
 
 /** A folder for all tests of the surrounding `describe`. It is removed after them. @returns {Folder} */
 export function newFolder () {
   const folder = new Folder('')
   before(async () => { folder.path = await mkdtemp(join(tmpdir(), 'baobox-test-')) })
-  after(() => rm(folder.path, { recursive: true }))
+  after(() => folder.remove())
   return folder
 }

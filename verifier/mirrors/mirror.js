@@ -9,7 +9,7 @@ import { base16 } from 'multiformats/bases/base16'
 import { describe } from '../../lib/core/bytes.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { readPieces } from '../../lib/source/read-pieces.js'
-import { sliceOfPlain } from './plain-slice.js'
+import { sliceOfPlain } from './plain/plain-slice.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 
@@ -87,7 +87,7 @@ export class Mirror {
    * The slice as it comes, with the size in front, unverified.
    *
    * @param {SliceRequest} what @param {AbortSignal} signal
-   * @returns {AsyncIterable<Uint8Array>}
+   * @returns {AsyncIterable<Uint8Array>} a piece is borrowed until the next one
    */
   pieces (what, signal) { return this.#give(what, signal) }
 }

@@ -15,10 +15,10 @@ import { openOutboard } from '../../lib/outboard/paged-outboard.js'
 import { rootHash } from '../../lib/hash/subtree.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { sliceOfEndpoint } from './bao-endpoint.js'
-import { sliceOfPlain } from './plain-slice.js'
+import { sliceOfPlain } from './plain/plain-slice.js'
 
 /** @import { HttpOptions } from '../sources/http.js' */
-/** @import { PlainBlob } from './plain-slice.js' */
+/** @import { PlainBlob } from './plain/plain-slice.js' */
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 
 /** Bytes of the first request to a plain server. */

@@ -40,8 +40,12 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
 
   /** Also proves the size when the range is behind the end. @param {VerifiedReader} reader */
   async function * read (reader) {
-    const size = span.start === 0 ? Infinity : await reader.size({ signal })
-    if (span.start < size) yield * reader.stream(span, { signal })
+    try {
+      const size = span.start === 0 ? Infinity : await reader.size({ signal })
+      if (span.start < size) yield * reader.stream(span, { signal })
+    } finally {
+      await reader.close()
+    }
   }
 }
 

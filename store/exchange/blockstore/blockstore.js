@@ -114,7 +114,7 @@ class Blockstore {
   async * putMany (pairs, { signal } = {}) {
     const batch = new BlockBatch()
     const { life } = this.#context
-    const keep = () => batch.keep((blocks, aliases) => life.run(() => keepMany(this.#context, blocks, aliases)))
+    const keep = () => batch.keep((blocks, aliases) => life.run(() => keepMany(this.#context, blocks, { aliases })))
     try {
       for await (const pair of unhurried(pairs, signal)) {
         if (batch.isFull || pair === undefined) yield * await keep()

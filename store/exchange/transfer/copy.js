@@ -153,7 +153,7 @@ class Copy {
     const named = batch.flatMap(({ bytes, names }) => names.map(alias => ({ bytes, alias })))
     const kept = this.#to.quota.isLimited
       ? await this.#keepEach(named)
-      : await keepMany(this.#to, named.map(({ bytes }) => bytes), named.map(({ alias }) => alias))
+      : await keepMany(this.#to, named.map(({ bytes }) => bytes), { aliases: named.map(({ alias }) => alias) })
     return kept.filter(({ isNew }) => isNew).map(({ size }) => size)
   }
 

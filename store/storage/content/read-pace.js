@@ -28,6 +28,8 @@ export class Pace {
     this.#isSyncAllowed = isSyncAllowed
   }
 
+  get isSyncAllowed () { return this.#isSyncAllowed }
+
   /**
    * @template T
    * @param {() => T | typeof NOT_READ} now  reads synchronously
@@ -103,6 +105,13 @@ export function readSoon (files, id, start, end) {
 export function forbidSyncReads (place) {
   if (place !== undefined) paces.set(place, new Pace({ isSyncAllowed: false }))
 }
+
+/**
+ * A pace of its own for files that are not the store's. It is synchronous only where reads of the store may be.
+ *
+ * @param {SafeDatabase} place  of the store
+ */
+export const paceBeside = place => new Pace({ isSyncAllowed: paceOf(place).isSyncAllowed })
 
 const paces = /** @type {WeakMap<SafeDatabase | BlobFolder, Pace>} */ (new WeakMap())
 

@@ -278,6 +278,33 @@ describe('store: putMany() and getMany()', () => {
     data.batch = batch
   })
 
+  for (const options of [{}, { quota: 2 * MIB }]) {
+    const where = options.quota === undefined ? '' : ' also under a quota,'
+    it(`putMany() protects by a temporary tag what it has kept,${where} until that is released`, async () => {
+      const { store } = await newStore(options)
+      const tag = store.tempTag()
+      let collected
+      const blobs = [...SIZES.slice(1, -1).map((size, i) => noise(Math.min(size, 200_000), i))]
+      for await (const { cid } of store.putMany(blobs, { tag })) {
+        collected = await store.gc()
+        expect(await store.has(cid)).to.equal(true)
+      }
+      expect(collected).to.include({ blobs: 0 })
+      tag.release()
+      expect(await store.gc()).to.include({ blobs: blobs.length })
+    })
+  }
+
+  it('putMany() refuses tags that are not temporary tags of this store', async () => {
+    const [{ store }, { store: other }] = [await newStore(), await newStore()]
+    const released = store.tempTag()
+    released.release()
+    for (const tag of ['name', {}, null, other.tempTag(), released]) {
+      await expectSlip('tag', () => all(store.putMany([noise(10)], { tag })), [TypeError])
+    }
+    expect(await store.has(hash(noise(10)))).to.equal(false)
+  })
+
   it('putMany() that cannot write leaves nothing once the store is opened again', async () => {
     for (const database of ['index', 'data']) {
       const made = await newStore()

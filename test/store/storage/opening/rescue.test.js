@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import {
-  copyFile, link, mkdir, readFile, readdir, rename, rm, stat, symlink, truncate, writeFile
+  copyFile, cp, link, mkdir, readFile, readdir, rename, rm, stat, symlink, truncate, writeFile
 } from 'node:fs/promises'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
@@ -30,16 +30,21 @@ const FOLDERS = ['blobs', 'data', 'index']
 const SOUND = { isSound: true, blobs: BLOBS.length }
 
 describe('store: rescue', () => {
-  let place
+  let place, template
   const children = []
-  beforeEach(async () => {
-    place = await onDisk()
-    const store = await place.open()
+  before(async () => {
+    template = await onDisk()
+    const store = await template.open()
     for (const [i, bytes] of BLOBS.entries()) {
       await store.put(bytes, { tag: `tag ${i}` })
       if (i === HALF) await store.compact() // tables now, and a log for the rest
     }
     await store.close()
+  })
+  after(() => template.remove())
+  beforeEach(async () => {
+    place = await onDisk()
+    await cp(template.where, place.where, { recursive: true })
   })
   afterEach(async () => {
     for (const child of children.splice(0)) await killed(child)

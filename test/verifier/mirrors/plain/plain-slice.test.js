@@ -1,13 +1,13 @@
 // Slices made of bytes and an outboard that lie apart, beside the slices that the encoder cuts.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
-import { ChunkRanges } from '../../../lib/index.js'
-import { sliceOfPlain } from '../../../verifier/mirrors/plain-slice.js'
-import { same } from '../../support/bytes.js'
-import { collect, ragged } from '../../support/feeding.js'
-import { KEY, noise } from '../../support/inputs.js'
-import { holds, sizes } from '../../support/property.js'
+import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
+import { ChunkRanges } from '../../../../lib/index.js'
+import { sliceOfPlain } from '../../../../verifier/mirrors/plain/plain-slice.js'
+import { same } from '../../../support/bytes.js'
+import { collect, ragged } from '../../../support/feeding.js'
+import { KEY, noise } from '../../../support/inputs.js'
+import { holds, sizes } from '../../../support/property.js'
 
 const SIZE = 300_000
 const content = noise(SIZE, 671)
@@ -26,7 +26,7 @@ const slice = async (blob, what) => collect(await array(sliceOfPlain(blob, what,
 
 async function array (pieces) {
   const all = []
-  for await (const piece of pieces) all.push(piece)
+  for await (const piece of pieces) all.push(piece.slice())
   return all
 }
 

@@ -1,0 +1,151 @@
+// Writes the files that a collection names. Nothing is written before all names and members were looked at. Then the
+// files are written below a folder that was made for this alone, and moved to their places when all are there. So
+// nothing that stands in the target is followed, replaced or changed.
+
+import { lstat, mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { absolute } from '#disk'
+import { BaoError } from '../../../../lib/core/errors.js'
+import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
+import { inOrder } from '../../../storage/concurrency/in-order.js'
+import { missing, notFound } from '../../../storage/errors.js'
+import { contextOf } from '../../context-of.js'
+import { entryBatches } from '../get.js'
+import { SafeNames } from '../safe-names.js'
+import { MemberWriter } from './member-writer.js'
+
+/** @import { BlobName, BlobStore } from '../../../blob-store.js' */
+/** @import { BlobRecord } from '../../../storage/format/records.js' */
+/** @import { StoreContext } from '../../store-context.js' */
+/** @import { DirectoryEvent } from './import.js' */
+/** @import { ExportMode } from './member-writer.js' */
+
+/**
+ * @typedef {object} ExportDirectoryOptions
+ * @property {ExportMode} [mode]  how files above 1 MiB get their bytes, where the store and the system can do it.
+ *   `reflink`: they share the disk's blocks with the store until one is changed. `link`: they are the store's files
+ *   under another name, so do not change them. Each is verified. Default: `copy`
+ * @property {AbortSignal} [signal]
+ * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
+ */
+
+/** Files that are written at the same time. */
+const WRITES_AHEAD = 8
+
+/**
+ * Writes the files that a collection names, below a folder: `path/top/file`. What the first parts of the names stand
+ * for must not be there yet. A failure leaves the folder as it was.
+ *
+ * @param {BlobStore} store
+ * @param {BlobName} cid  of the collection
+ * @param {string | URL} path  of a folder, made when it is missing
+ * @param {ExportDirectoryOptions} [options]
+ * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
+ * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
+ *   PATH_EXISTS { location }; COLLECTION_INVALID; as `store.get`
+ */
+export async function exportDirectory (store, cid, path, options = {}) {
+  const context = contextOf(store)
+  assertKnownOptions(options, ['mode', 'signal', 'onProgress'])
+  const { mode = 'copy', signal } = options
+  if (!['copy', 'reflink', 'link'].includes(mode)) {
+    throw new TypeError(`"mode" expected 'copy', 'reflink' or 'link', got '${mode}'`)
+  }
+  const root = parseRoot(cid, 'cid')
+  const target = absolute(path)
+  const hold = store.tempTag(root, { format: 'hashseq' })
+  try {
+    const tops = await checked(store, context, root, signal)
+    const isNew = await mkdir(target, { recursive: true }) !== undefined
+    try {
+      await assertAbsent(target, tops)
+      return await exportTo(target, tops, staging => writeAll(store, context, root, staging, { ...options, mode }))
+    } catch (error) {
+      if (isNew) await rmdir(target).catch(() => {}) // somebody may have put something there
+      throw error
+    }
+  } finally {
+    hold.release()
+  }
+}
+
+/**
+ * Looks at all names and members.
+ *
+ * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @returns {Promise<string[]>} what is to be made in the target
+ */
+async function checked (store, { catalog, presence }, root, signal) {
+  const names = new SafeNames({ isForWindows: process.platform === 'win32' })
+  for await (const batch of entryBatches(store, root, signal)) {
+    for (const [name] of batch) names.add(name)
+    const roots = batch.map(([, cid]) => fromCid(cid))
+    for (const [i, { record }] of (await catalog.findMany(roots)).entries()) {
+      if (record === undefined) throw notFound(roots[i])
+      if (!record.complete) throw missing(roots[i], await presence.missing(record, ChunkRanges.all))
+    }
+  }
+  return [...names.tops]
+}
+
+/** @param {string} target @param {string[]} tops @throws {BaoError} PATH_EXISTS { location } */
+async function assertAbsent (target, tops) {
+  for (const top of tops) {
+    const location = join(target, top)
+    // A link that leads nowhere is there, too.
+    const isThere = await lstat(location).then(() => true, error => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    })
+    if (isThere) throw new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
+  }
+}
+
+/**
+ * @template T
+ * @param {string} target @param {string[]} tops
+ * @param {(staging: string) => Promise<T>} write  everything, to a folder that is empty
+ * @returns {Promise<T>}
+ */
+async function exportTo (target, tops, write) {
+  const staging = await mkdtemp(join(target, '.baobox-'))
+  const placed = /** @type {string[]} */ ([])
+  try {
+    const result = await write(staging)
+    await assertAbsent(target, tops) // writing may have taken long
+    for (const top of tops) {
+      await rename(join(staging, top), join(target, top))
+      placed.push(top)
+    }
+    return result
+  } catch (error) {
+    for (const top of placed) await rename(join(target, top), join(staging, top)).catch(() => {})
+    throw error
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {string} staging
+ * @param {ExportDirectoryOptions & { mode: ExportMode }} options
+ */
+async function writeAll (store, { catalog }, root, staging, { mode, signal, onProgress }) {
+  const writer = new MemberWriter(store, staging, { mode, signal })
+  const done = { length: 0, size: 0 }
+  async function * members () {
+    for await (const batch of entryBatches(store, root, signal)) {
+      const looks = await catalog.findMany(batch.map(([, cid]) => fromCid(cid)))
+      const all = batch.map(([name, cid], i) => ({ name, cid, record: looks[i].record }))
+      yield * writer.withBytes(all)
+    }
+  }
+  for await (const { name, size } of inOrder(members(), () => WRITES_AHEAD, member => writer.write(member))) {
+    done.length++
+    done.size += size
+    onProgress?.({ type: 'baobox:export', detail: { done: done.size, files: done.length, name } })
+  }
+  return done
+}

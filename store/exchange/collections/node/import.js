@@ -1,0 +1,183 @@
+// Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
+// to the folder that the folder is in, with `/`, sorted by their bytes. Links and empty folders are left out.
+
+import { realPath } from '#disk'
+import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { fromCid, toCid } from '../../../../lib/hash/cid.js'
+import { inOrder } from '../../../storage/concurrency/in-order.js'
+import { GROUP_LEN } from '../../../storage/content/tree-pages.js'
+import { paceBeside } from '../../../storage/content/read-pace.js'
+import { FILE_FROM } from '../../../write/blob-builder.js'
+import { contextOf } from '../../context-of.js'
+import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
+import { KnownFiles } from './known-files.js'
+import { readSmallFile } from './read-file.js'
+import { walkFolder } from './walk.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobStore } from '../../../blob-store.js' */
+/** @import { TempTag } from '../../../gc/protection.js' */
+/** @import { Pace } from '../../../storage/content/read-pace.js' */
+/** @import { CollectionEntry } from '../collection.js' */
+/** @import { PutCollectionOptions } from '../put.js' */
+/** @import { FoundFile } from './walk.js' */
+/** @import { SelectionOptions } from './selection.js' */
+
+/**
+ * @typedef {object} ImportRules
+ * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
+ *   Default: `copy`
+ * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
+ * @property {string} [known]  path of a file that remembers which files were imported. Those whose size, times and
+ *   inode are the same as at the last import, and whose blobs the store has, are not read again. Default: all are read
+ * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
+ */
+/** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
+/**
+ * @typedef {{ type: string, detail: { done: number, files: number, name: string } }} DirectoryEvent  bytes and files so
+ *   far, and the name of the last
+ */
+/**
+ * @typedef {object} ImportDirectoryResult
+ * @property {CID} cid  of the collection
+ * @property {number} length  how many files
+ * @property {number} size  bytes of all files
+ * @property {number} unread  how many files had not changed, and were not read
+ * @property {boolean} isNew  did the store lack the collection before?
+ */
+
+const OPTIONS = [...PUT_COLLECTION_OPTIONS, 'include', 'ignore', 'mode', 'top', 'known', 'onProgress']
+/** Small files that are read at the same time, and longer ones that are put at the same time. */
+const SMALL_AHEAD = 16
+const LONG_AHEAD = 2
+
+/**
+ * Keeps the files of a folder, and a collection that names them. The members are protected while it runs, and by `tag`
+ * from then on. When it fails, files that were kept stay, unprotected.
+ *
+ * @param {BlobStore} store
+ * @param {string | URL} path  of a folder, or of one file
+ * @param {ImportDirectoryOptions} [options]
+ * @returns {Promise<ImportDirectoryResult>}
+ * @throws {import('../../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
+ *   `\`; BAO_SOURCE_CHANGED { location } when a long file changes while it is read; as `store.put`
+ */
+export async function importDirectory (store, path, options = {}) {
+  const { databases } = contextOf(store)
+  assertKnownOptions(options, OPTIONS)
+  const { include, ignore, mode = 'copy', top, known: knownPath, onProgress, ...collectionOptions } = options
+  const { signal } = collectionOptions
+  if (mode !== 'copy' && mode !== 'reference') {
+    throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  }
+  const location = await realPath(databases.location)
+  const known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath)
+  const hold = store.tempTag()
+  const pace = paceBeside(databases.data)
+  // Neither the store nor the file of what is known is part of a folder that it is in.
+  const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
+  const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
+  const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
+  try {
+    const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
+    await known?.commit()
+    return { cid, length, size: importing.size, unread: importing.unread, isNew }
+  } catch (error) {
+    await known?.discard()
+    throw error
+  } finally {
+    hold.release()
+  }
+}
+
+/** @typedef {{ file: FoundFile, root: Uint8Array, size: number, isUnread: boolean, bytes?: undefined }} Stored */
+/** @typedef {Stored | { file: FoundFile, root?: undefined, bytes: Uint8Array }} Loaded  `bytes`: to be put */
+
+/** @typedef {{ file: FoundFile, root?: Uint8Array }} Known  `root`: of the last import, if it has not changed since */
+
+/**
+ * @typedef {object} How
+ * @property {TempTag} hold
+ * @property {KnownFiles} [known]
+ * @property {'copy' | 'reference'} mode
+ * @property {Pace} pace
+ * @property {AbortSignal} [signal]
+ * @property {(event: DirectoryEvent) => void} [onProgress]
+ */
+
+/** One import: small files go through `putMany`, longer ones are put by themselves, and all come out in order. */
+class Importing {
+  #store
+  #how
+  /** Files that were loaded, whose entries are still to be given. */
+  #waiting = /** @type {Loaded[]} */ ([])
+  #files = 0
+  size = 0
+  unread = 0
+
+  /** @param {BlobStore} store @param {How} how */
+  constructor (store, how) {
+    this.#store = store
+    this.#how = how
+  }
+
+  /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
+  async * entries (files) {
+    const { hold, signal } = this.#how
+    for await (const { cid, size } of this.#store.putMany(this.#smallOnes(files), { tag: hold, signal })) {
+      yield * this.#stored()
+      const { file } = /** @type {Loaded} */ (this.#waiting.shift())
+      yield await this.#entryOf(file, fromCid(cid), size)
+    }
+    yield * this.#stored()
+  }
+
+  /** The entries of files that come next, and that are in the store already. */
+  async * #stored () {
+    const next = this.#waiting.findIndex(({ root }) => root === undefined)
+    for (const loaded of this.#waiting.splice(0, next === -1 ? this.#waiting.length : next)) {
+      const { file, root, size, isUnread } = /** @type {Stored} */ (loaded)
+      if (isUnread) this.unread++
+      yield await this.#entryOf(file, root, size)
+    }
+  }
+
+  /** @param {FoundFile} file @param {Uint8Array} root @param {number} size @returns {Promise<CollectionEntry>} */
+  async #entryOf (file, root, size) {
+    const { known, onProgress } = this.#how
+    await known?.note(file, root)
+    this.#files++
+    this.size += size
+    onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
+    return [file.name, toCid(root)]
+  }
+
+  /** The bytes of small files. Others are put meanwhile. @param {AsyncIterable<FoundFile>} files */
+  async * #smallOnes (files) {
+    const aheadOf = (/** @type {Known} */ { file }) => Number(file.stat.size) > FILE_FROM ? LONG_AHEAD : SMALL_AHEAD
+    for await (const loaded of inOrder(this.#looked(files), aheadOf, known => this.#load(known))) {
+      this.#waiting.push(loaded)
+      if (loaded.bytes !== undefined) yield loaded.bytes
+    }
+  }
+
+  /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<Known>} */
+  async * #looked (files) {
+    for await (const file of files) yield { file, root: await this.#how.known?.find(file) }
+  }
+
+  /** @param {Known} known @returns {Promise<Loaded>} */
+  async #load ({ file, root }) {
+    const { hold, mode, pace, signal } = this.#how
+    const size = Number(file.stat.size)
+    if (root !== undefined) {
+      hold.add(root) // before the look: what has been seen must stay
+      if (await this.#store.has(root)) return { file, root, size, isUnread: true }
+    }
+    const isReference = mode === 'reference' && size > GROUP_LEN
+    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file.path, size, FILE_FROM, pace)
+    if (bytes !== undefined) return { file, bytes }
+    const put = await this.#store.importFile(file.path, { mode: isReference ? mode : 'copy', tag: hold, signal })
+    return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
+  }
+}

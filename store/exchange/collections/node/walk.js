@@ -1,0 +1,112 @@
+// Finds the files of a folder, in the order of the names that they have in a collection. Links are not followed, and
+// what is neither a file nor a folder is left out.
+
+import { lstatSync } from 'node:fs'
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { absolute } from '#disk'
+import { describe } from '../../../../lib/core/bytes.js'
+import { compareNames, unsafe } from '../safe-names.js'
+import { selectionOf } from './selection.js'
+
+/** @import { BigIntStats } from 'node:fs' */
+/** @import { Pace } from '../../../storage/content/read-pace.js' */
+/** @import { SelectionOptions } from './selection.js' */
+
+/**
+ * @typedef {SelectionOptions & { top?: string, signal?: AbortSignal }} WalkOptions  `top`: what names begin with; empty
+ *   for nothing. Default: the name of the folder itself
+ */
+
+/**
+ * @typedef {object} FoundFile
+ * @property {string} name  in a collection
+ * @property {string} path  on the disk
+ * @property {BigIntStats} stat
+ */
+
+/**
+ * The files below a folder, or one file.
+ *
+ * @param {string | URL} location @param {WalkOptions} options
+ * @param {Pace} pace
+ * @param {(path: string) => boolean} isLeftOut  of files and folders that are no part of it
+ * @returns {AsyncGenerator<FoundFile>} sorted by the bytes of their names
+ * @throws {import('../../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text
+ */
+export async function * walkFolder (location, options, pace, isLeftOut) {
+  const selection = selectionOf(options)
+  const path = await realpath(absolute(location))
+  const prefix = prefixOf(path, options.top)
+  const stat = await lstat(path, { bigint: true })
+  if (stat.isFile()) {
+    const name = prefix.slice(0, -1) || basename(path)
+    if (selection.hasFile(basename(path))) yield { name, path, stat }
+    return
+  }
+  if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
+  // One list of what is still to be visited for each folder on the way down; the next of each list is its last.
+  const lists = [await entriesOf(path, '')]
+  while (lists.length > 0) {
+    options.signal?.throwIfAborted()
+    const entry = lists[lists.length - 1].pop()
+    if (entry === undefined) {
+      lists.pop()
+      continue
+    }
+    const inner = join(path, entry.relative)
+    if (isLeftOut(inner)) continue
+    if (entry.isFolder) {
+      if (selection.entersFolder(entry.relative)) lists.push(await entriesOf(inner, `${entry.relative}/`))
+    } else if (selection.hasFile(entry.relative)) {
+      const name = prefix + entry.relative
+      assertPortable(name)
+      const stat = await statOf(inner, pace).catch(error => { throw isNoText(error, name) ? noText(name) : error })
+      if (stat.isFile()) yield { name, path: inner, stat }
+    }
+  }
+}
+
+/** @param {string} path @param {Pace} pace @returns {Promise<BigIntStats>} */
+const statOf = async (path, pace) =>
+  pace.read(() => lstatSync(path, { bigint: true }), () => lstat(path, { bigint: true }))
+
+/** @param {string} path @param {unknown} top  what names begin with @returns {string} */
+export function prefixOf (path, top = basename(path)) {
+  if (typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
+  return top === '' ? '' : `${top}/`
+}
+
+/**
+ * @param {string} path  of a folder @param {string} prefix  of its entries, from the folder where the walk began
+ * @returns {Promise<{ relative: string, isFolder: boolean }[]>} in reverse order
+ */
+async function entriesOf (path, prefix) {
+  const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    const isFolder = entry.isDirectory()
+    if (!isFolder && !entry.isFile()) continue
+    // With the slash that stands behind a folder's name, this is the order of whole paths.
+    found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
+  }
+  found.sort((a, b) => compareNames(b.key, a.key))
+  const twice = found.find(({ key }, i) => key === found[i + 1]?.key)
+  if (twice !== undefined) throw noText(twice.relative)
+  return found
+}
+
+/** @param {string} name  on the disk, with `/` @throws {import('../../../../lib/core/errors.js').BaoError} */
+function assertPortable (name) {
+  if (name.includes('\\')) throw unsafe(name, 'it has a separator inside a part')
+  if (/\p{Surrogate}/u.test(name)) throw noText(name)
+}
+
+/** What Node.js puts in the place of bytes that are no UTF-8. Such a name leads to nothing. */
+const REPLACEMENT = '\ufffd'
+
+/** @param {unknown} error  of the look at a file @param {string} name  on the disk */
+const isNoText = (error, name) =>
+  name.includes(REPLACEMENT) && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
+
+/** @param {string} name */
+const noText = name => unsafe(name, 'on the disk it is no text')

@@ -1,0 +1,76 @@
+// Names of collections that must not become paths: each leads out of the folder on some system, or to the file of
+// another name.
+
+/** By what they try. Each list is the names of one collection. @type {Record<string, string[]>} */
+export const TRICKS = {
+  'a parent folder': ['../out'],
+  'a parent folder in the middle': ['top/../../out'],
+  'a parent folder at the end': ['top/..'],
+  'the folder itself': ['./out'],
+  'the folder itself in the middle': ['top/./out'],
+  'an absolute path': ['/tmp/out'],
+  'an empty name': [''],
+  'an empty part': ['top//out'],
+  'a slash at the end': ['top/out/'],
+  'a slash alone': ['/'],
+  'a backslash': ['..\\out'],
+  'a backslash at the beginning': ['\\out'],
+  'a share of Windows': ['\\\\server\\share\\out'],
+  'a device path of Windows': ['\\\\?\\C:\\out'],
+  'a zero byte': ['out\0.txt'],
+  'a zero byte behind a parent folder': ['..\0/out'],
+  'a drive letter': ['C:/out'],
+  'a drive letter without a slash': ['c:out'],
+  'a drive letter in the middle': ['top/D:out'],
+  'a device': ['NUL'],
+  'a device in lower case with an extension': ['top/aux.tar.gz'],
+  'a device with spaces in front of the extension': ['con  .txt'],
+  'a device as a folder': ['prn/out'],
+  'a device with a digit': ['COM1'],
+  'a device with a superscript digit': ['lpt²'],
+  'a device with a stream': ['nul:stream'],
+  'the input of the console': ['CONIN$'],
+  'a dot at the end': ['top./out'],
+  'a space at the end': ['out '],
+  'three dots': ['.../out'],
+  'a parent folder with a space at the end': ['.. /out'],
+  'a parent folder with a dot and a space': ['top/. ./out'],
+  'a parent folder with a character of no width': ['.\u200b./out'],
+  'a parent folder behind a mark of the byte order': ['\ufeff../out'],
+  'a parent folder in wide characters': ['\uff0e\uff0e/out'],
+  'a parent folder as one character': ['\u2025/out'],
+  'a wide slash': ['..\uff0fout'],
+  'a wide backslash': ['..\uff3cout'],
+  'a character that has a slash in it': ['\u2100'],
+  'a part of nothing but characters of no width': ['top/\u200b/out'],
+  'a device with a character of no width': ['N\u00adUL'],
+  'a dot at the end with a character of no width behind it': ['out.\u200d'],
+  'the same name twice': ['out', 'out'],
+  'a name in another case': ['top/out', 'top/OUT'],
+  'a folder in another case': ['top/a', 'TOP/b'],
+  'a folder in another case in the middle': ['top/a/b', 'top/A/c'],
+  'another normal form': ['caf\u00e9', 'cafe\u0301'],
+  'another normal form of a folder': ['caf\u00e9/a', 'cafe\u0301/b'],
+  'another normal form in another case': ['CAF\u00c9', 'cafe\u0301'],
+  'the sign of Kelvin for a letter': ['k', '\u212a'],
+  'a long s': ['s', '\u017f'],
+  'two letters for a sharp s': ['stra\u00dfe', 'STRASSE'],
+  'a final sigma': ['\u03c3', '\u03c2'],
+  'a character of no width beside the name without it': ['out', 'o\u200but'],
+  'a file that is a folder, too': ['top', 'top/out'],
+  'a folder that is a file, too': ['top/out', 'top'],
+  'a file that is a folder in another case': ['top/Out', 'top/out/more']
+}
+
+/** Names that only Windows cannot have. */
+export const NOT_IN_WINDOWS = [
+  ['12:30'], ['file.txt:stream'], ['out::$DATA'], ['what?'], ['a*b'], ['"quoted"'], ['a|b'], ['<a>'], ['line\nfeed'],
+  ['escape\x1b[2J']
+]
+
+/** Names that look odd and are harmless. */
+export const HARMLESS = [
+  ['a/b', 'a/c', 'a.txt', 'A b/..c'], ['..a', '...b', 'a..b', '.hidden', '-rf', '~', '$HOME', '%PATH%', 'a b', ' a'],
+  ['nul1', 'console', 'com', 'com10', 'auxiliary.txt', 'lptx'], ['i\u0307', '\u00fc', '\u4e2d\u6587', '\u{1f600}'],
+  ['constructor', '__proto__', 'toString/valueOf'], ['a', 'b/a', 'c/a/a']
+]

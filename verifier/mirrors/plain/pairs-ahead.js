@@ -1,0 +1,71 @@
+// Reads the pairs that a slice needs from an outboard, many at a time and ahead of their use: an outboard on a server
+// answers late, and the bytes of the blob would wait for it.
+
+import { ENTER, Walk } from '../../../lib/tree/walk.js'
+import { PAIR_LEN } from '../../../lib/core/constants.js'
+import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
+
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
+
+/** Pairs that are read together: those of 8 MiB of a blob at group log 4. */
+const COUNT = 512
+
+/** @typedef {{ nodes: number[], bytes: Uint8Array, good: number }} Pairs  of parents; of the first `good` there are */
+
+export class PairsAhead {
+  #walk
+  #reader
+  /** @type {Pairs} */
+  #current = { nodes: [], bytes: new Uint8Array(0), good: 0 }
+  #index = 0
+  #next = /** @type {Promise<Pairs> | undefined} */ (undefined)
+
+  /** @param {SliceOutboard} outboard @param {number} size  of the blob @param {ChunkRanges} ranges */
+  constructor (outboard, size, ranges) {
+    this.#walk = new Walk(size, outboard.groupLog, ranges)
+    this.#reader = pairsOf(outboard)
+  }
+
+  /**
+   * Must `load` be called before `of`?
+   *
+   * @param {number} node  in-order number of a parent, in the order of the walk
+   */
+  lacks (node) {
+    const { nodes } = this.#current
+    while (this.#index < nodes.length && nodes[this.#index] !== node) this.#index++
+    return this.#index === nodes.length
+  }
+
+  /** The pair of the parent that `lacks` was asked about. @returns {Uint8Array | undefined} when there is none */
+  get pair () {
+    const { bytes, good } = this.#current
+    const at = this.#index * PAIR_LEN
+    return this.#index < good ? bytes.subarray(at, at + PAIR_LEN) : undefined
+  }
+
+  /** Waits for the next pairs. @returns {Promise<boolean>} are there any? */
+  async load () {
+    this.#current = await (this.#next ?? this.#read())
+    this.#index = 0
+    this.#next = this.#read()
+    this.#next.catch(() => {}) // whoever waits for them gets the error
+    return this.#current.nodes.length > 0
+  }
+
+  /** @returns {Promise<Pairs>} */
+  async #read () {
+    const steps = []
+    while (steps.length < COUNT && this.#walk.next()) {
+      if (this.#walk.kind === ENTER && this.#walk.isStored) steps.push(/** @type {Step} */ ({ ...this.#walk }))
+    }
+    const nodes = steps.map(({ node }) => node)
+    if (nodes.length > 0) await this.#reader.prepare?.(nodes)
+    const bytes = new Uint8Array(nodes.length * PAIR_LEN)
+    const isMissing = (/** @type {Step} */ step, /** @type {number} */ i) =>
+      !this.#reader.copyPair(step, bytes, i * PAIR_LEN)
+    const missing = steps.findIndex(isMissing)
+    return { nodes, bytes, good: missing < 0 ? nodes.length : missing }
+  }
+}

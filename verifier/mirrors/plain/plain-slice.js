@@ -1,0 +1,167 @@
+// Makes slices of a blob whose bytes and outboard lie apart, in files or on a server. Nothing is verified here: whoever
+// takes the slice does that.
+
+import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { ENTER, Walk } from '../../../lib/tree/walk.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { PairTable, Places } from '../../../lib/outboard/pairs.js'
+import { PairsAhead } from './pairs-ahead.js'
+import { SpanReader } from './span-reader.js'
+import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
+import { u64ToBytes } from '../../../lib/core/bytes.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
+
+/** @import { ReadPieces } from './span-reader.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
+/** @import { Mode, SliceOutboard } from '../../../lib/core/types.js' */
+
+/**
+ * @typedef {object} PlainBlob
+ * @property {ReadPieces} pieces
+ * @property {SliceOutboard} outboard  at any group log
+ * @property {number} size  a claim
+ */
+/** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
+/**
+ * Waits for what a slice lacks, and tells whether it goes on then: not at its end, nor where the blob or its outboard
+ * has too little.
+ *
+ * @typedef {() => Promise<boolean> | boolean} ReadOn
+ */
+
+/** Bytes of a piece of the slice, about, where the pieces of the blob are longer. */
+const PIECE_LEN = 1 << 17
+/** There may be a pair behind them. */
+const MAX_PIECE_LEN = PIECE_LEN + PAIR_LEN
+
+/**
+ * The slice, with the size in front. The bytes of each contiguous range are read in one go, from front to back. What
+ * has come of them is given before more is waited for.
+ *
+ * An outboard of larger groups than those of the slice has fewer pairs than the slice needs. The others are computed
+ * from the bytes of its groups, which are read whole then.
+ *
+ * @param {PlainBlob} blob
+ * @param {Wanted} what
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Uint8Array>} a piece is borrowed until the next one. Ends early where the blob or its
+ *   outboard ends early
+ */
+export async function * sliceOfPlain (blob, what, signal) {
+  const slice = new PlainSlice(blob, what, signal)
+  try {
+    for (let isMore = true; isMore;) {
+      const readOn = slice.advance()
+      if (slice.piece.len > 0) yield slice.piece.bytes
+      slice.piece.clear()
+      isMore = await readOn()
+    }
+  } finally {
+    await slice.close()
+  }
+}
+
+/** Puts a slice together from what has come, and says what it has to wait for. */
+class PlainSlice {
+  #size
+  #groupLog
+  #walk
+  #pairs
+  #bytes
+  #mode
+  /** What has been put together, until the caller clears it. */
+  piece = new ByteQueue()
+  /** Is the current step of the walk to be put into the slice? */
+  #isDue = false
+  /** Where the rest of the current leaf begins. */
+  #at = 0
+  /** The group whose pairs were computed last: its bytes, and its pairs down to the chunks. */
+  #group = { start: 0, end: 0, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
+
+  /** @param {PlainBlob} blob @param {Wanted} what @param {AbortSignal} signal */
+  constructor ({ pieces, outboard, size }, { ranges, groupLog, key }, signal) {
+    const spans = ranges.canonical(size).roundToGroups(outboard.groupLog).toBytes(size)
+    this.#size = size
+    this.#groupLog = outboard.groupLog
+    this.#walk = new Walk(size, groupLog, ranges)
+    this.#pairs = new PairsAhead(outboard, size, ranges)
+    this.#bytes = new SpanReader(spans, pieces, signal)
+    this.#mode = modeOf({ key })
+    this.#push(u64ToBytes(size))
+  }
+
+  /**
+   * Goes on as far as what has come allows.
+   *
+   * @returns {ReadOn}
+   */
+  advance () {
+    while (this.piece.len < PIECE_LEN) {
+      if (!this.#isDue && !this.#walk.next()) return () => false
+      const { kind, level, start } = this.#walk
+      if (!this.#isDue) this.#at = start
+      this.#isDue = true
+      const readOn = kind !== ENTER ? this.#addLeaf() : level < this.#groupLog ? this.#addMade() : this.#addStored()
+      if (readOn !== undefined) return readOn
+    }
+    return () => true
+  }
+
+  close () { return this.#bytes.close() }
+
+  /** Adds a pair of the outboard. @returns {ReadOn | undefined} */
+  #addStored () {
+    if (this.#pairs.lacks(this.#walk.node)) return () => this.#pairs.load()
+    const { pair } = this.#pairs
+    if (pair === undefined) return () => false
+    this.#push(pair)
+    this.#isDue = false
+  }
+
+  /** Adds a pair that is made from the bytes of its group. @returns {ReadOn | undefined} */
+  #addMade () {
+    const { start, node } = this.#walk
+    if (start >= this.#group.end) return () => this.#openGroup(start)
+    const { start: groupStart, bytes, pairs } = this.#group
+    const at = new Places(bytes.length, 0, 'post', groupStart / CHUNK_LEN).of(node) * PAIR_LEN
+    this.#push(pairs.subarray(at, at + PAIR_LEN))
+    this.#isDue = false
+  }
+
+  /** Adds bytes of the blob, as many as the piece has room for. @returns {ReadOn | undefined} */
+  #addLeaf () {
+    const { start, len } = this.#walk
+    const { start: groupStart, end: groupEnd, bytes } = this.#group
+    const end = Math.min(start + len, this.#at + PIECE_LEN - this.piece.len)
+    const part = start < groupEnd
+      ? bytes.subarray(this.#at - groupStart, end - groupStart)
+      : this.#bytes.available(this.#at, end)
+    this.#push(part)
+    this.#at += part.length
+    if (this.#at < end) return () => this.#bytes.readOn(this.#at)
+    this.#isDue = this.#at < start + len
+  }
+
+  /** @param {Uint8Array} part  copied */
+  #push (part) { this.piece.push(part, MAX_PIECE_LEN) }
+
+  /**
+   * Reads a group of the outboard, and computes its pairs.
+   *
+   * @param {number} within  a byte of it @returns {Promise<boolean>} has the blob all of it?
+   */
+  async #openGroup (within) {
+    const groupLen = CHUNK_LEN * 2 ** this.#groupLog
+    const start = Math.floor(within / groupLen) * groupLen
+    const end = Math.min(start + groupLen, this.#size)
+    const bytes = await this.#bytes.read(start, end)
+    if (bytes.length < end - start) return false
+    const startChunk = start / CHUNK_LEN
+    const table = new PairTable(bytes.length, 0, 'post', startChunk)
+    const tree = new TreeBuilder(this.#mode, { startChunk, sink: table })
+    tree.update(bytes)
+    tree.cv()
+    this.#group = { start, end, bytes, pairs: table.bytes }
+    return true
+  }
+}
