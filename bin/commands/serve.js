@@ -5,7 +5,7 @@ import { serve as serveStore } from '../../store/exchange/http/node/index.js'
 import { UsageError } from '../terminal/errors.js'
 import { printResult } from '../terminal/output.js'
 import { listenForCalls } from './owner/listen.js'
-import { locationOf, withStore } from './store/open.js'
+import { locationOf, rootIn, withStore } from './store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../store/exchange/http/index.js' */
 /** @import { Run } from '../types.js' */
@@ -32,7 +32,7 @@ export const serve = ({ values }, context) => {
     const location = locationOf(values.store)
     const server = await serveStore(store, { ...place, put, list, allowTags, ...!quiet && { onRequest } })
     try {
-      const calls = await listenForCalls(store, location)
+      const calls = await listenForCalls(store, location, rootIn)
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         if (!signal.aborted) await once(signal, 'abort')

@@ -1,19 +1,12 @@
 // Commands about the blobs in a store.
 
-<<<<<<< HEAD
+import { selection } from './collections.js'
 import { bytes, define, flag, json, output, range, rangeExcludes, readStore, text, writeStore } from './options.js'
 import { filled, integerFrom, oneOf } from '../line/values.js'
 
 const ORDERS = /** @type {const} */ (['hash', 'created', 'used'])
 const MOST_BLOBS = 999_999_999
-const NAMES_NOTE = 'A tag may stand wherever a CID does.'
-=======
-import { selection } from './collections.js'
-import { bytes, define, flag, json, output, range, rangeExcludes, store } from './options.js'
-import { filled } from '../line/values.js'
-
 const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection.'
->>>>>>> main
 
 export const add = define({
   summary: 'put files, folders or stdin into a store',
@@ -40,11 +33,8 @@ export const add = define({
     bytes,
     json
   },
-<<<<<<< HEAD
-  excludes: { expect: ['reference'] },
-=======
+  excludes: { expect: ['reference', 'recursive'] },
   requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive' },
->>>>>>> main
   notes: [
     'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
     'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
@@ -59,12 +49,8 @@ export const add = define({
 export const get = define({
   summary: 'write a blob of a store, or a range of it, to a file',
   operands: 'CID [OUTPUT]',
-<<<<<<< HEAD
-  options: { ...readStore, output, ...range },
-  excludes: rangeExcludes,
-=======
   options: {
-    store,
+    ...readStore,
     output,
     ...range,
     recursive: flag('write the files that a collection names below the folder OUTPUT', 'r'),
@@ -73,7 +59,6 @@ export const get = define({
   },
   excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count', 'output'], link: ['reflink'] },
   requires: { link: 'recursive', reflink: 'recursive' },
->>>>>>> main
   notes: [
     'Without OUTPUT, or with -, writes to stdout. ' +
     'Every byte is verified against the CID before it is written. A file is replaced once all bytes are there; ' +
@@ -113,11 +98,7 @@ export const ls = define({
     'With CID, prints the names in the collection, with --long the CID and the size of each. Characters that would ' +
     'control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
   ],
-<<<<<<< HEAD
-  examples: ['baobox ls --long', 'baobox ls --long --order created --reverse --limit 10']
-=======
-  examples: ['baobox ls --long', 'baobox ls bagaac...']
->>>>>>> main
+  examples: ['baobox ls --long', 'baobox ls --long --order created --reverse --limit 10', 'baobox ls bagaac...']
 })
 
 export const stat = define({

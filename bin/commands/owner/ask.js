@@ -5,11 +5,10 @@ import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BaoError } from '../../../lib/core/errors.js'
-import { toCid } from '../../../lib/hash/cid.js'
+import { parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { Failure } from '../../terminal/errors.js'
 import { readAddress } from './address.js'
-import { decode, encode } from './calls.js'
-import { proofOf } from './listen.js'
+import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, RequestOptions } from 'node:http' */
 /** @import { CID } from 'multiformats/cid' */
@@ -81,9 +80,10 @@ export class Owner {
     return freed
   }
 
+  /** The hash of the blob that an operand names: see `rootIn`. @param {string} name */
+  async rootIn (name) { return parseRoot(await this.#call('rootIn', { name })) }
+
   tags = {
-    /** @param {string} name */
-    get: name => this.#call('getTag', { name }),
     /** @param {string} name @param {Uint8Array | CID} named @param {{ format: string }} [options] */
     set: (name, named, options) =>
       this.#call('setTag', { name, cid: named instanceof Uint8Array ? toCid(named) : named, options }),

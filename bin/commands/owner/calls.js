@@ -1,11 +1,15 @@
-// What other processes may ask of the process that has a store open. Arguments and results are JSON, with CIDs as
-// `{ "/": "bafkr4i..." }`.
+// What other processes may ask of the process that has a store open.
 
-import { CID } from 'multiformats/cid'
+import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 
-/** @typedef {{ body: AsyncIterable<Uint8Array>, signal: AbortSignal }} How */
+/**
+ * @typedef {object} How
+ * @property {AsyncIterable<Uint8Array>} body
+ * @property {AbortSignal} signal
+ * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
+ */
 /** @typedef {(store: BlobStore, args: any, how: How) => unknown} Call */
 
 /** @type {Record<string, Call>} */
@@ -14,7 +18,7 @@ export const CALLS = {
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),
   download: (store, { cid, ...options }, { signal }) => store.download(cid, { ...options, signal }),
   delete: (store, { cid, force }) => store.delete(cid, { force }),
-  getTag: (store, { name }) => store.tags.get(name),
+  rootIn: async (store, { name }, { rootIn }) => toCid(await rootIn(store, name)),
   setTag: (store, { name, cid, options }) => store.tags.set(name, cid, options),
   deleteTag: (store, { name }) => store.tags.delete(name),
   async gc (store, { dryRun }, { signal }) {
@@ -23,11 +27,3 @@ export const CALLS = {
     return { freed, deleted }
   }
 }
-
-/** @param {unknown} value */
-export const encode = value => JSON.stringify(value ?? null, (_key, inner) =>
-  inner instanceof Error ? { message: inner.message } : inner)
-
-/** @param {string} text @returns {any} undefined where there was none */
-export const decode = text => JSON.parse(text, (_key, inner) =>
-  typeof inner?.['/'] === 'string' ? CID.parse(inner['/']) : inner) ?? undefined

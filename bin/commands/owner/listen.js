@@ -5,25 +5,27 @@ import { createServer } from 'node:http'
 import { randomBytes } from 'node:crypto'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
-import { hash, keyedHash } from '../../../lib/hash/hasher.js'
+import { hash } from '../../../lib/hash/hasher.js'
 import { listenOn } from '../../../store/exchange/http/node/listen.js'
 import { leaveAddress, removeAddress } from './address.js'
-import { CALLS, decode, encode } from './calls.js'
+import { CALLS } from './calls.js'
+import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { How } from './calls.js' */
 
 const HOST = '127.0.0.1'
 const LIMITS = { maxHeaderSize: 1 << 15, headersTimeout: 10_000, requestTimeout: 0 }
 
 /**
- * @param {BlobStore} store @param {string} location
+ * @param {BlobStore} store @param {string} location @param {How['rootIn']} rootIn
  * @returns {Promise<{ close: () => Promise<void> }>} `close` ends the calls that are under way
  */
-export async function listenForCalls (store, location) {
+export async function listenForCalls (store, location, rootIn) {
   const token = randomBytes(32).toString('hex')
   const server = createServer(LIMITS, (request, response) => {
-    answer(store, token, request, response).catch(() => response.destroy())
+    answer({ store, token, rootIn }, request, response).catch(() => response.destroy())
   })
   const url = await listenOn(server, 0, HOST)
   const close = async () => {
@@ -42,9 +44,10 @@ export async function listenForCalls (store, location) {
 }
 
 /**
- * @param {BlobStore} store @param {string} token @param {IncomingMessage} request @param {ServerResponse} response
+ * @param {{ store: BlobStore, token: string, rootIn: How['rootIn'] }} owner
+ * @param {IncomingMessage} request @param {ServerResponse} response
  */
-async function answer (store, token, request, response) {
+async function answer ({ store, token, rootIn }, request, response) {
   const { pathname, searchParams } = new URL(`http://${HOST}${request.url}`)
   if (request.method === 'GET' && pathname === '/') {
     return response.end(proofOf(token, searchParams.get('nonce') ?? ''))
@@ -60,20 +63,12 @@ async function answer (store, token, request, response) {
   const body = request.iterator({ destroyOnReturn: false })
   try {
     const args = decode(searchParams.get('args') ?? '')
-    response.end(encode(await CALLS[name](store, args, { body, signal: gone.signal })))
+    response.end(encode(await CALLS[name](store, args, { body, signal: gone.signal, rootIn })))
   } catch (error) {
     response.writeHead(500).end(encode(toldAs(error)))
   }
   request.resume() // what comes behind an early end is not wanted
 }
-
-/**
- * What shows a caller that it speaks with the process that has written the file.
- *
- * @param {string} token  64 hexadecimal digits @param {string} nonce
- */
-export const proofOf = (token, nonce) =>
-  Buffer.from(keyedHash(Buffer.from(token, 'hex'), Buffer.from(nonce))).toString('hex')
 
 /** An error as text: its code, its message, and the reason that the system gave. @param {unknown} error */
 function toldAs (error) {

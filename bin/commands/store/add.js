@@ -15,22 +15,15 @@ const SIZE_WIDTH = 11
 const NEWS_WIDTH = 13
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
-<<<<<<< HEAD
-export async function add ({ values, operands }, context) {
+export async function add (given, context) {
+  const { values, operands } = given
   const { tag, reference, expect } = values
   for (const [name, value] of Object.entries({ tag, expect })) {
     if (value !== undefined && operands.length > 1) throw new UsageError(`--${name} goes with one FILE only`)
   }
   if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
   if (expect !== undefined && !isRoot(expect)) throw new UsageError(`--expect: '${expect}' is not a CID`)
-=======
-export async function add (given, context) {
-  const { values, operands } = given
-  const { store: dir, tag, reference } = values
-  if (tag !== undefined && operands.length > 1) throw new UsageError('--tag goes with one FILE only')
-  if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
   if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
->>>>>>> main
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
     const { cid, size, isNew } = await withProgress(input, onProgress => reference

@@ -1,7 +1,7 @@
 // baobox ls, stat, has and missing: what is in a store.
 
 import { rangeOf } from '../../line/values.js'
-import { Failure } from '../../terminal/errors.js'
+import { Failure, UsageError } from '../../terminal/errors.js'
 import { sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { rootIn, withStore } from './open.js'
@@ -17,20 +17,17 @@ const SIZE_WIDTH = 11
 const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
-<<<<<<< HEAD
-export const ls = ({ values }, context) => withStore(values, context, async store => {
-  const { order, reverse, limit } = values
-  for await (const blob of store.list({ order, reverse, limit })) {
-=======
 export async function ls (given, context) {
-  if (given.operands.length > 0) return (await import('./collections.js')).listEntries(given, context)
-  await listBlobs(given, context)
+  const { values: { order, reverse, limit }, operands } = given
+  if (operands.length === 0) return listBlobs(given, context)
+  if (order ?? reverse ?? limit) throw new UsageError('--order, --reverse and --limit are for lists of blobs')
+  await (await import('./collections.js')).listEntries(given, context)
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
-const listBlobs = ({ values }, context) => withStore(values.store, context, async store => {
-  for await (const blob of store.list()) {
->>>>>>> main
+const listBlobs = ({ values }, context) => withStore(values, context, async store => {
+  const { order, reverse, limit } = values
+  for await (const blob of store.list({ order, reverse, limit })) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size

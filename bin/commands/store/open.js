@@ -160,13 +160,14 @@ export function isRoot (name) {
 /**
  * The hash of the blob that an operand names.
  *
- * @param {BlobStore} store
+ * @param {BlobStore} store  or what stands for one: an owner looks itself
  * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that collection
  * @returns {Promise<Uint8Array>}
  * @throws {Failure} when it is none of them
  */
 export async function rootIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
+  if (store instanceof Owner) return store.rootIn(name)
   const root = await rootOrTagIn(store, name) ?? await memberIn(store, name)
   if (root === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
   return root
