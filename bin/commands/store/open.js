@@ -2,7 +2,7 @@
 
 import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
@@ -142,9 +142,11 @@ async function removeStore (location, others, firstFolder) {
   const names = (await readdir(location)).filter(name => !others.includes(name))
   for (const name of names) await rm(join(location, name), { recursive: true })
   if (firstFolder === undefined) return
-  for (let folder = location; ; folder = dirname(folder)) {
+  // Deno's `mkdir` answers with an absolute path, also to a relative one.
+  const last = resolve(firstFolder)
+  for (let folder = resolve(location); ; folder = dirname(folder)) {
     await rmdir(folder)
-    if (folder === firstFolder) return
+    if (folder === last) return
   }
 }
 
