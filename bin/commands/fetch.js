@@ -10,7 +10,7 @@ import { deliver, print, printResult } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
 import { isRoot, rootOf, withStore } from './store/open.js'
 
-/** @import { DownloadResult } from '../../store/exchange/download/downloader.js' */
+/** @import { DownloadResult } from '../../store/exchange/download/download.js' */
 /** @import { Context, Run } from '../types.js' */
 
 /** @type {Run<typeof import('../table/network.js').fetch>} */

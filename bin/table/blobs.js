@@ -1,12 +1,13 @@
 // Commands about the blobs in a store.
 
+import { selection } from './collections.js'
 import { bytes, define, flag, json, output, range, rangeExcludes, store } from './options.js'
 import { filled } from '../line/values.js'
 
-const NAMES_NOTE = 'A tag may stand wherever a CID does.'
+const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection.'
 
 export const add = define({
-  summary: 'put files, or stdin, into a store',
+  summary: 'put files, folders or stdin into a store',
   operands: 'FILE...',
   options: {
     store,
@@ -16,27 +17,52 @@ export const add = define({
       read: filled('NAME')
     },
     reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
+    recursive: flag('put folders, each as a collection of its files', 'r'),
+    ...selection,
+    known: {
+      value: 'FILE',
+      help: 'remember in this file what was read, and do not read again what has not changed',
+      read: filled('FILE')
+    },
     bytes,
     json
   },
+  requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive' },
   notes: [
     'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
-    'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.'
+    'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
+    'With --recursive, FILE is a folder, and the CID is the one that sendme gives it. Links and empty folders are ' +
+    'left out. --tag keeps all files.'
   ],
-  examples: ['baobox add README.md', 'tar c docs | baobox add --tag docs -']
+  examples: [
+    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore *.log'
+  ]
 })
 
 export const get = define({
   summary: 'write a blob of a store, or a range of it, to a file',
   operands: 'CID [OUTPUT]',
-  options: { store, output, ...range },
-  excludes: rangeExcludes,
+  options: {
+    store,
+    output,
+    ...range,
+    recursive: flag('write the files that a collection names below the folder OUTPUT', 'r'),
+    reflink: flag('have large files share their blocks on the disk with the store, where that can be done'),
+    link: flag('have large files be those of the store: do not change them')
+  },
+  excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count', 'output'], link: ['reflink'] },
+  requires: { link: 'recursive', reflink: 'recursive' },
   notes: [
     'Without OUTPUT, or with -, writes to stdout. ' +
     'Every byte is verified against the CID before it is written. A file is replaced once all bytes are there; ' +
-    'after an error it is as it was before. ' + NAMES_NOTE
+    'after an error it is as it was before. ' + NAMES_NOTE,
+    'With --recursive, nothing that is there is replaced, and names that could lead out of the folder are refused ' +
+    'before anything is written.'
   ],
-  examples: ['baobox get bafkr4i... README.md', 'baobox get bafkr4i... --start 1MiB --end 2MiB | sha256sum']
+  examples: [
+    'baobox get bafkr4i... README.md', 'baobox get bafkr4i... --start 1MiB --end 2MiB | sha256sum',
+    'baobox get -r bagaac... downloads'
+  ]
 })
 
 export const cat = define({
@@ -44,12 +70,12 @@ export const cat = define({
   operands: 'CID...',
   options: { store },
   notes: ['Every byte is verified before it is written. The first error ends it. ' + NAMES_NOTE],
-  examples: ['baobox cat bafkr4i...', 'baobox cat part1 part2 | tar x']
+  examples: ['baobox cat bafkr4i...', 'baobox cat part1 part2 | tar x', 'baobox cat bagaac.../docs/README.md']
 })
 
 export const ls = define({
-  summary: 'list the blobs of a store',
-  operands: '',
+  summary: 'list the blobs of a store, or the names in a collection',
+  operands: '[CID]',
   options: {
     store,
     long: flag('also print the size, how much is present, and the times of adding and last use', 'l'),
@@ -58,9 +84,11 @@ export const ls = define({
   },
   notes: [
     'Prints one CID a line. Times are in UTC. ' +
-    'A size with a question mark was claimed by a sender and is not proven yet.'
+    'A size with a question mark was claimed by a sender and is not proven yet.',
+    'With CID, prints the names in the collection, with --long the CID and the size of each. Characters that would ' +
+    'control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
   ],
-  examples: ['baobox ls --long']
+  examples: ['baobox ls --long', 'baobox ls bagaac...']
 })
 
 export const stat = define({

@@ -1,5 +1,6 @@
 // Bundles all suites that run in browsers into one script.
 import { existsSync, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -7,6 +8,7 @@ import { LEFT_OUT } from './left-out.js'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
 const VISITOR = fileURLToPath(new URL('visitor.js', import.meta.url))
+const REPORT = fileURLToPath(new URL('report.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('../../lib/parallel/threads/worker.js', import.meta.url))
 
 /** @returns {string[]} paths from the folder `test` */
@@ -23,8 +25,8 @@ export function suites () {
 }
 
 /**
- * The bundle, the script of the second page, and the worker that hashes on another thread. The bundle finds the worker
- * beside itself: `new URL('./worker.js', import.meta.url)`.
+ * The bundle, the first script of both pages, that of the second page, and the worker that hashes on another thread.
+ * The bundle finds the worker beside itself: `new URL('./worker.js', import.meta.url)`.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */
@@ -43,5 +45,7 @@ export async function bundle () {
     write: false,
     logLevel: 'error'
   })
-  return new Map(outputFiles.map(({ path, contents }) => [`/${basename(path).replace('stdin', 'suites')}`, contents]))
+  const scripts = outputFiles.map(({ path, contents }) => /** @type {const} */ (
+    [`/${basename(path).replace('stdin', 'suites')}`, contents]))
+  return new Map([...scripts, ['/report.js', await readFile(REPORT)]])
 }

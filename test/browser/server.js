@@ -1,13 +1,15 @@
-// Serves two pages, their scripts and the test vectors, to this machine only.
+// Serves two pages, their scripts and the test vectors, to this machine only. The page sends back what it prints.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { json } from 'node:stream/consumers'
 
 const page = script => `<!doctype html>
 <meta charset="utf-8">
 <title>baobox</title>
 <link rel="icon" href="data:,">
+<script src="/report.js"></script>
 <script type="module" src="${script}"></script>
 `
 
@@ -20,12 +22,13 @@ const FOLDERS = {
 /**
  * @param {Map<string, Uint8Array>} scripts  by path
  * @param {Record<string, string>} headers  of every answer
+ * @param {Record<string, (body: any) => unknown>} calls  by path: what a page may call by a POST of JSON
  * @returns {Promise<{ url: string, close: () => void }>}
  */
-export async function serve (scripts, headers) {
-  const server = createServer(async ({ url }, response) => {
-    const { pathname } = new URL(url, 'http://localhost')
-    const [status, type, body] = await answer(pathname)
+export async function serve (scripts, headers, calls) {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost')
+    const [status, type, body] = await (request.method === 'POST' ? call(pathname, request) : answer(pathname))
     response.writeHead(status, { 'content-type': type, ...headers }).end(body)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -35,6 +38,12 @@ export async function serve (scripts, headers) {
       server.close()
       server.closeAllConnections()
     }
+  }
+
+  async function call (pathname, request) {
+    const isKnown = Object.hasOwn(calls, pathname)
+    if (isKnown) await calls[pathname](await json(request))
+    return [isKnown ? 204 : 404, 'text/plain', '']
   }
 
   async function answer (pathname) {

@@ -15,10 +15,12 @@ const SIZE_WIDTH = 11
 const NEWS_WIDTH = 13
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
-export async function add ({ values, operands }, context) {
+export async function add (given, context) {
+  const { values, operands } = given
   const { store: dir, tag, reference } = values
   if (tag !== undefined && operands.length > 1) throw new UsageError('--tag goes with one FILE only')
   if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
+  if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
   const { signal } = context
   await withStore(dir, context, store => eachInput(operands, context, async input => {
     const { cid, size, isNew } = await withProgress(input, onProgress => reference

@@ -7,7 +7,9 @@ import { rootIn, withStore } from './open.js'
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').get>} */
-export async function get ({ values, operands: [name, operand] }, context) {
+export async function get (given, context) {
+  const { values, operands: [name, operand] } = given
+  if (values.recursive) return (await import('./collections.js')).getFolder(given, context)
   const { start, end } = rangeOf(values)
   const output = outputOf(operand, values.output)
   const { signal } = context

@@ -17,7 +17,13 @@ const SIZE_WIDTH = 11
 const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
-export const ls = ({ values }, context) => withStore(values.store, context, async store => {
+export async function ls (given, context) {
+  if (given.operands.length > 0) return (await import('./collections.js')).listEntries(given, context)
+  await listBlobs(given, context)
+}
+
+/** @type {Run<typeof import('../../table/blobs.js').ls>} */
+const listBlobs = ({ values }, context) => withStore(values.store, context, async store => {
   for await (const blob of store.list()) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long

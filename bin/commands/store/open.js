@@ -120,16 +120,40 @@ export function isRoot (name) {
  * The hash of the blob that an operand names.
  *
  * @param {BlobStore} store
- * @param {string} name  a CID, 64 hexadecimal digits, or a tag
+ * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that collection
  * @returns {Promise<Uint8Array>}
  * @throws {Failure} when it is none of them
  */
 export async function rootIn (store, name) {
-  if (isRoot(name)) return parseRoot(name)
   if (name === '') throw new UsageError('a CID or tag must not be empty')
-  const tag = await store.tags.get(name)
-  if (tag === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
-  return parseRoot(tag.cid)
+  const root = await rootOrTagIn(store, name) ?? await memberIn(store, name)
+  if (root === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
+  return root
+}
+
+/** @param {BlobStore} store @param {string} name @returns {Promise<Uint8Array | undefined>} */
+async function rootOrTagIn (store, name) {
+  if (isRoot(name)) return parseRoot(name)
+  const tag = name === '' ? undefined : await store.tags.get(name)
+  return tag && parseRoot(tag.cid)
+}
+
+/**
+ * The member that `CID/NAME` or `TAG/NAME` names. Tags may have slashes, too: the longest tag counts.
+ *
+ * @param {BlobStore} store @param {string} name
+ * @returns {Promise<Uint8Array | undefined>} undefined when it does not begin with a CID or a tag
+ * @throws {Failure} when the collection has no such name
+ */
+async function memberIn (store, name) {
+  for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+    const root = await rootOrTagIn(store, name.slice(0, slash))
+    if (root === undefined) continue
+    const wanted = name.slice(slash + 1)
+    const { collectionEntries } = await import('../../../store/exchange/collections/index.js')
+    for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
+    throw new Failure(`the collection ${name.slice(0, slash)} has no '${wanted}'`)
+  }
 }
 
 /**

@@ -1,0 +1,42 @@
+// Starts Chromium, through playwright-core.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram } from './programs.js'
+
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync'
+]
+
+/** @type {import('./index.js').Engine} */
+export const chromium = {
+  title: 'Chromium',
+  packages: ['chromium'],
+
+  find: () => findProgram('CHROMIUM', ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']),
+
+  /** The profile is on the disk, so that IndexedDB works as usual. */
+  async start (executablePath, onGone) {
+    const { chromium } = await import('playwright-core')
+    const profile = await mkdtemp(join(tmpdir(), 'baobox-profile-'))
+    const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 5 })
+    const context = await chromium.launchPersistentContext(profile, { executablePath, args: FLAGS })
+      .catch(async error => { await removeProfile(); throw error })
+    const page = context.pages()[0] ?? await context.newPage()
+    page.on('crash', () => onGone('the page crashed'))
+    page.on('close', () => onGone('the page was closed'))
+    const session = await context.newCDPSession(page)
+    return {
+      version: context.browser()?.version() ?? '',
+      open: async url => { await page.goto(url) },
+      async setQuota (origin, quotaSize) {
+        await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize })
+      },
+      async close () {
+        await context.close()
+        await removeProfile()
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// Starts Firefox, through puppeteer-core and WebDriver BiDi.
+import { findProgram } from './programs.js'
+
+/** @type {import('./index.js').Engine} */
+export const firefox = {
+  title: 'Firefox',
+  packages: ['firefox-esr'],
+
+  find: () => findProgram('FIREFOX', ['firefox-esr', 'firefox']),
+
+  /** puppeteer makes a profile on the disk and removes it. */
+  async start (executablePath, onGone) {
+    const { default: puppeteer } = await import('puppeteer-core')
+    const browser = await puppeteer.launch({ browser: 'firefox', executablePath, headless: true })
+    browser.on('disconnected', () => onGone('Firefox ended'))
+    const [page] = await browser.pages()
+    return {
+      version: (await browser.version()).replace('firefox/', ''),
+      open: async url => { await page.goto(url, { timeout: 0 }) },
+      close: () => browser.close()
+    }
+  }
+}

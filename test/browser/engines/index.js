@@ -1,0 +1,37 @@
+// The browser engines in which the suites run. Each finds a browser that is installed, and drives it.
+import { chromium } from './chromium.js'
+import { firefox } from './firefox.js'
+import { installDrivers, installPackages } from './programs.js'
+import { webkit } from './webkit.js'
+
+/**
+ * @typedef {object} Engine
+ * @property {string} title
+ * @property {string[]} packages  Debian's packages that bring the browser
+ * @property {() => any} find  what `start` needs to know, undefined where the browser is not installed
+ * @property {(found: any, onGone: (reason: string) => void) => Promise<Browser>} start  with an empty profile; `onGone`
+ *   is called when the page crashes or the browser ends
+ *
+ * @typedef {object} Browser  one page of a browser
+ * @property {string} version
+ * @property {(url: string) => Promise<void>} open
+ * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, it
+ *   is the browser's
+ * @property {() => Promise<void>} close  ends the browser and removes the profile
+ */
+
+/** @type {Record<string, Engine>} */
+export const ENGINES = { chromium, firefox, webkit }
+
+/**
+ * @param {Engine} engine
+ * @param {boolean} install  whether Debian's packages may be installed
+ * @returns {{ found?: any, reason?: string }} what `engine.start` needs, or why the engine cannot be had
+ */
+export function prepare (engine, install) {
+  if (!installDrivers()) return { reason: 'the packages in test/browser/engines could not be installed' }
+  const found = engine.find() ?? (install && installPackages(engine.packages) ? engine.find() : undefined)
+  if (found !== undefined) return { found }
+  const packages = `Debian's ${engine.packages.join(' and ')}`
+  return { reason: install ? `${packages} could not be installed` : `none was found; --install gets ${packages}` }
+}

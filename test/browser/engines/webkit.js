@@ -1,0 +1,68 @@
+// Starts WebKitGTK's small browser on a display without a screen, through selenium-webdriver and WebKit's own driver.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { findProgram } from './programs.js'
+
+const MACHINE = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
+/** Where distributions put the small browser, which is no command. */
+const FOLDERS = [`/usr/lib/${MACHINE}-linux-gnu`, '/usr/libexec', '/usr/lib64', '/usr/lib']
+  .flatMap(folder => ['webkitgtk-6.0', 'webkit2gtk-4.1', 'webkit2gtk-4.0'].map(name => `${folder}/${name}`))
+
+/** @type {import('./index.js').Engine} */
+export const webkit = {
+  title: 'WebKitGTK',
+  packages: ['webkit2gtk-driver', 'xvfb'],
+
+  find () {
+    const driver = findProgram('WEBKITWEBDRIVER', ['WebKitWebDriver'])
+    const browser = findProgram('MINIBROWSER', ['MiniBrowser'], FOLDERS)
+    const display = findProgram('XVFB', ['Xvfb'])
+    return driver && display && browser && { driver, display, browser }
+  },
+
+  /** The profile is in memory: a browser that is driven keeps nothing. */
+  async start ({ driver, display, browser }, onGone) {
+    const { Builder } = await import('selenium-webdriver')
+    const { DriverService } = await import('selenium-webdriver/remote/index.js')
+    const { findFreePort } = await import('selenium-webdriver/net/portprober.js')
+    const screen = await startDisplay(display)
+    const port = await findFreePort()
+    const service = new DriverService.Builder(driver).setLoopback(true).setPort(port).addArguments(`--port=${port}`)
+      .setEnvironment({ ...process.env, DISPLAY: screen.name, GDK_BACKEND: 'x11' }).build()
+    const close = async () => {
+      await service.kill()
+      screen.close()
+    }
+    try {
+      const page = await new Builder().usingServer(await service.start()).withCapabilities({
+        browserName: 'MiniBrowser',
+        'webkitgtk:browserOptions': { binary: browser, args: ['--automation'] }
+      }).build()
+      return {
+        version: (await page.getCapabilities()).get('browserVersion') ?? '',
+        open: url => page.get(url),
+        async close () {
+          await page.quit().catch(error => onGone(error.message))
+          await close()
+        }
+      }
+    } catch (error) {
+      await close()
+      throw error
+    }
+  }
+}
+
+/**
+ * Starts an X server in memory, which chooses its own number.
+ *
+ * @returns {Promise<{ name: string, close: () => void }>}
+ */
+async function startDisplay (program) {
+  const args = ['-displayfd', '3', '-screen', '0', '1024x768x24', '-nolisten', 'tcp']
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
+  const ended = once(child, 'exit').then(([code]) => { throw new Error(`Xvfb ended with exit code ${code}`) })
+  ended.catch(() => {})
+  const [number] = await Promise.race([once(/** @type {any} */ (child.stdio[3]), 'data'), ended])
+  return { name: `:${String(number).trim()}`, close: () => { child.kill() } }
+}

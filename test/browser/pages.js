@@ -1,0 +1,37 @@
+// The pages in which the suites run.
+
+export const EFFORT = Number(process.env.EFFORT ?? 1)
+
+const POLICY = "default-src 'self'; img-src data:"
+
+/** Suites whose code meets the policy of a page. With EFFORT below 1, a page without WebAssembly runs only these. */
+const MEET_POLICY = '^(a page|several threads|workers|store: (the contract|model)) '
+
+/**
+ * The same suites under different headers of the server. `kernel` is the kernel that the page must choose, and
+ * `workers` says whether it must start workers; the suites beside this file test both. `grep` chooses tests.
+ */
+export const PAGES = [
+  { name: 'a plain page', kernel: 'simd', workers: true, headers: {} },
+  {
+    name: 'an isolated page, where threads share memory',
+    kernel: 'simd',
+    workers: true,
+    headers: { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' },
+    grep: '^(a page|several threads|workers) '
+  },
+  {
+    name: 'a page whose Content-Security-Policy refuses workers',
+    kernel: 'simd',
+    workers: false,
+    headers: { 'content-security-policy': `${POLICY}; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'` },
+    grep: '^a page '
+  },
+  {
+    name: 'a page whose Content-Security-Policy refuses WebAssembly',
+    kernel: 'js',
+    workers: true,
+    headers: { 'content-security-policy': POLICY },
+    grep: EFFORT < 1 ? MEET_POLICY : '' // the first page runs the other suites on both kernels
+  }
+]
