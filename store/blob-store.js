@@ -39,8 +39,7 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
-/** @import { DownloadOptions } from './exchange/download/download.js' */
-/** @import { DownloadResult } from './exchange/download/downloader.js' */
+/** @import { DownloadOptions, DownloadResult, FileDownloadOptions } from './exchange/download/download.js' */
 /** @import { CopyOptions, CopyResult } from './exchange/transfer/copy.js' */
 /** @import { ExportOptions } from './exchange/transfer/export.js' */
 /** @import { ImportOptions, ImportResult } from './exchange/transfer/import.js' */
@@ -111,7 +110,7 @@ export class BlobStore {
    *
    * @param {BlobName} cid
    * @param {string | URL} path
-   * @param {Omit<DownloadOptions, 'ranges'>} options
+   * @param {FileDownloadOptions} options
    * @returns {Promise<DownloadResult>}
    * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
    */
@@ -422,11 +421,16 @@ export class BlobStore {
    * raced for. A mirror that lies is dropped, and one that fails or stalls is asked again later; what it has brought
    * is kept. A download that was interrupted goes on when it is called again.
    *
+   * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
+   * order, many at a time, each from whichever mirrors have it. They are protected meanwhile as by a tag.
+   *
    * @param {BlobName} cid
    * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
    * @returns {Promise<DownloadResult>}
    * @throws {BaoError} FETCH_EXHAUSTED, whose `cause` is an AggregateError, when no mirror is left; STORE_FULL as
-   *   `put`. What has come is kept
+   *   `put`; with `recursive` FETCH_MEMBERS_MISSING { cid, members } when all other members have come,
+   *   HASHSEQ_INVALID { cid, len }, and HASHSEQ_TOO_LONG { cid, len } before anything is fetched of a sequence with
+   *   more than `maxMembers`. What has come is kept
    */
   async download (cid, options) {
     assertOptions('options', options, '{ from, ... }')
@@ -441,22 +445,23 @@ export class BlobStore {
    * Damage here does not stop the copy. Everything else arrives, also of a blob that is damaged in some places.
    *
    * @param {BlobStore} other
-   * @param {CopyOptions} [options]  `cids`: only these blobs; `tags`: only what these tags protect, and these tags
+   * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;
+   *   `tags`: only what these tags protect, and these tags
    * @returns {Promise<CopyResult>}
    * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and what writing to the other store may throw
    */
   async copyTo (other, options = {}) {
     if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
     const run = () => copyTo(this.#context, other.#context, options)
-    return this.#run(run, options, ['cids', 'tags', 'signal', 'onProgress'])
+    return this.#run(run, options, ['cids', 'tags', 'recursive', 'signal', 'onProgress'])
   }
 
   /**
    * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. What the
    * tags name are the roots. Memory stays bounded, and each piece is verified before it is given.
    *
-   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too; `tags`: only what these tags
-   *   protect. Default: all whole blobs
+   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too, with `recursive` also the
+   *   members of these sequences; `tags`: only what these tags protect. Default: all whole blobs
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
    * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
    *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }

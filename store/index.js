@@ -20,9 +20,12 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {AnyLevel} Database */
 /** @typedef {import('./storage/level/levels.js').DatabasePair} DatabasePair */
 /** @typedef {import('./exchange/download/download.js').DownloadOptions} DownloadOptions */
-/** @typedef {import('./exchange/download/downloader.js').DownloadResult} DownloadResult */
+/** @typedef {import('./exchange/download/download.js').DownloadResult} DownloadResult */
 /** @typedef {import('./exchange/download/progress.js').DownloadEvent} DownloadEvent */
 /** @typedef {import('./exchange/download/progress.js').DownloadState} DownloadState */
+/** @typedef {import('./exchange/download/download.js').FileDownloadOptions} FileDownloadOptions */
+/** @typedef {import('./exchange/download/members.js').MissingMember} MissingMember */
+/** @typedef {import('./exchange/download/members.js').WholeMember} WholeMember */
 /** @typedef {import('../verifier/mirrors/health.js').MirrorReport} MirrorReport */
 /** @typedef {import('../verifier/mirrors/health.js').MirrorState} MirrorState */
 /** @typedef {import('../verifier/mirrors/mirror.js').GiveSlice} GiveSlice */

@@ -2,6 +2,7 @@
 // only when the command runs, so that `baobox hash` does not wait for a database to load.
 
 import { add, cat, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
+import { diff } from './collections.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
 import { fetch, serve } from './network.js'
@@ -32,6 +33,7 @@ export const TABLE = {
     cat: { ...cat, load: async () => (await import('../commands/store/get.js')).cat },
     ls: { ...ls, load: async () => (await import('../commands/store/list.js')).ls },
     stat: { ...stat, load: async () => (await import('../commands/store/list.js')).stat },
+    diff: { ...diff, load: async () => (await import('../commands/store/collections.js')).diff },
     has: { ...has, load: async () => (await import('../commands/store/list.js')).has },
     missing: { ...missing, load: async () => (await import('../commands/store/list.js')).missing },
     receive: { ...receive, load: async () => (await import('../commands/store/add.js')).receive },

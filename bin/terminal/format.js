@@ -48,6 +48,17 @@ export function escapeName (name, platform = process.platform) {
   return { name: escaped, mark: escaped === portable ? '' : '\\' }
 }
 
+/**
+ * A name that somebody else has chosen, as it stands in lines of output: backslashes, and what would control a terminal
+ * or break the line, are escaped.
+ *
+ * @param {string} name
+ */
+export const entryText = name => name.replace(/[\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
+  const code = character.charCodeAt(0).toString(16)
+  return character === '\\' ? '\\\\' : code.length < 3 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
+})
+
 /** A line that ends with a file name. @param {string} front @param {string} given */
 export function fileLine (front, given) {
   const { name, mark } = escapeName(given)

@@ -9,7 +9,8 @@
  *   | 'BAO_PROOF_MISMATCH' | 'BAO_SIZE_TOO_LARGE' | 'BAO_SOURCE_CHANGED' | 'BAO_TRUNCATED'
  *   | 'BAO_WORKER_FAILED' | 'BLOCK_TOO_LONG' | 'CAR_INVALID' | 'CAR_TRUNCATED' | 'CID_MISMATCH'
  *   | 'CID_UNSUPPORTED' | 'COLLECTION_INVALID' | 'COLLECTION_TOO_LONG' | 'FETCH_CHANGED' | 'FETCH_EXHAUSTED'
- *   | 'FETCH_FAILED' | 'FETCH_REFUSED' | 'FETCH_STATUS' | 'PATH_EXISTS' | 'PATH_UNSAFE' | 'SIZE_MISMATCH'
+ *   | 'FETCH_FAILED' | 'FETCH_MEMBERS_MISSING' | 'FETCH_REFUSED' | 'FETCH_STATUS' | 'HASHSEQ_INVALID'
+ *   | 'HASHSEQ_TOO_LONG' | 'PATH_EXISTS' | 'PATH_UNSAFE' | 'SIZE_MISMATCH'
  *   | 'STORE_ABSENT' | 'STORE_CHANGED' | 'STORE_CLOSED' | 'STORE_CORRUPT' | 'STORE_FULL' | 'STORE_LOCKED'
  *   | 'STORE_MISSING' | 'STORE_MOVED' | 'STORE_NOT_FOUND' | 'STORE_OPEN_FAILED' | 'STORE_READ_ONLY'
  *   | 'STORE_REOPENED' | 'STORE_TAGGED' | 'STORE_TAG_NOT_FOUND' | 'STORE_VERSION' | 'STORE_WRITE_FAILED'
@@ -33,6 +34,7 @@
  * @property {number} [status]    of HTTP
  * @property {number} [retryAfter]  milliseconds after which a server wants to be asked again
  * @property {number} [pid]       id of a process
+ * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that could not be had
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */
@@ -46,7 +48,8 @@ export class BaoError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'BaoError'
     this.code = code
-    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, entry, status, retryAfter, pid } = place
+    const { node, start, len, wanted, got, cid, actual, ranges, location, tag, entry } = place
+    const { status, retryAfter, pid, members } = place
     /** @type {number | undefined} */ if (node !== undefined) this.node = node
     /** @type {number | undefined} */ if (start !== undefined) this.start = start
     /** @type {number | undefined} */ if (len !== undefined) this.len = len
@@ -62,6 +65,8 @@ export class BaoError extends Error {
     /** @type {number | undefined} */ if (status !== undefined) this.status = status
     /** @type {number | undefined} */ if (retryAfter !== undefined) this.retryAfter = retryAfter
     /** @type {number | undefined} */ if (pid !== undefined) this.pid = pid
+    /** @type {{ index: number, cid: CID, error: BaoError }[] | undefined} */
+    if (members !== undefined) this.members = members
   }
 }
 

@@ -74,7 +74,7 @@ describe('baobox', () => {
       ["unknown command 'frob'", 'baobox help --help', ['help', 'frob']],
       ["unknown command 'toString'", 'baobox --help', ['toString']],
       ['missing argument CID', 'baobox get --help', ['get', '-o', 'file']],
-      ["unexpected argument 'x'", 'baobox ls --help', ['ls', 'x']],
+      ["unexpected argument 'x'", 'baobox ls --help', ['ls', 'a', 'x']],
       ["unknown shell 'tcsh'", 'baobox completion --help', ['completion', 'tcsh']],
       ['OUTPUT excludes --output', 'baobox get --help', ['get', HEX, 'a', '-o', 'b']],
       ['OUTPUT excludes --outboard', 'baobox encode --help', ['encode', 'a', 'b', '--outboard', 'c']],

@@ -1,10 +1,9 @@
-// How well a mirror does in one download: what it has brought, how fast, and whether it is asked again.
+// How well a mirror does in one download, whichever blobs it is asked for: what it has brought, how fast, and whether
+// it is asked again.
 
-import { BaoError } from '../../lib/core/errors.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { isFinal } from '../sources/http.js'
 import { waitAfter } from './patience.js'
 
+/** @import { BaoError } from '../../lib/core/errors.js' */
 /** @import { Mirror } from './mirror.js' */
 
 /** @typedef {'good' | 'waiting' | 'liar' | 'failed'} MirrorState  only the first two are asked again */
@@ -25,14 +24,13 @@ const WEIGHT = 0.5
 
 export class Health {
   #failures = 0
+  #failedAt = -Infinity
   /** @type {MirrorState} */
   state = 'good'
   bytes = 0
   rate = 0
   /** When it may be asked again, by the clock of the download. */
   retryAt = 0
-  /** Chunks that it says it does not have. */
-  lacks = ChunkRanges.none
   /** @type {Error | undefined} */
   error
 
@@ -40,9 +38,6 @@ export class Health {
   constructor (mirror) {
     this.mirror = mirror
   }
-
-  /** Does it say that it lacks the last chunk, which proves the size? */
-  get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
 
   get isUsable () { return this.state === 'good' || this.state === 'waiting' }
 
@@ -56,6 +51,7 @@ export class Health {
 
   /** Something of what it has sent is right: the failures before do not count any more. */
   progressed () {
+    if (this.state === 'liar') return
     this.#failures = 0
     this.state = 'good'
   }
@@ -63,26 +59,19 @@ export class Health {
   /**
    * It has failed. Says in its state whether it is asked again, and in `retryAt` when.
    *
-   * @param {unknown} thrown
-   * @param {ChunkRanges} ranges  that it was asked for
-   * @param {{ retries: number, now: number }} options  `retries`: failures in a row that are followed by another try
+   * @param {Error & Partial<BaoError>} error
+   * @param {{ retries: number, now: number, since?: number }} options  `retries`: failures in a row that are followed
+   *   by another try; `since`: when the request began
    */
-  failed (thrown, ranges, { retries, now }) {
-    const error = named(thrown, this.mirror.location)
+  failed (error, { retries, now, since = now }) {
     this.error = error
-    const { code, status } = error
-    const lacks = lackOf(error, ranges)
-    if (lacks !== undefined) {
-      this.lacks = this.lacks.union(lacks)
-      if (lacks.intersect(ranges).isEmpty) this.#failures++ // it refuses what it says that it has
-    } else {
-      this.#failures++
-    }
-    const isNo = code === 'FETCH_STATUS' && isFinal(status ?? 0) && lacks === undefined
-    if (code !== undefined && LIES.includes(code)) this.state = 'liar'
-    else if (isNo || code === 'FETCH_REFUSED' || this.#failures > retries) this.state = 'failed'
-    else if (lacks === undefined) this.state = 'waiting'
-    if (lacks === undefined) this.retryAt = now + waitAfter(this.#failures, error)
+    if (this.state === 'liar') return
+    // Requests that ran side by side and failed together are one failure.
+    if (since >= this.#failedAt) this.#failures++
+    this.#failedAt = now
+    if (error.code !== undefined && LIES.includes(error.code)) this.state = 'liar'
+    else this.state = this.#failures > retries ? 'failed' : 'waiting'
+    this.retryAt = now + waitAfter(this.#failures, error)
   }
 
   /** @returns {MirrorReport} */
@@ -91,28 +80,4 @@ export class Health {
     const rate = Math.round(this.rate)
     return { location: this.mirror.location, state, bytes, rate, ...(error !== undefined && { error }) }
   }
-}
-
-/**
- * The error, which says whose it is.
- *
- * @param {unknown} thrown @param {string} location
- * @returns {Error & Partial<BaoError>}
- */
-function named (thrown, location) {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
-  if (error instanceof BaoError) error.location ??= location
-  return error
-}
-
-/**
- * What a mirror lacks, if that is what its error says.
- *
- * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
- */
-function lackOf ({ code, ranges: lacks }, ranges) {
-  if (code === 'STORE_NOT_FOUND') return ranges
-  if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
-  // The last chunk has a number there, and none here as long as the size is not known.
-  return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

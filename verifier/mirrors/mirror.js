@@ -26,7 +26,8 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
  *
  * @callback GiveSlice
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole chunk groups; or the last chunk alone (`ChunkRanges.last`), which proves the size
+ * @param {ChunkRanges} ranges  whole chunk groups; or the last chunk alone (`ChunkRanges.last`), which proves the size.
+ *   They may go beyond the end of the blob: there they mean its last chunk
  * @param {{ signal?: AbortSignal }} options
  * @returns {Source | Promise<Source>}
  */
@@ -60,6 +61,8 @@ const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
 export class Mirror {
   #give
   #isSequential
+  /** Can it be asked for any blob, and not for one alone? */
+  hasAnyBlob
   /** Names it in errors and progress: a URL without query, as a rule. */
   location
 
@@ -68,12 +71,13 @@ export class Mirror {
    *
    * @param {string} location
    * @param {(what: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
-   * @param {() => boolean} [isSequential]
+   * @param {{ isSequential?: () => boolean, hasAnyBlob?: boolean }} [options]  default: false and true
    */
-  constructor (location, give, isSequential = () => false) {
+  constructor (location, give, { isSequential = () => false, hasAnyBlob = true } = {}) {
     this.location = location
     this.#give = give
     this.#isSequential = isSequential
+    this.hasAnyBlob = hasAnyBlob
   }
 
   /** Does it read blobs only from their beginning? Then one long range costs less than many short ones. */
@@ -109,7 +113,8 @@ export function mirrorOf (from, options = {}) {
   if (typeof from === 'string' || from instanceof URL) {
     const mirror = new UrlMirror(from, http)
     const slice = mirror.slice.bind(mirror)
-    return new Mirror(location ?? mirror.location, slice, () => mirror.isSequential)
+    const isSequential = () => mirror.isSequential
+    return new Mirror(location ?? mirror.location, slice, { isSequential, hasAnyBlob: false })
   }
   if (typeof from === 'function') return mirrorOfSlices({ slice: from }, location ?? (from.name || 'a function'))
   if (typeof from === 'object' && from !== null) {
@@ -159,7 +164,7 @@ function mirrorOfPlain ({ source, outboard }, http, location) {
     const pieces = file.pieces.bind(file)
     const plain = { size, outboard, pieces }
     const slice = sliceOfPlain.bind(undefined, plain)
-    return new Mirror(location ?? file.location, slice, () => file.ignoresRanges)
+    return new Mirror(location ?? file.location, slice, { isSequential: () => file.ignoresRanges, hasAnyBlob: false })
   }
   const name = typeof source === 'string' ? source : source instanceof URL ? source.pathname : describe(source)
   return new Mirror(location ?? name, async function * (what, signal) {
@@ -171,5 +176,5 @@ function mirrorOfPlain ({ source, outboard }, http, location) {
     } finally {
       await opened.close()
     }
-  })
+  }, { hasAnyBlob: false })
 }

@@ -3,6 +3,7 @@
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Health } from './health.js'
+import { Supply } from './supply.js'
 import { SliceVerifier } from '../slice/slice.js'
 import { fetchExhausted } from '../../lib/core/errors.js'
 import { systemClock, withPatience } from './patience.js'
@@ -37,7 +38,7 @@ export class Relay {
   /** @param {Mirror[]} mirrors @param {RelayOptions & TryOptions} options */
   constructor (mirrors, options) {
     const { retries = DEFAULT_RETRIES, stall = DEFAULT_STALL, clock = systemClock } = options
-    this.#mirrors = mirrors.map(mirror => new Health(mirror))
+    this.#mirrors = mirrors.map(mirror => new Supply(new Health(mirror)))
     this.#options = { ...options, retries, stall, clock }
   }
 
@@ -52,21 +53,20 @@ export class Relay {
   async * leaves (ranges) {
     const { retries, clock, signal } = this.#options
     for (let left = ranges; !left.isEmpty;) {
-      const health = await this.#next(left)
-      const [lacking = Infinity] = health.lacks.intersect(left).boundaries
+      const supply = await this.#next(left)
+      const [lacking = Infinity] = supply.lacks.intersect(left).boundaries
       const asked = lacking === Infinity ? left : left.difference(new ChunkRanges([lacking]))
       try {
-        for await (const leaf of this.#ask(health.mirror, asked)) {
+        for await (const leaf of this.#ask(supply.mirror, asked)) {
           const end = leaf.offset + leaf.bytes.length
           left = left.difference(new ChunkRanges([0, Math.max(1, Math.ceil(end / CHUNK_LEN))]))
-          health.bytes += leaf.bytes.length
-          health.progressed()
+          supply.progressed()
           yield leaf
         }
         left = left.difference(asked)
       } catch (error) {
         signal?.throwIfAborted()
-        health.failed(error, asked, { retries, now: clock.now() })
+        supply.failed(error, asked, { retries, now: clock.now() })
       }
     }
   }
@@ -100,19 +100,19 @@ export class Relay {
    * The mirror to ask next for some ranges, when it may be asked.
    *
    * @param {ChunkRanges} ranges
-   * @returns {Promise<Health>}
+   * @returns {Promise<Supply>}
    */
   async #next (ranges) {
     const { clock, signal } = this.#options
     signal?.throwIfAborted()
     const first = ranges.boundaries[0]
     const usable = this.#mirrors.filter(({ isUsable, lacks }) => isUsable && !lacks.has(first))
-    const [next] = usable.sort((a, b) => a.retryAt - b.retryAt)
+    const [next] = usable.sort((a, b) => a.health.retryAt - b.health.retryAt)
     if (next === undefined) {
       const errors = this.#mirrors.flatMap(({ error }) => error ?? [])
       throw this.#mirrors.length === 1 && errors.length === 1 ? errors[0] : fetchExhausted(errors)
     }
-    const wait = next.retryAt - clock.now()
+    const wait = next.health.retryAt - clock.now()
     if (wait > 0) await clock.sleep(wait, signal)
     return next
   }

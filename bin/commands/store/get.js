@@ -7,11 +7,13 @@ import { rootIn, withStore } from './open.js'
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').get>} */
-export async function get ({ values, operands: [name, operand] }, context) {
+export async function get (given, context) {
+  const { values, operands: [name, operand] } = given
+  if (values.recursive) return (await import('./collections.js')).getFolder(given, context)
   const { start, end } = rangeOf(values)
   const output = outputOf(operand, values.output)
   const { signal } = context
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     const root = await rootIn(store, name)
     const { size } = await store.stat(root)
     const len = Math.max(0, Math.min(end, size) - start)
@@ -22,7 +24,7 @@ export async function get ({ values, operands: [name, operand] }, context) {
 /** @type {Run<typeof import('../../table/blobs.js').cat>} */
 export async function cat ({ values, operands }, context) {
   const { signal } = context
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     for (const name of operands) {
       const root = await rootIn(store, name)
       const { size } = await store.stat(root)

@@ -6,22 +6,21 @@ import { absolute, linkFile, removeFolder } from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { contextOf } from '../context-of.js'
-import { DOWNLOAD_OPTIONS } from './download.js'
+import { BLOB_OPTIONS } from './download.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { BlobStore } from '../../blob-store.js' */
-/** @import { DownloadOptions } from './download.js' */
-/** @import { DownloadResult } from './downloader.js' */
+/** @import { DownloadResult, FileDownloadOptions } from './download.js' */
 
 /**
  * See `BlobStore.downloadFile`.
  *
  * @param {(location: string) => Promise<BlobStore>} openStore
- * @param {BlobName} cid @param {string | URL} path @param {Omit<DownloadOptions, 'ranges'>} options
+ * @param {BlobName} cid @param {string | URL} path @param {FileDownloadOptions} options
  * @returns {Promise<DownloadResult>}
  */
 export async function downloadFile (openStore, cid, path, options) {
-  assertKnownOptions(options, DOWNLOAD_OPTIONS.filter(name => name !== 'ranges'))
+  assertKnownOptions(options, BLOB_OPTIONS)
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
   const { signal } = options

@@ -4,7 +4,7 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 
-/** @import { Health } from '../../../verifier/mirrors/health.js' */
+/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000
@@ -26,7 +26,7 @@ const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
  * A mirror that fetches a segment.
  *
  * @typedef {object} Fetching
- * @property {Health} health
+ * @property {Supply} supply
  * @property {number} since  when it began
  * @property {number} len  bytes of its slice that have come
  * @property {AbortController} ended  aborted when another mirror has been quicker
@@ -48,13 +48,15 @@ export class Plan {
   /**
    * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
    *
-   * @param {Health} health
-   * @param {{ now: number, mirrors: number }} options  `mirrors`: how many may be asked
+   * @param {Supply} supply
+   * @param {{ now: number, mirrors: number, mayRace?: boolean }} options  `mirrors`: how many may be asked; `mayRace`:
+   *   may it help with a segment that another mirror fetches? Default: true
    * @returns {Segment | undefined} undefined when the mirror can do nothing now
    */
-  take (health, { now, mirrors }) {
-    const possible = this.free.difference(health.lacks)
-    return possible.isEmpty ? this.#slowest(health, now) : this.#begin(health, possible, mirrors)
+  take (supply, { now, mirrors, mayRace = true }) {
+    const possible = this.free.difference(supply.lacks)
+    if (!possible.isEmpty) return this.#begin(supply, possible, mirrors)
+    return mayRace ? this.#slowest(supply, now) : undefined
   }
 
   /**
@@ -70,7 +72,7 @@ export class Plan {
   /**
    * The next segment. It is short where little is left, so that no mirror has work when the others have none.
    *
-   * @param {Health} health @param {ChunkRanges} possible @param {number} mirrors
+   * @param {Supply} supply @param {ChunkRanges} possible @param {number} mirrors
    */
   #begin ({ rate, mirror }, possible, mirrors) {
     const [start, end] = possible.boundaries
@@ -88,15 +90,15 @@ export class Plan {
   /**
    * The segment that will be finished last, among those that the mirror may help with.
    *
-   * @param {Health} health @param {number} now
+   * @param {Supply} supply @param {number} now
    */
-  #slowest (health, now) {
+  #slowest (supply, now) {
     let slowest
     let longest = -1
     for (const segment of this.segments) {
       const fetchings = [...segment.fetchings]
-      if (fetchings.some(fetching => fetching.health === health)) continue
-      if (!segment.ranges.intersect(health.lacks).isEmpty) continue
+      if (fetchings.some(fetching => fetching.supply === supply)) continue
+      if (!segment.ranges.intersect(supply.lacks).isEmpty) continue
       const left = Math.min(...fetchings.map(fetching => timeLeft(fetching, segment.len, now)))
       if (left > longest) [slowest, longest] = [segment, left]
     }

@@ -77,11 +77,14 @@ class Copy {
     const tags = await chosenTags(this.#from, this.#options)
     const releases = (await Promise.all(tags.map(tag => this.#from.tags.blobOf(tag))))
       .flatMap((root, i) => root === undefined ? [] : this.#to.protection.tag(root, tags[i].format))
-    const isAll = this.#options.cids === undefined && this.#options.tags === undefined
-    if (isAll) this.#aliases = this.#from.catalog.aliases.inOrder()
+    const { cids, tags: names, recursive } = this.#options
+    // From here on a sequence that comes protects the members that come behind it.
+    const protect = (/** @type {Uint8Array} */ root) => { releases.push(this.#to.protection.tag(root, 'hashseq')) }
+    const selection = { ...this.#options, ...recursive && { onSequence: protect } }
+    if (cids === undefined && names === undefined) this.#aliases = this.#from.catalog.aliases.inOrder()
     try {
       const keep = (/** @type {SmallBlob[]} */ batch) => this.#keep(batch)
-      for await (const lens of inOrder(this.#smallBatches(tags), () => BATCHES_AHEAD, keep)) {
+      for await (const lens of inOrder(this.#smallBatches(tags, selection), () => BATCHES_AHEAD, keep)) {
         for (const len of lens) this.#count(len)
       }
       for (const tag of tags) await this.#copyTag(tag)
@@ -95,16 +98,16 @@ class Copy {
   /**
    * Small blobs by the batch. Long ones, and those that are present in part, are copied on the way.
    *
-   * @param {Tag[]} tags
+   * @param {Tag[]} tags @param {SelectionOptions} selection
    * @returns {AsyncGenerator<SmallBlob[]>}
    */
-  async * #smallBatches (tags) {
+  async * #smallBatches (tags, selection) {
     let batch = /** @type {SmallBlob[]} */ ([])
     let len = 0
-    for await (const chosen of chosenBlobs(this.#from, this.#options, tags, error => this.#failed(undefined, error))) {
+    for await (const chosen of chosenBlobs(this.#from, selection, tags, error => this.#failed(undefined, error))) {
       const small = /** @type {Found[]} */ ([])
       const found = await this.#to.catalog.findMany(chosen.map(({ root }) => root))
-      for (const [i, { root, record }] of chosen.entries()) {
+      for (const [i, { root, record, isSequence }] of chosen.entries()) {
         this.#options.signal?.throwIfAborted()
         const there = found[i].record
         if (record === undefined) {
@@ -113,7 +116,8 @@ class Copy {
         }
         const blob = { root, record, hasAliases: await this.#mayHaveAliases(root) }
         if (there?.complete) await this.#addNames(blob, there)
-        else if (record.complete && record.size <= FILE_FROM) small.push(blob)
+        // A sequence is not gathered in a batch: it is written first, since it protects the members behind it.
+        else if (record.complete && record.size <= FILE_FROM && !isSequence) small.push(blob)
         else await this.#copyLong(blob)
       }
       for await (const blob of this.#read(small)) {

@@ -35,7 +35,7 @@ import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
  * @property {MultihashHasher[]} [hashers]  hash functions of aliases, beside SHA2-256 and SHA2-512
  */
 
-const OPTIONS = ['format', 'hashers', 'cids', 'tags', 'signal', 'onProgress']
+const OPTIONS = ['format', 'hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress']
 
 /**
  * See `BlobStore.export`.
@@ -50,7 +50,7 @@ export async function * exportCar (store, options) {
   assertSelection(options)
   const context = contextOf(store)
   const cids = options.cids && await gathered(options.cids, signal)
-  const selection = { cids, tags: options.tags, signal }
+  const selection = { cids, tags: options.tags, recursive: options.recursive, signal }
   const tags = await chosenTags(context, selection)
   let done = 0
   const given = (/** @type {Uint8Array<ArrayBuffer>} */ piece) => {

@@ -20,13 +20,17 @@ import { tagNotFound } from '../../storage/errors.js'
  * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
  * @property {Iterable<string>} [tags]  names of tags: these tags, the blobs that they name, and of those that are
  *   sequences of hashes the members
+ * @property {boolean} [recursive]  are `cids` sequences of hashes (also collections) whose members are transferred,
+ *   too? Default: false
  * @property {AbortSignal} [signal]
  */
 
-/** @typedef {{ root: Uint8Array, record?: BlobRecord }} Chosen  without a record when the store does not have it */
+/** @typedef {{ root: Uint8Array, isSequence: boolean }} ChosenRoot  `isSequence`: are its members chosen, too? */
+/** @typedef {ChosenRoot & { record?: BlobRecord }} Chosen  without a record when the store does not have it */
 
 /** @param {SelectionOptions} options @throws {TypeError} */
-export function assertSelection ({ cids, tags }) {
+export function assertSelection ({ cids, tags, recursive }) {
+  if (recursive && cids === undefined) throw new TypeError('"recursive" goes with "cids"')
   if (cids !== undefined) assertMany('cids', cids, 'CIDs')
   if (tags === undefined) return
   assertMany('tags', tags, 'names of tags')
@@ -60,19 +64,23 @@ export async function chosenTags ({ tags: index }, { cids, tags }) {
  * The blobs that are transferred, in batches. A blob may come more than once when tags or names lead to it.
  *
  * @param {StoreContext} store
- * @param {SelectionOptions} options
+ * @param {SelectionOptions & { onSequence?: (root: Uint8Array) => void }} options  `onSequence`: is called with each
+ *   sequence among `cids` before its members are given
  * @param {Tag[]} tags  what `chosenTags` has given
  * @param {(error: unknown) => void} onUnreadable  called when damage hides some: a record that is damaged, once all
  *   others have been given, or a sequence of hashes. May throw the error
  * @returns {AsyncGenerator<Chosen[]>}
  */
-export async function * chosenBlobs (store, { cids, tags: names, signal }, tags, onUnreadable) {
+export async function * chosenBlobs (store, options, tags, onUnreadable) {
+  const { cids, tags: names, signal } = options
   if (cids === undefined && names === undefined) {
-    yield * untilUnreadable(store.catalog.recordBatches(), onUnreadable, signal)
+    for await (const batch of untilUnreadable(store.catalog.recordBatches(), onUnreadable, signal)) {
+      yield batch.map(blob => ({ ...blob, isSequence: false }))
+    }
     return
   }
-  let roots = /** @type {Uint8Array[]} */ ([])
-  for await (const root of chosenRoots(store, cids ?? [], tags, onUnreadable, signal)) {
+  let roots = /** @type {ChosenRoot[]} */ ([])
+  for await (const root of chosenRoots(store, options, tags, onUnreadable)) {
     roots.push(root)
     if (roots.length < LOOKUP_COUNT) continue
     yield await lookedUp(store, roots)
@@ -101,24 +109,30 @@ async function * untilUnreadable (items, onUnreadable, signal) {
 /** What says that a blob cannot be read as it is, and nothing against other blobs. */
 export const LOSSES = new Set(['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND'])
 
-/** @param {StoreContext} store @param {Uint8Array[]} roots @returns {Promise<Chosen[]>} */
+/** @param {StoreContext} store @param {ChosenRoot[]} roots @returns {Promise<Chosen[]>} */
 async function lookedUp ({ catalog }, roots) {
-  const found = await catalog.findMany(roots)
-  return roots.map((root, i) => ({ root, record: found[i].record }))
+  const found = await catalog.findMany(roots.map(({ root }) => root))
+  return roots.map((chosen, i) => ({ ...chosen, record: found[i].record }))
 }
 
 /**
- * @param {StoreContext} store @param {Many<BlobName>} cids @param {Tag[]} tags
- * @param {(error: unknown) => void} onUnreadable @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
+ * @param {StoreContext} store @param {SelectionOptions & { onSequence?: (root: Uint8Array) => void }} options
+ * @param {Tag[]} tags @param {(error: unknown) => void} onUnreadable
+ * @returns {AsyncGenerator<ChosenRoot>} a sequence before its members
  */
-async function * chosenRoots (store, cids, tags, onUnreadable, signal) {
-  for await (const cid of untilSignal(cids, signal)) yield parseRoot(cid, 'cids')
+async function * chosenRoots (store, { cids = [], recursive = false, onSequence, signal }, tags, onUnreadable) {
+  for await (const cid of untilSignal(/** @type {Many<BlobName>} */ (cids), signal)) {
+    const root = parseRoot(cid, 'cids')
+    if (recursive) onSequence?.(root)
+    yield { root, isSequence: recursive }
+    if (recursive) yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
+  }
   for (const tag of tags) {
     const root = await store.tags.blobOf(tag)
     if (root === undefined) continue
-    yield root
-    if (tag.format === 'hashseq') yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
+    const isSequence = tag.format === 'hashseq'
+    yield { root, isSequence }
+    if (isSequence) yield * untilUnreadable(membersOf(store, root, signal), onUnreadable)
   }
 }
 
@@ -126,7 +140,7 @@ async function * chosenRoots (store, cids, tags, onUnreadable, signal) {
  * The members of a sequence that is present, whole or in part. Bytes behind the last whole hash name nothing.
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array>}
+ * @returns {AsyncGenerator<ChosenRoot>}
  */
 async function * membersOf ({ catalog, reader }, root, signal) {
   const { record } = await catalog.find(root)
@@ -135,7 +149,7 @@ async function * membersOf ({ catalog, reader }, root, signal) {
   for await (const piece of reader.present(root, record, signal)) {
     const bytes = concat([rest, piece])
     const end = bytes.length - bytes.length % HASH_LEN
-    for (let at = 0; at < end; at += HASH_LEN) yield bytes.slice(at, at + HASH_LEN)
+    for (let at = 0; at < end; at += HASH_LEN) yield { root: bytes.slice(at, at + HASH_LEN), isSequence: false }
     rest = bytes.slice(end)
   }
 }

@@ -11,9 +11,8 @@ import { databasesOf } from '../../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../../support/store/stores.js'
 import { meddle } from '../../support/store/writers.js'
 
-const BYTES = noise(80 * MIB, 21)
-const ROOT = hash(BYTES)
-const SLICE = sliceOf(BYTES)
+/** A large blob, while these tests run. */
+let BYTES, ROOT, SLICE
 
 /** A promise, and who keeps it. */
 function promised () {
@@ -31,6 +30,12 @@ describe('store: receive() into a file', () => {
   /** Milliseconds that have passed: a slow machine is not late. */
   let passed
   const { now } = performance
+  before(() => {
+    BYTES = noise(80 * MIB, 21)
+    ROOT = hash(BYTES)
+    SLICE = sliceOf(BYTES)
+  })
+  after(() => { BYTES = SLICE = undefined })
   beforeEach(async () => {
     passed = 0
     performance.now = () => passed

@@ -110,6 +110,26 @@ describe('store: copyTo', () => forEachPlace(newPlace => {
     })
   })
 
+  it('copies sequences with their members when asked to, and protects them until they are there', async () => {
+    await fill(from)
+    const lost = hash(noise(8, 8))
+    const sequence = concat([...SMALL, LONG].map(bytes => hash(bytes)).concat([lost]))
+    const { cid } = await from.put(sequence)
+    const options = { cids: [cid], recursive: true }
+    let collected
+    const onProgress = () => { collected ??= to.gc() }
+    const result = await from.copyTo(to, { ...options, onProgress })
+    expect(await collected).to.include({ blobs: 0 })
+    expect(result).to.include({ blobs: SMALL.length - 1 + 2, tags: 0 }) // every store has the empty blob
+    expect(result.failed.map(({ cid, error }) => [`${cid}`, error.code]))
+      .to.deep.equal([[`${toCid(lost)}`, 'STORE_NOT_FOUND']])
+    expect(same(await to.bytes(hash(LONG)), LONG)).to.equal(true)
+    expect(await to.has(hash(HALF))).to.equal(false)
+    expect(await from.copyTo(to, options)).to.include({ blobs: 0, bytes: 0 })
+    expect(isHeld(to, hash(sequence))).to.equal(false)
+    await expectSlip('recursive', () => from.copyTo(to, { recursive: true }), [TypeError])
+  })
+
   it('copies aliases, also to a blob that the other store has', async () => {
     const [blocks, copies] = [asBlockstore(from), asBlockstore(to)]
     const cidOf = async bytes => CID.createV1(0x55, await sha256.digest(bytes))

@@ -1,0 +1,295 @@
+// Downloads one blob. Every mirror fetches one segment at a time. What it sends is verified and stored as by `receive`,
+// so a mirror that fails or lies costs nothing but its time, and a download can be resumed.
+
+import { BaoError, fetchExhausted } from '../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
+import { SliceVerifier } from '../../../verifier/slice/slice.js'
+import { Supply } from '../../../verifier/mirrors/supply.js'
+import { rangesLen } from '../../catalog/presence.js'
+import { verifyPieces } from '../../../verifier/slice/pieces.js'
+import { withPatience } from '../../../verifier/mirrors/patience.js'
+import { HEAD } from './head-receiver.js'
+import { Plan } from './plan.js'
+
+/** @import { Health } from '../../../verifier/mirrors/health.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { StoreContext } from '../store-context.js' */
+/** @import { Asked, DownloadTerms, Task, Work } from './downloader.js' */
+/** @import { HeadReceiver } from './head-receiver.js' */
+/** @import { Fetching, Segment } from './plan.js' */
+
+/**
+ * @typedef {object} BlobTerms
+ * @property {Uint8Array} root
+ * @property {ChunkRanges} wanted
+ * @property {HeadReceiver} [heads]  has the head of the blob fetched first, before the size is proven: it is the whole
+ *   of a small blob
+ * @property {(size: number) => void} [assertSize]  throws when a blob of that size is not to be downloaded
+ */
+
+/** @implements {Work} */
+export class BlobDownload {
+  #store
+  #terms
+  #signal
+  #blob
+  /** @type {Map<Health, Supply>} */
+  #supplies = new Map()
+  /** Mirrors that prove the size, and what ends them when one has done it. */
+  #provers = /** @type {Set<Supply>} */ (new Set())
+  #sizing = new AbortController()
+  #hasBegun = false
+  /** Of the head until the size is known, then of the rest. @type {Plan | undefined} */
+  #plan
+  /** What was missing at the beginning. */
+  #lacked = ChunkRanges.none
+  /** Proven. @type {number | undefined} */
+  size
+
+  /**
+   * @param {StoreContext} store @param {DownloadTerms} terms @param {AbortSignal} signal  of the downloader
+   * @param {BlobTerms} blob
+   */
+  constructor (store, terms, signal, blob) {
+    this.#store = store
+    this.#terms = terms
+    this.#signal = signal
+    this.#blob = blob
+  }
+
+  get isDone () { return this.size !== undefined && this.#plan?.isDone === true }
+
+  /** Bytes that were missing at the beginning, when it is done. */
+  get received () {
+    const size = this.size ?? 0
+    return rangesLen(groupsOf(this.#blob.wanted, size).intersect(this.#lacked), size)
+  }
+
+  /** Looks at what the store has of the blob, and plans what is to be fetched. */
+  async refill () {
+    if (this.#hasBegun && (this.size !== undefined || !this.#plan?.isDone)) return
+    const { root, heads } = this.#blob
+    const record = await this.#store.catalog.get(root)
+    if (!this.#hasBegun) this.#lacked = await this.#missingOf(record, ChunkRanges.all)
+    if (record?.sizeProven) await this.#begin(record.size)
+    else if (record === undefined && heads !== undefined && !this.#hasBegun) this.#plan = new Plan(HEAD)
+    else this.#plan = undefined
+    this.#hasBegun = true
+  }
+
+  /**
+   * @param {Health} health @param {Asked & { mayRace?: boolean }} asked  `mayRace`: may it do what another mirror does
+   *   already? Default: true
+   * @returns {Task | undefined}
+   */
+  take (health, { now, mirrors, smallOnly, mayRace = true }) {
+    const supply = this.#supplyOf(health)
+    if (!supply.isUsable) return undefined
+    if (this.#plan === undefined) {
+      if (this.size !== undefined) return undefined // it is being planned
+      if (supply.lacksLast || this.#provers.has(supply) || (this.#provers.size > 0 && !mayRace)) return undefined
+      return { run: () => this.#proveSize(supply), isSmall: true }
+    }
+    const isSmall = this.size === undefined
+    if (smallOnly && !isSmall) return undefined
+    const segment = this.#plan.take(supply, { now, mirrors, mayRace })
+    return segment && { run: () => this.#fetch(supply, segment), isSmall }
+  }
+
+  /** Can none of these mirrors bring what is missing? @param {Health[]} mirrors */
+  isHopeless (mirrors) {
+    if (this.#provers.size > 0 || this.isDone || (this.#plan?.segments.size ?? 0) > 0) return false
+    if (this.#plan?.free.isEmpty || (this.#plan === undefined && this.size !== undefined)) return false
+    const mayBring = (/** @type {Supply} */ supply) =>
+      this.#plan === undefined ? !supply.lacksLast : !this.#plan.free.difference(supply.lacks).isEmpty
+    return !mirrors.map(health => this.#supplyOf(health)).some(supply => supply.isUsable && mayBring(supply))
+  }
+
+  /** What mirrors have said about the blob, or have failed with before. @param {Health[]} mirrors */
+  exhausted (mirrors) {
+    return fetchExhausted(mirrors.flatMap(health =>
+      this.#supplyOf(health).error ?? (health.isUsable ? [] : health.error ?? [])))
+  }
+
+  /** @param {Health[]} mirrors @param {boolean} isOpen @returns {false} */
+  giveUp (mirrors, isOpen) {
+    if (!isOpen && this.isHopeless(mirrors)) throw this.exhausted(mirrors)
+    return false
+  }
+
+  /** What each mirror has done, when it is asked for this blob alone. @param {Health[]} mirrors */
+  reports (mirrors) { return mirrors.map(health => this.#supplyOf(health).report) }
+
+  /** @returns {{ done: number, total?: number }} bytes */
+  get progress () {
+    const [plan, size] = [this.#plan, this.size]
+    if (size === undefined || plan === undefined) return { done: 0 }
+    const total = rangesLen(groupsOf(this.#blob.wanted, size), size)
+    let left = rangesLen(plan.free, size)
+    for (const { ranges, fetchings } of plan.segments) {
+      const come = Math.max(0, ...[...fetchings].map(({ len }) => len))
+      left += Math.max(0, rangesLen(ranges, size) - come)
+    }
+    return { done: total - left, total }
+  }
+
+  /** @param {Health} health */
+  #supplyOf (health) {
+    const supply = this.#supplies.get(health) ?? new Supply(health)
+    this.#supplies.set(health, supply)
+    return supply
+  }
+
+  /**
+   * Has a mirror prove the size. Until then nothing but the head is fetched, because any size may be a lie. The first
+   * mirror that proves it is enough.
+   *
+   * @param {Supply} supply
+   */
+  async #proveSize (supply) {
+    const { root } = this.#blob
+    const ranges = ChunkRanges.last
+    const verifier = new SliceVerifier({ root, ranges })
+    const signal = AbortSignal.any([this.#signal, this.#sizing.signal])
+    const since = this.#terms.clock.now()
+    this.#provers.add(supply)
+    try {
+      const leaves = verifyPieces(verifier, this.#pieces(supply, ranges, signal, { len: 0 }))
+      while (!(await leaves.next()).done);
+    } catch (error) {
+      if (!signal.aborted) this.#note(supply, error, ranges, since)
+      return
+    } finally {
+      this.#provers.delete(supply)
+    }
+    supply.progressed()
+    if (this.size === undefined) await this.#begin(/** @type {number} */ (verifier.size))
+  }
+
+  /** Plans the download of a blob of proven size. @param {number} size */
+  async #begin (size) {
+    this.#blob.assertSize?.(size)
+    this.size = size
+    this.#plan = undefined
+    this.#sizing.abort(new DOMException('the size is known', 'AbortError'))
+    this.#plan = new Plan(await this.#missing(groupsOf(this.#blob.wanted, size)))
+    this.#terms.progress.report()
+  }
+
+  /**
+   * Has a mirror fetch a segment, and keeps what is right of it.
+   *
+   * @param {Supply} supply @param {Segment} segment
+   */
+  async #fetch (supply, segment) {
+    const { clock } = this.#terms
+    const since = clock.now()
+    const fetching = { supply, since, len: 0, ended: new AbortController(), error: undefined }
+    segment.fetchings.add(fetching)
+    const signal = AbortSignal.any([this.#signal, fetching.ended.signal])
+    const missing = await this.#missing(segment.ranges)
+    let failure
+    let whole
+    try {
+      const pieces = this.#pieces(supply, missing, signal, fetching)
+      if (!missing.isEmpty) whole = await this.#receive(missing, pieces, signal)
+    } catch (error) {
+      failure = error
+    }
+    segment.fetchings.delete(fetching)
+    const left = whole === undefined ? await this.#missing(segment.ranges) : ChunkRanges.none
+    const gained = whole ?? await this.#len(missing.difference(left))
+    if (gained > 0) supply.gained(gained, clock.now() - since)
+    if (!signal.aborted) {
+      if (failure !== undefined && !isOfMirror(failure, fetching)) throw failure
+      if (failure !== undefined) this.#note(supply, failure, missing, since)
+      else if (left.isEmpty) supply.progressed()
+      else if (gained === 0) this.#note(supply, new Error('nothing of its slice was kept'), missing, since)
+    }
+    this.#end(segment, left)
+    this.size ??= whole
+  }
+
+  /**
+   * Keeps what is right of a slice.
+   *
+   * @param {ChunkRanges} ranges @param {AsyncIterable<Uint8Array>} pieces @param {AbortSignal} signal
+   * @returns {Promise<number | undefined>} the size, when the slice was the head and all of the blob
+   */
+  async #receive (ranges, pieces, signal) {
+    const { root, heads } = this.#blob
+    if (this.size === undefined) return heads?.receive(root, ranges, pieces, signal)
+    await this.#store.receiver.receive(root, pieces, ranges, { signal })
+  }
+
+  /**
+   * A mirror does not fetch a segment any more. When it is whole, the others that raced for it are ended.
+   *
+   * @param {Segment} segment @param {ChunkRanges} left  what is missing of it
+   */
+  #end (segment, left) {
+    if (!this.#plan?.segments.has(segment)) return
+    if (left.isEmpty) for (const { ended } of segment.fetchings) ended.abort(new DOMException('too late', 'AbortError'))
+    if (left.isEmpty || segment.fetchings.size === 0) this.#plan.end(segment, left)
+  }
+
+  /**
+   * The slice of a mirror, unverified. Counts its bytes, and tells its errors from those of the store.
+   *
+   * @param {Supply} supply @param {ChunkRanges} ranges @param {AbortSignal} signal
+   * @param {{ len: number, error?: unknown }} fetching
+   */
+  async * #pieces ({ mirror }, ranges, signal, fetching) {
+    const { stall, clock } = this.#terms
+    const what = { root: this.#blob.root, ranges, groupLog: DEFAULT_GROUP_LOG, size: this.size }
+    const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
+    try {
+      for await (const piece of withPatience(open, { location: mirror.location, stall, clock, signal })) {
+        yield piece
+        fetching.len += piece.length
+        this.#terms.progress.report()
+      }
+    } catch (error) {
+      fetching.error = error
+      throw error
+    }
+  }
+
+  /** @param {Supply} supply @param {unknown} error @param {ChunkRanges} ranges @param {number} since */
+  #note (supply, error, ranges, since) {
+    const { retries, clock } = this.#terms
+    supply.failed(error, ranges, { retries, now: clock.now(), since })
+    this.#terms.progress.report({ isDue: true })
+  }
+
+  /** What is missing of some groups. @param {ChunkRanges} groups */
+  async #missing (groups) {
+    return this.#missingOf(await this.#store.catalog.get(this.#blob.root), groups)
+  }
+
+  /** @param {BlobRecord | undefined} record @param {ChunkRanges} groups */
+  async #missingOf (record, groups) {
+    if (record === undefined) return groups
+    return record.complete ? ChunkRanges.none : groups.difference(await this.#store.presence.of(record))
+  }
+
+  /** Bytes of some ranges that the store has. @param {ChunkRanges} ranges */
+  async #len (ranges) {
+    const size = this.size ?? (await this.#store.catalog.get(this.#blob.root))?.size
+    return size === undefined ? 0 : rangesLen(ranges, size)
+  }
+}
+
+/** The groups of a blob that some ranges are in. @param {ChunkRanges} ranges @param {number} size */
+const groupsOf = (ranges, size) =>
+  ranges.canonical(size).roundToGroups(DEFAULT_GROUP_LOG).intersect(ChunkRanges.all.canonical(size))
+
+/**
+ * Is a failure that of a mirror, and not of the store that keeps what it sends?
+ *
+ * @param {unknown} failure @param {{ error?: unknown }} fetching
+ */
+function isOfMirror (failure, { error }) {
+  return failure === error || (failure instanceof BaoError && failure.code.startsWith('BAO_'))
+}

@@ -1,0 +1,162 @@
+// Folders and collections on the command line.
+import { mkdir, readFile, readdir, stat, symlink } from 'node:fs/promises'
+import { expect } from 'chai'
+import { hash, toCid } from '../../../../lib/index.js'
+import { BlobStore } from '../../../../store/index.js'
+import { Collection, putCollection } from '../../../../store/exchange/collections/index.js'
+import { entryText } from '../../../../bin/terminal/format.js'
+import { filesBelow, writeFiles } from '../../../support/folders.js'
+import { noise } from '../../../support/inputs.js'
+import { newFolder } from '../../../support/program.js'
+
+const long = noise(2_000_000)
+const FILES = { 'a.txt': 'one', 'sub/b.txt': 'two', 'sub/c.log': 'three', long }
+const bytesOf = value => typeof value === 'string' ? new TextEncoder().encode(value) : value
+const namesOf = folder => Object.keys(FILES).sort().map(name => `${folder}/${name}`)
+const cidOf = folder => `${Collection.from(Object.entries(FILES).sort(([a], [b]) => a < b ? -1 : 1)
+  .map(([name, bytes]) => [`${folder}/${name}`, hash(bytesOf(bytes))])).cid}`
+
+describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
+  const folder = newFolder()
+  const cid = cidOf('site')
+  before(async () => {
+    await mkdir(folder.at('site'))
+    await writeFiles(folder.at('site'), FILES)
+    await folder.run(['add', '-r', 'site', '--tag', 'site'])
+  })
+
+  it('add -r prints the CID that sendme gives, and --tag keeps all files', async () => {
+    const args = ['--store', 'fresh']
+    const first = await folder.run(['add', ...args, '-r', 'site', '--tag', 'kept'])
+    expect(first).to.include({ code: 0, err: '' })
+    expect(first.out).to.equal(`${cid}     1.91 MiB  new            site\n`)
+    const again = await folder.run(['add', ...args, '--recursive', 'site', '--json'])
+    const record = { name: 'site', cid, size: 2_000_011, isNew: false, files: 4, unread: 0 }
+    expect(JSON.parse(again.out)).to.deep.equal(record)
+    expect((await folder.run(['gc', ...args])).out).to.include('deleted 0 blobs')
+    expect((await folder.run(['tag', ...args])).out).to.equal(`${cid}  hashseq  "kept"\n`)
+  })
+
+  it('add -r takes several folders, goes on after one that fails, and chooses files', async () => {
+    await mkdir(folder.at('other'))
+    const { code, out, err } = await folder.run(['add', '-r', 'nowhere', 'other', 'site/a.txt'])
+    expect(code).to.equal(1)
+    expect(out.split('\n')).to.have.length(3)
+    expect(err).to.match(/^baobox: ENOENT.*\n$/)
+    const options = ['--ignore', '*.log', '--ignore', '/long', '--top', '', '--json']
+    const some = await folder.run(['add', '-r', 'site', ...options])
+    const { cid } = JSON.parse(some.out)
+    expect((await folder.run(['ls', cid])).out).to.equal('a.txt\nsub/b.txt\n')
+    const included = JSON.parse((await folder.run(['add', '-r', 'site', '--include', 'sub', '--json'])).out)
+    expect((await folder.run(['ls', included.cid])).out).to.equal('site/sub/b.txt\nsite/sub/c.log\n')
+  })
+
+  it('add -r --known does not read again what has not changed', async () => {
+    await folder.run(['add', '-r', 'site', '--known', 'site.known'])
+    expect(await readFile(folder.at('site.known'), 'utf8')).to.match(/^baobox known files 1\n/)
+  })
+
+  it('ls prints the names in a collection, and their CIDs and sizes', async () => {
+    for (const name of [cid, 'site']) {
+      expect(await folder.run(['ls', name])).to.include({ code: 0, out: `${namesOf('site').join('\n')}\n`, err: '' })
+    }
+    const { out } = await folder.run(['ls', '--long', '--bytes', cid])
+    expect(out.split('\n')[0]).to.equal(`${toCid(hash(bytesOf('one')))}            3  site/a.txt`)
+    const [line] = (await folder.run(['ls', cid, '--json'])).out.split('\n')
+    expect(JSON.parse(line)).to.deep.equal({ name: 'site/a.txt', cid: `${toCid(hash(bytesOf('one')))}`, size: 3 })
+    const blob = await folder.run(['ls', `${toCid(hash(bytesOf('one')))}`])
+    expect(blob.code).to.equal(1)
+    expect(blob.err).to.match(/^baobox: COLLECTION_INVALID: /)
+  })
+
+  it('cat, get and stat take a name in a collection behind its CID or its tag', async () => {
+    expect(await folder.run(['cat', `${cid}/site/sub/b.txt`, 'site/site/a.txt'])).to.include({ code: 0, out: 'twoone' })
+    expect(await folder.run(['get', 'site/site/sub/c.log'])).to.include({ code: 0, out: 'three' })
+    expect((await folder.run(['stat', `${cid}/site/long`])).out).to.include(`${toCid(hash(long))}`)
+    for (const name of ['site/b.txt', 'site/', `${cid}/`, `${cid}/site`, `${cid}//site/a.txt`]) {
+      const { code, err } = await folder.run(['cat', name])
+      expect(code, name).to.equal(1)
+      expect(err, name).to.match(/^baobox: the collection \S+ has no '/)
+    }
+    expect((await folder.run(['cat', 'nothing/a'])).err).to.include("'nothing/a' is neither a CID nor a tag")
+  })
+
+  it('a tag with slashes goes before a name in a collection', async () => {
+    await folder.run(['tag', 'site/site', cid])
+    expect(await folder.run(['cat', 'site/site/site/a.txt'])).to.include({ code: 0, out: 'one' })
+    await folder.run(['tag', '--delete', 'site/site'])
+  })
+
+  it('get -r writes the files of a collection below a folder, and replaces nothing', async () => {
+    expect(await folder.run(['get', '-r', cid, 'copy'])).to.include({ code: 0, out: '', err: '' })
+    expect(await filesBelow(folder.at('copy', 'site'))).to.deep.equal(await filesBelow(folder.at('site')))
+    const again = await folder.run(['get', '-r', 'site', 'copy'])
+    expect(again.code).to.equal(1)
+    expect(again.err).to.match(/^baobox: PATH_EXISTS: .*site/)
+    for (const mode of ['--link', '--reflink']) {
+      expect(await folder.run(['get', '-r', cid, mode, `copy${mode}`])).to.include({ code: 0, err: '' })
+      expect(await filesBelow(folder.at(`copy${mode}`, 'site'))).to.deep.equal(await filesBelow(folder.at('site')))
+    }
+    expect((await stat(folder.at('copy--link', 'site', 'long'))).nlink).to.equal(2)
+  })
+
+  it('get -r refuses names that lead out of the folder', async () => {
+    await mkdir(folder.at('target'))
+    await symlink(folder.at('site'), folder.at('target', 'link'))
+    for (const name of ['../out', 'link/out', 'link']) {
+      const store = await BlobStore.open(folder.at('baobox'))
+      const { cid } = await putCollection(store, [[name, hash(bytesOf('one'))]])
+      await store.close()
+      const { code, err } = await folder.run(['get', '-r', `${cid}`, 'target'])
+      expect(code).to.equal(1)
+      expect(err).to.match(/^baobox: PATH_(UNSAFE|EXISTS): /)
+    }
+    expect(await readdir(folder.at('target'))).to.deep.equal(['link'])
+    expect(await readdir(folder.at('site'))).to.have.length(3)
+  })
+
+  it('diff prints what differs, and exits with 1 when anything does', async () => {
+    expect(await folder.run(['diff', 'site', 'site'])).to.include({ code: 0, out: '', err: '' })
+    await folder.run(['get', '-r', cid, 'changed'])
+    await writeFiles(folder.at('changed', 'site'), { 'a.txt': 'ONE', new: '' })
+    const options = ['--ignore', 'sub']
+    const { code, out, err } = await folder.run(['diff', cid, 'changed/site', ...options])
+    expect({ code, err }).to.deep.equal({ code: 1, err: '' })
+    expect(out).to.equal('changed  site/a.txt\nadded    site/new\n')
+    const lines = (await folder.run(['diff', cid, 'changed/site', '--json'])).out.trim().split('\n')
+    expect(lines.map(line => JSON.parse(line)))
+      .to.deep.equal([{ type: 'changed', name: 'site/a.txt' }, { type: 'added', name: 'site/new' }])
+  })
+
+  it('ls and diff do not let names control the terminal', async () => {
+    const store = await BlobStore.open(folder.at('baobox'))
+    const name = 'a\x1b[2J\nb\\c\u202edd\x9b\u2028é'
+    const { cid } = await putCollection(store, [[name, hash(bytesOf('one'))]])
+    await store.close()
+    const shown = 'a\\x1b[2J\\x0ab\\\\c\\u202edd\\x9b\\u2028é'
+    expect(entryText(name)).to.equal(shown)
+    expect((await folder.run(['ls', `${cid}`])).out).to.equal(`${shown}\n`)
+    expect((await folder.run(['diff', `${cid}`, 'other'])).out).to.equal(`removed  ${shown}\n`)
+  })
+
+  it('refuse arguments that do not fit together', async () => {
+    for (const [args, message] of [
+      [['add', '-r', '-'], '--recursive needs a folder'],
+      [['add', 'site', '--ignore', 'x'], '--ignore needs --recursive'],
+      [['add', '-r', 'site', '--ignore', ''], 'PATTERN must not be empty'],
+      [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag goes with one FILE only'],
+      [['add', '-r', 'site', 'other', '--known', 'x'], '--known goes with one folder only'],
+      [['get', '-r', cid], 'missing argument OUTPUT'],
+      [['get', '-r', cid, 'x', '--start', '1'], '--recursive excludes --start'],
+      [['get', cid, 'x', '--link'], '--link needs --recursive'],
+      [['get', '-r', cid, 'x', '--link', '--reflink'], '--link excludes --reflink'],
+      [['ls', cid, cid], 'unexpected argument'],
+      [['diff', cid], 'missing argument DIR']
+    ]) {
+      const { code, err } = await folder.run(args)
+      expect(code, args.join(' ')).to.equal(2)
+      expect(err).to.include(message)
+    }
+    expect((await folder.run(['add', 'site'])).err).to.include('is a directory')
+  })
+})

@@ -1,0 +1,96 @@
+// What one mirror has of one blob, as far as its answers tell.
+
+import { BaoError } from '../../lib/core/errors.js'
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { isFinal } from '../sources/http.js'
+
+/** @import { Health, MirrorReport } from './health.js' */
+
+export class Supply {
+  #failures = 0
+  /** Has it failed too often with this blob, or for good? */
+  #isOver = false
+  /** Chunks that it says it does not have. */
+  lacks = ChunkRanges.none
+  /** The last one with this blob. @type {(Error & Partial<BaoError>) | undefined} */
+  error
+
+  /** @param {Health} health  of the mirror */
+  constructor (health) {
+    this.health = health
+  }
+
+  get mirror () { return this.health.mirror }
+
+  get rate () { return this.health.rate }
+
+  /** Does it say that it lacks the last chunk, which proves the size? */
+  get lacksLast () { return !this.lacks.intersect(ChunkRanges.last).isEmpty }
+
+  /** May the mirror be asked for the blob, now or later? */
+  get isUsable () { return !this.#isOver && this.health.isUsable }
+
+  /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
+  gained (len, ms) {
+    this.#failures = 0
+    this.health.gained(len, ms)
+  }
+
+  /** Something of what it has sent is right. */
+  progressed () {
+    this.#failures = 0
+    this.health.progressed()
+  }
+
+  /**
+   * A request for the blob has failed. That the mirror has no such blob says nothing against the mirror.
+   *
+   * @param {unknown} thrown
+   * @param {ChunkRanges} ranges  that it was asked for
+   * @param {{ retries: number, now: number, since?: number }} options  as for `Health.failed`
+   */
+  failed (thrown, ranges, options) {
+    const error = named(thrown, this.mirror.location)
+    this.error = error
+    this.health.error = error
+    const lacks = lackOf(error, ranges)
+    if (lacks !== undefined) this.lacks = this.lacks.union(lacks)
+    if (lacks !== undefined && !lacks.intersect(ranges).isEmpty) return
+    if (error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))) {
+      this.#isOver = true
+      return
+    }
+    this.#isOver = ++this.#failures > options.retries
+    this.health.failed(error, options)
+  }
+
+  /** Of a mirror that is asked for this blob alone. @returns {MirrorReport} */
+  get report () {
+    const { report } = this.health
+    return this.#isOver && this.health.isUsable ? { ...report, state: 'failed' } : report
+  }
+}
+
+/**
+ * The error, which says whose it is.
+ *
+ * @param {unknown} thrown @param {string} location
+ * @returns {Error & Partial<BaoError>}
+ */
+function named (thrown, location) {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
+  if (error instanceof BaoError) error.location ??= location
+  return error
+}
+
+/**
+ * What a mirror lacks, if that is what its error says.
+ *
+ * @param {Error & Partial<BaoError>} error @param {ChunkRanges} ranges
+ */
+function lackOf ({ code, ranges: lacks }, ranges) {
+  if (code === 'STORE_NOT_FOUND') return ranges
+  if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
+  // The last chunk has a number there, and none here as long as the size is not known.
+  return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
+}
