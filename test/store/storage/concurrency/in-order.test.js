@@ -1,6 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { inOrder } from '../../../../store/storage/concurrency/in-order.js'
+
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 describe('inOrder', () => {
   /** Works that note when they end: each takes longer than the one before it. */
