@@ -104,7 +104,7 @@ describe('examples', () => {
 
   it('static-site.js serves a folder under one CID, which brings it to another store', async () => {
     await mkdir(join(project, 'site', 'styles'), { recursive: true })
-    await writeFile(join(project, 'site', 'index.html'), '<!doctype html><link href="styles/main.css" rel="stylesheet">')
+    await writeFile(join(project, 'site', 'index.html'), '<link href="styles/main.css" rel="stylesheet">')
     await writeFile(join(project, 'site', 'styles', 'main.css'), 'p {}')
     const server = spawn(process.execPath, ['static-site.js', 'site'], {
       cwd: project, stdio: ['ignore', 'pipe', 'inherit']

@@ -12,10 +12,11 @@ import { isRoot, rootOf, withStore } from './store/open.js'
 
 /** @import { DownloadResult } from '../../store/exchange/download/download.js' */
 /** @import { Context, Run } from '../types.js' */
+/** @import { StoreValues } from './store/open.js' */
 
 /** @type {Run<typeof import('../table/network.js').fetch>} */
 export async function fetch ({ values, operands: [source, output] }, context) {
-  const { store: dir, tag, parallel, start, end, count } = values
+  const { tag, parallel, start, end, count } = values
   const { signal } = context
   const range = rangeOf({ start, end, count })
   const isPart = (start ?? end ?? count) !== undefined
@@ -34,32 +35,32 @@ export async function fetch ({ values, operands: [source, output] }, context) {
       BlobStore.downloadFile(root, output, { ...options, onProgress }))
     return printDownload(values, result)
   }
-  await withStore(dir, context, async store => {
+  await withStore(values, context, async store => {
     const result = await withProgress({ name }, onProgress =>
       store.download(root, { ...options, ...isPart && { ranges: range }, onProgress }))
     if (tag !== undefined) await store.tags.set(tag, root)
     await printDownload(values, result)
-  }, { create: true })
+  }, { create: true, calls: true })
 }
 
 /**
  * The blob that is wanted, and its mirrors.
  *
  * @param {string} source  the first operand
- * @param {{ from?: string[], cid?: string, store?: string }} values
+ * @param {{ from?: string[], cid?: string } & StoreValues} values
  * @param {Context} context
  */
-async function placeOf (source, { from = [], cid, store: dir }, context) {
+async function placeOf (source, { from = [], cid, ...values }, context) {
   for (const url of from) checkUrl(url, '--from')
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid goes with a URL')
     if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
-    return { root: await rootOf(source, dir, context), from }
+    return { root: await rootOf(source, values, context), from }
   }
   checkUrl(source, 'SOURCE')
   const named = cid ?? new URL(source).pathname.split(/[/.]/).findLast(isRoot)
   if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
-  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, dir, context), from: [source, ...from] }
+  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [source, ...from] }
 }
 
 /** @param {string} url @param {string} what  the name of the argument */

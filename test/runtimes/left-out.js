@@ -18,9 +18,14 @@ export const LEFT_OUT = {
   },
   Deno: {
     ...OUTSIDE_NODE,
+    'names that are no text': 'Deno makes text of a path that is given as bytes, and writes to another file',
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',
+    'serves a store until it is interrupted, and prints each request':
+      'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
+    'takes uploads, tags and lists where it is told to': 'the same',
+    'listens at a Unix socket': 'the same',
     'an interrupt ends the wait for a reader, too':
       'Deno blocks in a write to a full pipe and does not handle the signal',
     'is not waited for after an interrupt, also by work that prints only then': 'the same',
