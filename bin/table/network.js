@@ -26,7 +26,7 @@ export const fetch = define({
   excludes: rangeExcludes,
   notes: [
     'SOURCE is the CID of the blob, with mirrors in --from; or the URL of one mirror, which has the CID in its path ' +
-    'or beside it in --cid. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
+    'or beside it in --cid; or a RASL URL, rasl://CID/?hint=HOST. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
     'beside the blob. None is trusted: one that sends wrong bytes is dropped.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +
     'A download that was interrupted goes on when it is run again; until then a file is kept in OUTPUT.part. ' +

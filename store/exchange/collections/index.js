@@ -15,6 +15,7 @@ export { getManifest, putManifest } from './web/stored.js'
 /** @typedef {import('./web/manifest.js').Resource} Resource */
 /** @typedef {import('./web/stored.js').PutManifestResult} PutManifestResult */
 /** @typedef {import('./put.js').PutCollectionResult} PutCollectionResult */
+/** @typedef {import('../../write/put.js').PutOptions} PutOptions */
 /** @typedef {import('../../blob-store.js').BlobName} BlobName */
 /** @typedef {import('../../blob-store.js').BlobStore} BlobStore */
 /** @typedef {import('../../gc/protection.js').TempTag} TempTag */
