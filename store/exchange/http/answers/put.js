@@ -7,7 +7,7 @@ import { HttpError, badRequest } from '../errors.js'
 import { SLICE_TYPE } from '../request/slice-query.js'
 import { respondJson } from '../response/headers.js'
 
-/** @import { PutRules } from '../handler.js' */
+/** @import { PutRules } from '../options.js' */
 /** @import { Exchange, FoundRoute } from '../exchange.js' */
 
 /** Bytes of an upload without a `maxSize`: 1 GiB. */
