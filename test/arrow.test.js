@@ -17,7 +17,7 @@ const MAY_IMPORT = {
 
 const ENTRY_POINTS = [
   'lib', 'lib/hash', 'encoder', 'verifier', 'store', 'store/exchange/collections', 'store/exchange/collections/node',
-  'store/exchange/contract', 'store/exchange/http', 'store/exchange/http/node'
+  'store/exchange/contract', 'store/exchange/http', 'store/exchange/http/node', 'store/exchange/iroh'
 ]
   .map(folder => `${folder}/index.js`)
 

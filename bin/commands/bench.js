@@ -62,7 +62,7 @@ export async function bench ({ values }, context) {
     const file = join(folder, 'file')
     await replaceFile(file, repeated(bytes, FILE_LEN))
     await once(`hash a file of ${formatSize(FILE_LEN)}`, FILE_LEN, () => hashStream(file, { signal }))
-    await withStore(join(folder, 'store'), context, async store => {
+    await withStore({ store: join(folder, 'store') }, context, async store => {
       const { cid } = await once('put it into a store', FILE_LEN, () => store.put(file, { signal }))
       await once('get it', FILE_LEN, () => readAll(store.get(cid, { reuse: true, signal })))
       const small = Array.from({ length: SMALL_COUNT }, (_, i) => bytes.slice(i * SMALL_LEN, (i + 1) * SMALL_LEN))

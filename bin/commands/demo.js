@@ -217,7 +217,7 @@ async function timed (label, { file, size, signal }, step) {
 async function withSomeStore (dir, context, use) {
   const where = dir ?? await mkdtemp(join(tmpdir(), 'baobox-demo-'))
   try {
-    await withStore(where, context, store => use(store, where), { create: true })
+    await withStore({ store: where }, context, store => use(store, where), { create: true })
   } finally {
     if (dir === undefined) await rm(where, { recursive: true, force: true })
   }

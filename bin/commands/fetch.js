@@ -12,10 +12,11 @@ import { isRoot, rootOf, withStore } from './store/open.js'
 
 /** @import { DownloadResult } from '../../store/exchange/download/download.js' */
 /** @import { Context, Run } from '../types.js' */
+/** @import { StoreValues } from './store/open.js' */
 
 /** @type {Run<typeof import('../table/network.js').fetch>} */
 export async function fetch ({ values, operands: [source, output] }, context) {
-  const { store: dir, tag, parallel, start, end, count } = values
+  const { tag, parallel, start, end, count } = values
   const { signal } = context
   const range = rangeOf({ start, end, count })
   const isPart = (start ?? end ?? count) !== undefined
@@ -34,32 +35,59 @@ export async function fetch ({ values, operands: [source, output] }, context) {
       BlobStore.downloadFile(root, output, { ...options, onProgress }))
     return printDownload(values, result)
   }
-  await withStore(dir, context, async store => {
+  await withStore(values, context, async store => {
     const result = await withProgress({ name }, onProgress =>
       store.download(root, { ...options, ...isPart && { ranges: range }, onProgress }))
     if (tag !== undefined) await store.tags.set(tag, root)
     await printDownload(values, result)
-  }, { create: true })
+  }, { create: true, calls: true })
 }
 
 /**
  * The blob that is wanted, and its mirrors.
  *
  * @param {string} source  the first operand
- * @param {{ from?: string[], cid?: string, store?: string }} values
+ * @param {{ from?: string[], cid?: string } & StoreValues} values
  * @param {Context} context
  */
-async function placeOf (source, { from = [], cid, store: dir }, context) {
+async function placeOf (source, { from = [], cid, ...values }, context) {
   for (const url of from) checkUrl(url, '--from')
+  if (/^rasl:/i.test(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL that has no CID')
+    const { root, urls } = parseRasl(source)
+    if (urls.length + from.length === 0) throw new UsageError('the RASL URL has no hint: give a mirror with --from')
+    return { root, from: [...urls, ...from] }
+  }
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid goes with a URL')
     if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
-    return { root: await rootOf(source, dir, context), from }
+    return { root: await rootOf(source, values, context), from }
   }
   checkUrl(source, 'SOURCE')
   const named = cid ?? new URL(source).pathname.split(/[/.]/).findLast(isRoot)
   if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
-  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, dir, context), from: [source, ...from] }
+  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [source, ...from] }
+}
+
+/**
+ * The blob that a RASL URL names, and where its hints say that it is: `rasl://bafkr4i.../?hint=example.org`. Source:
+ * dasl.ing, "RASL".
+ *
+ * @param {string} source
+ * @returns {{ root: Uint8Array, urls: string[] }}
+ * @throws {UsageError}
+ */
+export function parseRasl (source) {
+  const url = URL.canParse(source) ? new URL(source) : undefined
+  if (url === undefined || !isRoot(url.hostname)) throw new UsageError(`'${source}' names no blob by a CID of BLAKE3`)
+  const urls = url.searchParams.getAll('hint').map(hint => {
+    const place = `https://${hint}`
+    if (!URL.canParse(place) || new URL(place).host !== hint.toLowerCase()) {
+      throw new UsageError(`the hint '${hint}' of the RASL URL is not a host`)
+    }
+    return `${place}/.well-known/rasl/${url.hostname}`
+  })
+  return { root: parseRoot(url.hostname), urls }
 }
 
 /** @param {string} url @param {string} what  the name of the argument */

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { serve as serveStore } from '../../store/exchange/http/node/index.js'
 import { UsageError } from '../terminal/errors.js'
 import { printResult } from '../terminal/output.js'
-import { locationOf, withStore } from './store/open.js'
+import { listenForCalls } from './owner/listen.js'
+import { locationOf, rootIn, withStore } from './store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../store/exchange/http/index.js' */
 /** @import { Run } from '../types.js' */
@@ -15,7 +16,7 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { store: dir, port = DEFAULT_PORT, host, socket, list, 'allow-tags': allowTags, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
   const put = putRules(values)
   const place = socket === undefined ? { port, host } : { path: socket }
@@ -27,13 +28,17 @@ export const serve = ({ values }, context) => {
     // When nobody reads the log any more, serving goes on.
     printResult(values, { ...event, error: undefined }, line).catch(() => {})
   }
-  return withStore(dir, context, async store => {
-    const options = { ...place, put, list, allowTags, ...!quiet && { onRequest } }
-    const server = await serveStore(store, options)
+  return withStore(values, context, async store => {
+    const location = locationOf(values.store)
+    const server = await serveStore(store, { ...place, put, list, allowTags, ...!quiet && { onRequest } })
     try {
-      const location = locationOf(dir)
-      await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
-      if (!signal.aborted) await once(signal, 'abort')
+      const calls = await listenForCalls(store, location, rootIn)
+      try {
+        await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
+        if (!signal.aborted) await once(signal, 'abort')
+      } finally {
+        await calls.close()
+      }
     } finally {
       await server.close({ grace: GRACE })
     }

@@ -43,6 +43,19 @@ export const filled = what => given => {
 }
 
 /**
+ * Makes the reader of one of several words.
+ *
+ * @template {string} T
+ * @param {readonly T[]} words
+ * @returns {(given: string) => T}
+ */
+export const oneOf = words => given => {
+  const word = words.find(word => word === given)
+  if (word === undefined) throw new UsageError(`'${given}' is none of ${words.join(', ')}`)
+  return word
+}
+
+/**
  * The range that --start, --end and --count name.
  *
  * @param {{ start?: number, end?: number, count?: number }} values  bytes; `end` and `count` exclude one another

@@ -1,20 +1,26 @@
 // Commands about the blobs in a store.
 
 import { selection } from './collections.js'
-import { bytes, define, flag, json, output, range, rangeExcludes, store } from './options.js'
-import { filled } from '../line/values.js'
+import { bytes, define, flag, json, output, range, rangeExcludes, readStore, text, writeStore } from './options.js'
+import { filled, integerFrom, oneOf } from '../line/values.js'
 
+const ORDERS = /** @type {const} */ (['hash', 'created', 'used'])
+const MOST_BLOBS = 999_999_999
 const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection.'
 
 export const add = define({
   summary: 'put files, folders or stdin into a store',
   operands: 'FILE...',
   options: {
-    store,
+    ...writeStore,
     tag: {
       value: 'NAME',
       help: 'tag the blob in the same step, so that gc keeps it; for one FILE only',
       read: filled('NAME')
+    },
+    expect: {
+      ...text('CID', 'fail unless the blob has this CID; when the store has it already, nothing is read'),
+      read: filled('CID')
     },
     reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
     recursive: flag('put folders, each as a collection of its files', 'r'),
@@ -27,6 +33,7 @@ export const add = define({
     bytes,
     json
   },
+  excludes: { expect: ['reference', 'recursive'] },
   requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive' },
   notes: [
     'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
@@ -43,7 +50,7 @@ export const get = define({
   summary: 'write a blob of a store, or a range of it, to a file',
   operands: 'CID [OUTPUT]',
   options: {
-    store,
+    ...readStore,
     output,
     ...range,
     recursive: flag('write the files that a collection names below the folder OUTPUT', 'r'),
@@ -68,7 +75,7 @@ export const get = define({
 export const cat = define({
   summary: 'write blobs of a store to stdout, one after the other',
   operands: 'CID...',
-  options: { store },
+  options: { ...readStore },
   notes: ['Every byte is verified before it is written. The first error ends it. ' + NAMES_NOTE],
   examples: ['baobox cat bafkr4i...', 'baobox cat part1 part2 | tar x', 'baobox cat bagaac.../docs/README.md']
 })
@@ -77,8 +84,11 @@ export const ls = define({
   summary: 'list the blobs of a store, or the names in a collection',
   operands: '[CID]',
   options: {
-    store,
+    ...readStore,
     long: flag('also print the size, how much is present, and the times of adding and last use', 'l'),
+    order: { value: 'ORDER', help: `${ORDERS.join(', ')}; default: hash`, read: oneOf(ORDERS) },
+    reverse: flag('the last one first', 'r'),
+    limit: { value: 'N', help: 'blobs to list at most', read: integerFrom(1, MOST_BLOBS) },
     bytes,
     json
   },
@@ -88,13 +98,13 @@ export const ls = define({
     'With CID, prints the names in the collection, with --long the CID and the size of each. Characters that would ' +
     'control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
   ],
-  examples: ['baobox ls --long', 'baobox ls bagaac...']
+  examples: ['baobox ls --long', 'baobox ls --long --order created --reverse --limit 10', 'baobox ls bagaac...']
 })
 
 export const stat = define({
   summary: 'print what a store knows of blobs, or how much is in it',
   operands: '[CID...]',
-  options: { store, bytes, json },
+  options: { ...readStore, bytes, json },
   notes: ['Without CID, prints how many blobs, bytes and tags the store has. ' + NAMES_NOTE],
   examples: ['baobox stat bafkr4i...', 'baobox stat --json bafkr4i...']
 })
@@ -102,7 +112,7 @@ export const stat = define({
 export const has = define({
   summary: 'tell whether a store has blobs completely',
   operands: 'CID...',
-  options: { store, json },
+  options: { ...readStore, json },
   notes: ['Prints complete, partial or absent for each, and exits with 1 unless all are complete. ' + NAMES_NOTE],
   examples: ['baobox has bafkr4i... && echo here']
 })
@@ -110,7 +120,7 @@ export const has = define({
 export const missing = define({
   summary: 'print which bytes of a blob are missing in a store',
   operands: 'CID',
-  options: { store, ...range, json },
+  options: { ...readStore, ...range, json },
   excludes: rangeExcludes,
   notes: [
     'Prints a line for each range: where it begins, and its length in bytes, as slice takes them. ' +
@@ -122,7 +132,7 @@ export const missing = define({
 export const exportBlobs = define({
   summary: 'write blobs as a CAR archive',
   operands: '[CID...]',
-  options: { store, output },
+  options: { ...readStore, output },
   notes: [
     'Without CID, writes all whole blobs. A tag may stand for a CID; it brings all blobs that it protects. ' +
     'Each blob is verified while it is written, and is one block of the archive, however long it is.'
@@ -134,7 +144,7 @@ export const importBlobs = define({
   summary: 'put the blocks of a CAR archive into a store',
   operands: '[FILE]',
   options: {
-    store,
+    ...writeStore,
     tag: {
       value: 'NAME',
       help: 'tag the first root of the archive; the second as NAME-2, and so on',
@@ -154,7 +164,7 @@ export const importBlobs = define({
 export const rm = define({
   summary: 'delete blobs from a store',
   operands: 'CID...',
-  options: { store, force: flag('also delete blobs that a tag names; the tag stays') },
+  options: { ...writeStore, force: flag('also delete blobs that a tag names; the tag stays') },
   notes: ['Only deletes the blobs it is given. To delete every blob that no tag names, use gc. ' + NAMES_NOTE],
   examples: ['baobox rm bafkr4i...']
 })
@@ -163,7 +173,7 @@ export const tag = define({
   summary: 'name blobs, so that gc keeps them; list the names',
   operands: '[NAME] [CID]',
   options: {
-    store,
+    ...writeStore,
     hashseq: flag('the blob is a list of 32-byte hashes: the tag also keeps the blobs of these'),
     delete: flag('delete the tag; the blob stays until gc or rm'),
     json

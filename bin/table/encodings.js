@@ -1,6 +1,8 @@
 // Commands about encodings: those of bao, with its arguments, and receive.
 
-import { bytes, define, flag, groupLog, json, output, range, rangeExcludes, store, text } from './options.js'
+import {
+  bytes, define, flag, groupLog, json, output, range, rangeExcludes, store, text, writeStore
+} from './options.js'
 
 /** bao's group log. */
 const BAO_LOG = 0
@@ -97,7 +99,7 @@ export const decodeSlice = define({
 export const receive = define({
   summary: 'verify a slice as it arrives, and keep the bytes it proves in a store',
   operands: 'CID [INPUT]',
-  options: { store, ...range, bytes, json },
+  options: { ...writeStore, ...range, bytes, json },
   excludes: rangeExcludes,
   notes: [
     'Without INPUT, or with -, reads stdin. ' +

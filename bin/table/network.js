@@ -1,7 +1,7 @@
 // Commands over the network.
 
 import { filled, integerFrom, parseSize } from '../line/values.js'
-import { bytes, define, flag, json, range, rangeExcludes, store, text } from './options.js'
+import { bytes, define, flag, json, range, rangeExcludes, text, writeStore } from './options.js'
 
 const MOST_MIRRORS = 64
 
@@ -16,7 +16,7 @@ export const fetch = define({
       read: /** @returns {string[]} */ given => [filled('URL')(given)]
     },
     cid: { ...text('CID', 'the blob at the URL that is given as SOURCE'), read: filled('CID') },
-    store,
+    ...writeStore,
     tag: { ...text('NAME', 'tag the blob in the store, so that gc keeps it'), read: filled('NAME') },
     ...range,
     parallel: { value: 'N', help: 'mirrors to ask at once; default: 4', read: integerFrom(1, MOST_MIRRORS) },
@@ -26,7 +26,7 @@ export const fetch = define({
   excludes: rangeExcludes,
   notes: [
     'SOURCE is the CID of the blob, with mirrors in --from; or the URL of one mirror, which has the CID in its path ' +
-    'or beside it in --cid. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
+    'or beside it in --cid; or a RASL URL, rasl://CID/?hint=HOST. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
     'beside the blob. None is trusted: one that sends wrong bytes is dropped.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +
     'A download that was interrupted goes on when it is run again; until then a file is kept in OUTPUT.part. ' +
@@ -42,7 +42,7 @@ export const serve = define({
   summary: 'let others read the blobs of a store over HTTP, verified',
   operands: '',
   options: {
-    store,
+    ...writeStore,
     port: { value: 'PORT', help: '0 for any that is free; default: 4700', short: 'p', read: integerFrom(0, 65_535) },
     host: {
       ...text('HOST', 'a name or address of this machine; 0.0.0.0 for all; default: localhost'), read: filled('HOST')
@@ -62,6 +62,7 @@ export const serve = define({
     'Prints where it listens, then a line for each request that has ended: its status, the bytes sent, the ' +
     'milliseconds, the method and the path. Ends on Ctrl-C and SIGTERM, when the answers under way are sent, or ' +
     'after 10 s. A token on the command line can be seen by other users of the machine: the environment hides it.',
+    'While it runs, add, receive, fetch, rm, tag and gc have it do their work on this store.',
     'Everybody who can reach it can read every blob whose name they know. See docs/guide.md, "Serve".'
   ],
   examples: ['baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock']

@@ -1,11 +1,11 @@
 // Commands for the upkeep of a store.
 
-import { bytes, define, flag, json, store } from './options.js'
+import { bytes, define, flag, json, store, writeStore } from './options.js'
 
 export const gc = define({
   summary: 'delete the blobs of a store that no tag names',
   operands: '',
-  options: { store, 'dry-run': flag('delete nothing; only print what would be deleted', 'n'), bytes, json },
+  options: { ...writeStore, 'dry-run': flag('delete nothing; only print what would be deleted', 'n'), bytes, json },
   notes: ['Prints the CID and the size of each deleted blob, then the sums.'],
   examples: ['baobox gc --dry-run', 'baobox gc']
 })
@@ -13,7 +13,7 @@ export const gc = define({
 export const compact = define({
   summary: 'give the disk space of deleted blobs back to the system',
   operands: '',
-  options: { store },
+  options: { ...writeStore },
   notes: ['LevelDB does this by itself later, when it rewrites its files.'],
   examples: ['baobox rm bafkr4i... && baobox compact']
 })
@@ -22,7 +22,7 @@ export const fsck = define({
   summary: 'check a store for damage, and repair it',
   operands: '',
   options: {
-    store,
+    ...writeStore,
     repair: flag('repair what can be computed again; drop damaged data, so that it can be fetched'),
     bytes,
     json

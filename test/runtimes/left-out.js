@@ -20,6 +20,7 @@ export const LEFT_OUT = {
   },
   Deno: {
     ...OUTSIDE_NODE,
+    'names that are no text': 'Deno makes text of a path that is given as bytes, and writes to another file',
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',

@@ -6,7 +6,7 @@ import { HTTP_OPTIONS, urlOf } from '../sources/http.js'
 import { Relay, TRY_OPTIONS } from './relay.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { mirrorOf } from './mirror.js'
+import { Mirror, mirrorOf } from './mirror.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { rootOf } from '../../lib/hash/cid.js'
@@ -14,7 +14,7 @@ import { rootOf } from '../../lib/hash/cid.js'
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http.js' */
-/** @import { MirrorLike } from './mirror.js' */
+/** @import { MirrorLike, SliceGiver } from './mirror.js' */
 /** @import { TryOptions } from './relay.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
 
@@ -57,7 +57,8 @@ const TYPE = 'application/octet-stream'
  * The body is read only as it is asked for; cancelling it ends the download. The headers of the server's answer are
  * not passed on, because nothing proves them. There is no length either, unless a Request has asked for a range.
  *
- * @param {string | URL | Request} input  a Request must be GET or HEAD. Its headers, credentials and signal are used
+ * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD. Its headers, credentials
+ *   and signal are used
  * @param {FetchOptions} options
  * @returns {Promise<Response>} when the first bytes have been verified: 200, or 206 for a part
  * @throws {import('../../lib/core/errors.js').BaoError} FETCH_FAILED, FETCH_STATUS, FETCH_REFUSED, and as
@@ -77,9 +78,8 @@ export async function fetchVerified (input, options) {
   const cancelled = new AbortController()
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
   const http = httpOf(request, options)
-  const url = urlOf(request?.url ?? /** @type {string | URL} */ (input))
   const mirrors = [
-    outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http),
+    firstMirror(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http),
     ...[...options.from ?? []].map(from => mirrorOf(from, http))
   ]
   const relay = new Relay(mirrors, {
@@ -130,6 +130,18 @@ export async function fetchVerified (input, options) {
     cancel
   }, { highWaterMark: 0 })
   return new Response(body, { status, headers })
+}
+
+/**
+ * @param {string | URL | Mirror | SliceGiver} input @param {SliceOutboard | undefined} outboard
+ * @param {HttpOptions} http
+ */
+function firstMirror (input, outboard, http) {
+  if (input instanceof Mirror || (typeof input === 'object' && input !== null && 'slice' in input)) {
+    return mirrorOf(input, http)
+  }
+  const url = urlOf(input)
+  return outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)
 }
 
 /** What requests to servers are made with. @param {Request | undefined} request @param {FetchOptions} options */

@@ -79,7 +79,7 @@ export async function withBlob (name, dir, context, use) {
  * @param {string} name @param {string | undefined} dir @param {Context} context
  * @param {(blob: StoredBlob) => Promise<T>} use
  */
-export const withStored = (name, dir, context, use) => withStore(dir, context, async store =>
+export const withStored = (name, dir, context, use) => withStore({ store: dir }, context, async store =>
   use({ store, root: await rootIn(store, name) }), { onlyReads: true }).catch(error => {
   // A word that is neither a file nor a CID may be a misspelt file, so the message speaks of files, too.
   if (error instanceof Failure && dir === undefined && !isRoot(name)) {

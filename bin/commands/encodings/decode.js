@@ -19,7 +19,7 @@ const BAO_LOG = 0
 export async function decode ({ values, operands: [hash, name = '-', output] }, context) {
   const { outboard: file, 'group-log': groupLog = BAO_LOG, store: dir, start, count } = values
   const span = rangeOf({ start, count })
-  const root = await rootOf(hash, dir, context)
+  const root = await rootOf(hash, { store: dir }, context)
   const { signal } = context
   const shown = { name: `decode ${name}` }
   /** @param {AsyncIterable<Uint8Array>} pieces */
@@ -53,7 +53,7 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
 export async function decodeSlice ({ values, operands: [hash, start, count, name = '-', output] }, context) {
   const { 'group-log': groupLog = BAO_LOG, store: dir } = values
   const span = parseSpan(start, count)
-  const root = await rootOf(hash, dir, context)
+  const root = await rootOf(hash, { store: dir }, context)
   const { signal } = context
   const { pieces } = await openInput(name, signal)
   const leaves = verifyStream(pieces, { root, ranges: span, groupLog, signal })

@@ -21,12 +21,12 @@ const NEWS_WIDTH = 13
 
 /** baobox add -r @param {GivenToAdd} given @param {Context} context */
 export async function addFolders ({ values, operands }, context) {
-  const { store: dir, tag, include, ignore, top, known, reference } = values
+  const { tag, include, ignore, top, known, reference } = values
   if (operands.includes('-')) throw new UsageError('--recursive needs a folder, and - is none')
   if (known !== undefined && operands.length > 1) throw new UsageError('--known goes with one folder only')
   const { signal, attempt } = context
   const mode = reference ? 'reference' : 'copy'
-  await withStore(dir, context, async store => {
+  await withStore(values, context, async store => {
     for (const name of operands) {
       await attempt(async () => {
         const { cid, length, size, unread, isNew } = await withProgress({ name }, onProgress =>
@@ -44,14 +44,14 @@ export async function getFolder ({ values, operands: [name, folder] }, context) 
   if (folder === undefined) throw new UsageError('missing argument OUTPUT: --recursive writes to a folder')
   const { signal } = context
   const mode = values.link ? 'link' : values.reflink ? 'reflink' : 'copy'
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     const root = await rootIn(store, name)
     await withProgress({ name }, onProgress => exportDirectory(store, root, folder, { mode, signal, onProgress }))
   }, { onlyReads: true })
 }
 
 /** baobox ls CID @param {GivenToList} given @param {Context} context */
-export const listEntries = ({ values, operands: [of] }, context) => withStore(values.store, context, async store => {
+export const listEntries = ({ values, operands: [of] }, context) => withStore(values, context, async store => {
   const root = await rootIn(store, of)
   for await (const [name, cid] of collectionEntries(store, root, { signal: context.signal })) {
     const size = values.json || values.long ? await sizeOf(store, cid) : undefined
@@ -68,7 +68,7 @@ const sizeOf = (store, cid) => store.stat(cid).then(({ size, sizeProven }) => si
 })
 
 /** @type {Run<typeof import('../../table/collections.js').diff>} */
-export const diff = ({ values, operands: [of, folder] }, context) => withStore(values.store, context, async store => {
+export const diff = ({ values, operands: [of, folder] }, context) => withStore(values, context, async store => {
   const { include, ignore, top } = values
   const options = { include, ignore, top, signal: context.signal }
   for await (const { type, name } of diffDirectory(store, await rootIn(store, of), folder, options)) {

@@ -15,7 +15,7 @@ import { locationOf, withStore } from './open.js'
 export async function fsck ({ values }, context) {
   const { signal } = context
   const repair = values.repair === true
-  const report = await withStore(values.store, context, store =>
+  const report = await withStore(values, context, store =>
     withProgress({ name: 'fsck' }, onProgress => store.fsck({ repair, signal, onProgress })))
   await printReport(values, report)
   if (!report.isReadable) throw new Failure("some files cannot be read: run 'baobox rescue'")

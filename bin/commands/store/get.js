@@ -13,7 +13,7 @@ export async function get (given, context) {
   const { start, end } = rangeOf(values)
   const output = outputOf(operand, values.output)
   const { signal } = context
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     const root = await rootIn(store, name)
     const { size } = await store.stat(root)
     const len = Math.max(0, Math.min(end, size) - start)
@@ -24,7 +24,7 @@ export async function get (given, context) {
 /** @type {Run<typeof import('../../table/blobs.js').cat>} */
 export async function cat ({ values, operands }, context) {
   const { signal } = context
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     for (const name of operands) {
       const root = await rootIn(store, name)
       const { size } = await store.stat(root)

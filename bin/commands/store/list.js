@@ -1,7 +1,7 @@
 // baobox ls, stat, has and missing: what is in a store.
 
 import { rangeOf } from '../../line/values.js'
-import { Failure } from '../../terminal/errors.js'
+import { Failure, UsageError } from '../../terminal/errors.js'
 import { sizeText } from '../../terminal/format.js'
 import { print, printResult } from '../../terminal/output.js'
 import { rootIn, withStore } from './open.js'
@@ -18,13 +18,16 @@ const LABEL_WIDTH = 10
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
 export async function ls (given, context) {
-  if (given.operands.length > 0) return (await import('./collections.js')).listEntries(given, context)
-  await listBlobs(given, context)
+  const { values: { order, reverse, limit }, operands } = given
+  if (operands.length === 0) return listBlobs(given, context)
+  if (order ?? reverse ?? limit) throw new UsageError('--order, --reverse and --limit are for lists of blobs')
+  await (await import('./collections.js')).listEntries(given, context)
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').ls>} */
-const listBlobs = ({ values }, context) => withStore(values.store, context, async store => {
-  for await (const blob of store.list()) {
+const listBlobs = ({ values }, context) => withStore(values, context, async store => {
+  const { order, reverse, limit } = values
+  for await (const blob of store.list({ order, reverse, limit })) {
     context.signal.throwIfAborted()
     const needsMore = values.json || values.long
     const present = needsMore && !blob.complete ? await presentLen(store, blob) : blob.size
@@ -33,7 +36,7 @@ const listBlobs = ({ values }, context) => withStore(values.store, context, asyn
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').stat>} */
-export const stat = ({ values, operands }, context) => withStore(values.store, context, async store => {
+export const stat = ({ values, operands }, context) => withStore(values, context, async store => {
   if (operands.length === 0) return printInfo(values, await store.info({ signal: context.signal }))
   for (const [i, name] of operands.entries()) {
     await context.attempt(async () => {
@@ -57,7 +60,7 @@ export const stat = ({ values, operands }, context) => withStore(values.store, c
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').has>} */
-export const has = ({ values, operands }, context) => withStore(values.store, context, async store => {
+export const has = ({ values, operands }, context) => withStore(values, context, async store => {
   for (const name of operands) {
     await context.attempt(async () => {
       const root = await rootIn(store, name)
@@ -70,7 +73,7 @@ export const has = ({ values, operands }, context) => withStore(values.store, co
 }, { onlyReads: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').missing>} */
-export const missing = ({ values, operands: [name] }, context) => withStore(values.store, context, async store => {
+export const missing = ({ values, operands: [name] }, context) => withStore(values, context, async store => {
   const { start, end } = rangeOf(values)
   const root = await rootIn(store, name)
   const { size } = await store.stat(root)

@@ -6,8 +6,21 @@ import { dirname, join, resolve } from 'node:path'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { BlobStore } from '../../../store/index.js'
 import { Failure, UsageError } from '../../terminal/errors.js'
+import { removeAddress } from '../owner/address.js'
+import { Owner, ownerOf } from '../owner/ask.js'
 
+/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { Context } from '../../types.js' */
+
+/** @typedef {{ store?: string, wait?: boolean, 'read-only'?: boolean }} StoreValues */
+/**
+ * @typedef {object} OpenOptions
+ * @property {boolean} [create]  make the store when it is missing; a command that only reads from a missing store was
+ *   mistyped. A store that was made for nothing, because the command failed, is deleted again. Default: false
+ * @property {boolean} [onlyReads]  a store that another process has open is read as it is now. Default: false
+ * @property {boolean} [calls]  a store that another process has open is used through that process, when it takes calls:
+ *   see `Owner`. Default: false
+ */
 
 /** @param {string | undefined} dir  the value of --store */
 export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || join(dataFolder(), 'baobox'))
@@ -25,38 +38,66 @@ export function dataFolder ({ platform = process.platform, env = process.env, ho
   return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
 }
 
+/** Milliseconds of --wait: longer than anybody waits, and short enough for a timer. */
+const FOREVER = 2 ** 31 - 1
+
 /**
  * Opens a store for the time of one command.
  *
  * @template T
- * @param {string | undefined} dir  the value of --store
+ * @param {StoreValues} values  of the options
  * @param {Context} context
  * @param {(store: BlobStore) => Promise<T>} use
- * @param {{ create?: boolean, onlyReads?: boolean }} [options]  `create`: make the store when it is missing; a command
- *   that only reads from a missing store was mistyped. A store that was made for nothing, because the command failed,
- *   is deleted again. `onlyReads`: a store that another process has open is read as it is now
+ * @param {OpenOptions} [options]
  * @returns {Promise<T>}
  */
-export async function withStore (dir, context, use, { create = false, onlyReads = false } = {}) {
-  const location = locationOf(dir)
-  const { signal } = context
-  const opened = await BlobStore.open(location, { create: false, signal }).catch(async error => {
-    if (error.code === 'STORE_LOCKED' && onlyReads) {
-      process.stderr.write(`baobox: ${error.message}: reading it as it is now\n`)
-      return BlobStore.open(location, { readOnly: true, signal })
-    }
+export async function withStore (values, context, use, options = {}) {
+  const location = locationOf(values.store)
+  const opened = await openStore(location, values, context, options).catch(error => {
     if (error.code !== 'STORE_ABSENT') throw error
-    if (!create) {
-      throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
-    }
+    if (options.create) return undefined
+    throw new Failure(`there is no store at ${location}: make one with 'baobox add', or name another with --store`)
   })
   if (opened === undefined) return withNewStore(location, context, use)
+  // A command that asks for `calls` calls only what an owner has, too.
+  if (opened instanceof Owner) return use(/** @type {BlobStore} */ (/** @type {unknown} */ (opened)))
   try {
     return await use(opened)
   } finally {
     await opened.close()
   }
 }
+
+/**
+ * @param {string} location @param {StoreValues} values @param {Context} context @param {OpenOptions} options
+ * @returns {Promise<BlobStore | Owner>}
+ */
+async function openStore (location, { wait, 'read-only': readOnly }, { signal }, { onlyReads, calls }) {
+  if (readOnly) return BlobStore.open(location, { readOnly, signal })
+  /** @param {number} [wait] */
+  const own = async wait => {
+    const store = await BlobStore.open(location, { create: false, wait, signal })
+    await removeAddress(location)
+    return store
+  }
+  try {
+    return await own()
+  } catch (thrown) {
+    const error = /** @type {BaoError} */ (thrown)
+    if (error.code !== 'STORE_LOCKED') throw error
+    if (onlyReads) {
+      say(`${error.message}: reading it as it is now`)
+      return BlobStore.open(location, { readOnly: true, signal })
+    }
+    const owner = calls ? await ownerOf(location, error.pid, signal) : undefined
+    if (owner !== undefined) say(`the store at ${location} is open in process ${owner.pid}, which does this now`)
+    else if (!wait) throw error
+    return owner ?? own(FOREVER)
+  }
+}
+
+/** @param {string} text  one line on stderr */
+const say = text => process.stderr.write(`baobox: ${text}\n`)
 
 /**
  * @template T
@@ -121,13 +162,14 @@ export function isRoot (name) {
 /**
  * The hash of the blob that an operand names.
  *
- * @param {BlobStore} store
+ * @param {BlobStore} store  or what stands for one: an owner looks itself
  * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that collection
  * @returns {Promise<Uint8Array>}
  * @throws {Failure} when it is none of them
  */
 export async function rootIn (store, name) {
   if (name === '') throw new UsageError('a CID or tag must not be empty')
+  if (store instanceof Owner) return store.rootIn(name)
   const root = await rootOrTagIn(store, name) ?? await memberIn(store, name)
   if (root === undefined) throw new Failure(`'${name}' is neither a CID nor a tag of the store`)
   return root
@@ -161,8 +203,8 @@ async function memberIn (store, name) {
 /**
  * The same where a store is only needed for tags.
  *
- * @param {string} name @param {string | undefined} dir  the value of --store @param {Context} context
+ * @param {string} name @param {StoreValues} values  of the options @param {Context} context
  */
-export async function rootOf (name, dir, context) {
-  return isRoot(name) ? parseRoot(name) : withStore(dir, context, store => rootIn(store, name), { onlyReads: true })
+export async function rootOf (name, values, context) {
+  return isRoot(name) ? parseRoot(name) : withStore(values, context, store => rootIn(store, name), { onlyReads: true })
 }

@@ -8,7 +8,7 @@ import { toCid } from '../../../lib/hash/cid.js'
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').rm>} */
-export const rm = ({ values, operands }, context) => withStore(values.store, context, async store => {
+export const rm = ({ values, operands }, context) => withStore(values, context, async store => {
   for (const name of operands) {
     context.signal.throwIfAborted()
     await context.attempt(async () => {
@@ -16,7 +16,7 @@ export const rm = ({ values, operands }, context) => withStore(values.store, con
       if (!isDeleted) throw new Failure(`${name} is not in the store`)
     })
   }
-})
+}, { calls: true })
 
 /** @type {Run<typeof import('../../table/blobs.js').tag>} */
 export async function tag ({ values, operands: [name, cid] }, context) {
@@ -25,7 +25,7 @@ export async function tag ({ values, operands: [name, cid] }, context) {
   }
   if (!values.delete && name !== undefined && cid === undefined) throw new UsageError('missing argument CID')
   if (name === '') throw new UsageError('NAME must not be empty')
-  await withStore(values.store, context, async store => {
+  await withStore(values, context, async store => {
     if (values.delete) {
       if (await store.tags.delete(name)) return
       throw new Failure(`there is no tag ${JSON.stringify(name)}`)
@@ -40,5 +40,5 @@ export async function tag ({ values, operands: [name, cid] }, context) {
       const line = `${cid}  ${format.padEnd('hashseq'.length)}  ${JSON.stringify(name)}`
       await printResult(values, { name, cid: `${cid}`, format }, line)
     }
-  })
+  }, name === undefined ? { onlyReads: true } : { calls: true })
 }

@@ -16,16 +16,16 @@ export async function exportBlobs ({ values, operands }, context) {
   const cids = operands.filter(isRoot)
   const tags = operands.filter(name => !isRoot(name))
   const chosen = { ...cids.length > 0 && { cids }, ...tags.length > 0 && { tags } }
-  await withStore(values.store, context, store =>
+  await withStore(values, context, store =>
     deliver(store.export({ ...chosen, signal: context.signal }), output, { name: 'export' }), { onlyReads: true })
 }
 
 /** @type {Run<typeof import('../../table/blobs.js').importBlobs>} */
 export async function importBlobs ({ values, operands: [name = '-'] }, context) {
-  const { store: dir, tag, 'skip-unknown': skips } = values
+  const { tag, 'skip-unknown': skips } = values
   const { signal } = context
   const input = await openInput(name, signal)
-  await withStore(dir, context, async store => {
+  await withStore(values, context, async store => {
     const { roots, ...rest } = await withProgress(input, onProgress => store.import(input.pieces, {
       unknown: skips ? 'skip' : 'refuse',
       ...tag !== undefined && { tagRoot: (_, i) => i === 0 ? tag : `${tag}-${i + 1}` },

@@ -7,7 +7,7 @@ import { withStore } from './open.js'
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/upkeep.js').gc>} */
-export const gc = ({ values }, context) => withStore(values.store, context, async store => {
+export const gc = ({ values }, context) => withStore(values, context, async store => {
   const dryRun = values['dry-run'] === true
   /** @type {{ cid: string, bytes: number }[]} */
   const deleted = []
@@ -19,8 +19,8 @@ export const gc = ({ values }, context) => withStore(values.store, context, asyn
   for (const { cid, bytes } of deleted) await printResult(values, { cid, bytes }, `${cid}  ${sizeText(values, bytes)}`)
   const sums = `${dryRun ? 'would delete' : 'deleted'} ${formatCount(blobs, 'blob')}, ${sizeText(values, bytes)}`
   await printResult(values, { blobs, bytes, dryRun }, sums)
-})
+}, { calls: true })
 
 /** @type {Run<typeof import('../../table/upkeep.js').compact>} */
-export const compact = ({ values }, context) => withStore(values.store, context, store =>
+export const compact = ({ values }, context) => withStore(values, context, store =>
   store.compact({ signal: context.signal }))

@@ -1,5 +1,6 @@
 // All targets, in the order in which they are run.
 import audits from './audits.js'
+import collections from './collections.js'
 import damage from './damage.js'
 import entries from './entries.js'
 import far from './far.js'
@@ -15,5 +16,5 @@ import store from './store.js'
 /** @type {import('../engine.js').Target[]} */
 export const targets = [
   ...slices, ...far, ...readers, ...senders, ...audits, ...proofs, ...parsers, ...hashers, ...store, ...entries,
-  ...damage, ...servers
+  ...damage, ...servers, ...collections
 ]

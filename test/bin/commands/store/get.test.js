@@ -126,6 +126,22 @@ describe('baobox add, get, cat, ls', () => {
     expect(await readdir(folder.at('out'))).to.deep.equal([])
   })
 
+  it('ls lists as many as it is told, in the order that it is told', async () => {
+    const cids = []
+    for (const text of ['x', 'y', 'z']) {
+      const { out } = await folder.run(['add', '--json', '--store', 'ordered', '-'], { input: text })
+      cids.push(JSON.parse(out).cid)
+      await new Promise(resolve => setTimeout(resolve, 5)) // times of blobs are in milliseconds
+    }
+    const listed = async args => (await folder.run(['ls', '--store', 'ordered', ...args])).out.trim().split('\n')
+    expect(await listed(['--order', 'created'])).to.deep.equal(cids)
+    expect(await listed(['--order', 'created', '-r', '--limit', '2'])).to.deep.equal([cids[2], cids[1]])
+    expect(await listed(['--reverse'])).to.deep.equal((await listed([])).reverse())
+    for (const wrong of [['--order', 'size'], ['--limit', '0'], ['--limit', 'x']]) {
+      expect((await folder.run(['ls', ...wrong])).code, wrong.join(' ')).to.equal(2)
+    }
+  })
+
   it('ls --long prints sizes, what is present, and times', async () => {
     await folder.run(['add', '--store', 'listed', 'b'])
     const store = await BlobStore.open(folder.at('listed'))

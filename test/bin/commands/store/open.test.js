@@ -2,7 +2,8 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { expect } from 'chai'
 import { dataFolder } from '../../../../bin/commands/store/open.js'
 import { hash, toCid } from '../../../../lib/index.js'
-import { newFolder } from '../../../support/program.js'
+import { BlobStore } from '../../../../store/index.js'
+import { ended, newFolder } from '../../../support/program.js'
 
 const cid = `${toCid(hash(new TextEncoder().encode('b')))}`
 
@@ -44,6 +45,18 @@ describe('the store of a command', () => {
     }
     expect(await readdir(folder.path)).to.deep.equal(before)
     expect(await readdir(folder.at('full'))).to.deep.equal(['other'])
+  })
+
+  it('is waited for with --wait, and read meanwhile', async () => {
+    await folder.run(['add', 'b', '--store', 'busy'])
+    const busy = await BlobStore.open(folder.at('busy'))
+    const adding = folder.start(['add', 'b', '--store', 'busy', '--wait'])
+    adding.stdin.end()
+    const added = ended(adding)
+    expect(await folder.run(['add', 'b', '--store', 'busy'])).to.include({ code: 1 })
+    expect(await folder.run(['ls', '--store', 'busy', '--read-only'])).to.include({ out: `${cid}\n`, err: '' })
+    await busy.close()
+    expect(await added).to.include({ code: 0, err: '' })
   })
 
   it('stays when something was put before the failure', async () => {

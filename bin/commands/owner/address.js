@@ -1,0 +1,53 @@
+// Where the process that has a store open can be asked: a file in the folder of the store. It is a hint, because it may
+// be old or forged: it is used only when the process that answers knows the token in it.
+
+import { constants } from 'node:fs'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** @typedef {{ port: number, token: string, pid: number }} Address  `port` of 127.0.0.1; `token`: 64 hex digits */
+
+const NAME = 'serve.json'
+const MAX_LEN = 1 << 10
+/** A link or a pipe in its place is not opened, or not waited for. Windows has neither flag. */
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/**
+ * Leaves an address. The caller has the store open, so nobody else writes the file.
+ *
+ * @param {string} location @param {Address} address
+ */
+export async function leaveAddress (location, address) {
+  const fresh = join(location, `${NAME}.new`)
+  await rm(fresh, { force: true })
+  await writeFile(fresh, `${JSON.stringify(address)}\n`, { mode: 0o600, flag: 'wx' })
+  await rename(fresh, join(location, NAME))
+}
+
+/** Removes the address. The caller has the store open: one that is there is its own, or of a process that is gone. */
+export const removeAddress = (/** @type {string} */ location) => rm(join(location, NAME), { force: true })
+
+/** @param {string} location @returns {Promise<Address | undefined>} undefined when there is none that makes sense */
+export async function readAddress (location) {
+  try {
+    const file = await open(join(location, NAME), FLAGS)
+    try {
+      if (!(await file.stat()).isFile()) return undefined
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(MAX_LEN), 0, MAX_LEN, 0)
+      return parseAddress(buffer.toString('utf8', 0, bytesRead))
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {string} text @returns {Address | undefined} */
+function parseAddress (text) {
+  const { port, token, pid } = JSON.parse(text) ?? {}
+  const isIn = (/** @type {unknown} */ number, /** @type {number} */ most) =>
+    Number.isInteger(number) && Number(number) > 0 && Number(number) <= most
+  const isToken = typeof token === 'string' && /^[0-9a-f]{64}$/.test(token)
+  return isIn(port, 65_535) && isIn(pid, 2 ** 31) && isToken ? { port, token, pid } : undefined
+}

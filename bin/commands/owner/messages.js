@@ -1,0 +1,20 @@
+// What a command and the owner of a store send each other: JSON with CIDs as `{ "/": "bafkr4i..." }`, and a proof.
+
+import { CID } from 'multiformats/cid'
+import { keyedHash } from '../../../lib/hash/hasher.js'
+
+/** @param {unknown} value */
+export const encode = value => JSON.stringify(value ?? null, (_key, inner) =>
+  inner instanceof Error ? { message: inner.message } : inner)
+
+/** @param {string} text @returns {any} undefined where there was none */
+export const decode = text => JSON.parse(text, (_key, inner) =>
+  typeof inner?.['/'] === 'string' ? CID.parse(inner['/']) : inner) ?? undefined
+
+/**
+ * What shows a caller that it speaks with the process that has left the address.
+ *
+ * @param {string} token  64 hexadecimal digits @param {string} nonce
+ */
+export const proofOf = (token, nonce) =>
+  Buffer.from(keyedHash(Buffer.from(token, 'hex'), Buffer.from(nonce))).toString('hex')

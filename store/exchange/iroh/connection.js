@@ -1,0 +1,90 @@
+// A connection to a peer, for many requests at a time. It is opened when it is wanted first, and again after it broke.
+//
+// A stream on which a read waits cannot be stopped. So an abort during a read retires the whole connection: requests
+// that are under way on it go on, the next one opens another, and when the last has ended it is closed.
+
+import { untilAborted } from '../../../lib/source/async-util.js'
+import { ALPN_BYTES, toIrohAddress } from './endpoint.js'
+
+/** @import { PeerAddress } from './wire/ticket.js' */
+/** @import { IrohConnection, IrohEndpoint } from './types.js' */
+
+/** One connection, and how many requests use it. */
+class Link {
+  #users = 0
+  #isRetired = false
+
+  /** @param {IrohConnection} connection */
+  constructor (connection) {
+    this.connection = connection
+  }
+
+  get isUsable () { return !this.#isRetired && this.connection.closeReason() === null }
+
+  enter () { this.#users++ }
+
+  leave () {
+    this.#users--
+    this.#closeWhenUnused()
+  }
+
+  /** No new request is to use it. */
+  retire () {
+    this.#isRetired = true
+    this.#closeWhenUnused()
+  }
+
+  #closeWhenUnused () {
+    if (this.#isRetired && this.#users === 0) this.connection.close(0n, [])
+  }
+}
+
+export class PeerConnection {
+  #address
+  #openEndpoint
+  /** @type {Promise<Link> | undefined} */
+  #opening
+  #isClosed = false
+
+  /** @param {PeerAddress} address @param {() => Promise<IrohEndpoint>} openEndpoint */
+  constructor (address, openEndpoint) {
+    this.#address = address
+    this.#openEndpoint = openEndpoint
+  }
+
+  /**
+   * Takes part in the connection. The caller must `leave` it.
+   *
+   * @param {AbortSignal} [signal]  ends the wait
+   * @returns {Promise<Link>}
+   */
+  async enter (signal) {
+    if (this.#isClosed) throw new Error('the mirror is closed')
+    this.#opening ??= this.#open()
+    const opening = this.#opening
+    const link = await untilAborted(opening, signal)
+    if (link.isUsable) {
+      link.enter()
+      return link
+    }
+    link.retire()
+    if (this.#opening === opening) this.#opening = undefined
+    return this.enter(signal)
+  }
+
+  /** Closes the connection at once. */
+  close () {
+    this.#isClosed = true
+    this.#opening?.then(({ connection }) => connection.close(0n, []), () => {})
+  }
+
+  async #open () {
+    try {
+      const endpoint = await this.#openEndpoint()
+      return new Link(await endpoint.connect(await toIrohAddress(this.#address), ALPN_BYTES))
+    } catch (error) {
+      this.#opening = undefined
+      throw error
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// The parts of @number0/iroh that are used here. They stand here because the package is optional: the types of baobox
+// must not need it. Bytes are arrays of numbers, and streams are used by one call at a time.
+
+export interface IrohEndpoint {
+  id (): IrohId
+  addr (): IrohAddress
+  connect (address: IrohAddress, alpn: number[]): Promise<IrohConnection>
+  /** null when the endpoint is closed. */
+  acceptNext (): Promise<IrohIncoming | null>
+  close (): Promise<void>
+  isClosed (): boolean
+}
+
+export interface IrohId {
+  toString (): string
+  toBytes (): number[]
+}
+
+export interface IrohAddress {
+  id (): IrohId
+  relayUrl (): string | null
+  directAddresses (): string[]
+}
+
+export interface IrohIncoming {
+  accept (): Promise<{ connect (): Promise<IrohConnection> }>
+  refuse (): Promise<void>
+}
+
+export interface IrohConnection {
+  alpn (): number[]
+  remoteId (): IrohId
+  openBi (): Promise<IrohStream>
+  acceptBi (): Promise<IrohStream>
+  /** null as long as it is open. */
+  closeReason (): string | null
+  close (code: bigint, reason: number[]): void
+  setMaxConcurrentBiStreams (count: bigint): void
+}
+
+/** A call waits for the one before it on the same half, also `stop` for `read`. */
+export interface IrohStream {
+  readonly send: {
+    writeAll (bytes: number[]): Promise<void>
+    finish (): Promise<void>
+    reset (code: bigint): Promise<void>
+    /** Waits until the other side has received everything, or wants no more. */
+    stopped (): Promise<number | null>
+  }
+  readonly recv: {
+    /** No bytes at the end. */
+    read (maxLen: number): Promise<number[]>
+    readToEnd (maxLen: number): Promise<number[]>
+    stop (code: bigint): Promise<void>
+    /** The code with which the other side has reset the stream. */
+    receivedReset (): Promise<number | null>
+  }
+}
+
+export interface IrohBuilder {
+  alpns (alpns: number[][]): void
+  bindAddr (address: string): void
+  secretKey (bytes: number[]): void
+  relayMode (mode: unknown): void
+  bind (): Promise<IrohEndpoint>
+}
+
+/** The package. */
+export interface Iroh {
+  Endpoint: { builder (): IrohBuilder }
+  EndpointAddr: new (id: IrohId, relayUrl?: string, addresses?: string[]) => IrohAddress
+  EndpointId: { fromBytes (bytes: number[]): IrohId }
+  RelayMode: { disabled (): unknown }
+  presetN0 (builder: IrohBuilder): void
+  presetMinimal (builder: IrohBuilder): void
+}
