@@ -39,7 +39,6 @@ export const LEFT_OUT = {
     'survives requests that make no sense': 'clients of the test get ECONNRESET in Deno; the cause is not known',
     'breaks the connection at damage, so that no client takes it for the end':
       'clients get no byte from in front of the damage in Deno; the cause is not known',
-    'names that are no text': 'Deno makes text of every name of a file, also when it writes one',
     'leave nothing that looks whole when the process is killed':
       'a child process that gets its script as an argument asks for permissions'
   }
