@@ -1,46 +1,77 @@
 // baobox fetch
 
-import { parseRoot, toCid } from '../../lib/hash/cid.js'
+import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
 import { BlobStore } from '../../store/index.js'
 import { fetchVerified } from '../../verifier/index.js'
+import { parseTicket } from '../../store/exchange/iroh/index.js'
+import { isTicket } from '../../store/exchange/iroh/wire/ticket.js'
 import { rangeOf } from '../line/values.js'
 import { UsageError } from '../terminal/errors.js'
 import { sizeText } from '../terminal/format.js'
 import { deliver, print, printResult } from '../terminal/output.js'
 import { withProgress } from '../terminal/progress.js'
+import { withPeers } from './peers.js'
 import { isRoot, rootOf, withStore } from './store/open.js'
 
+/** @import { IrohMirror } from '../../store/exchange/iroh/index.js' */
 /** @import { DownloadResult } from '../../store/exchange/download/download.js' */
 /** @import { Context, Run } from '../types.js' */
 /** @import { StoreValues } from './store/open.js' */
 
+/** @typedef {{ start: number, end: number }} Range  bytes */
+/** @typedef {{ root: Uint8Array, isSequence?: boolean, from: string[] }} Wanted  a blob, and its mirrors */
+
 /** @type {Run<typeof import('../table/network.js').fetch>} */
 export async function fetch ({ values, operands: [source, output] }, context) {
-  const { tag, parallel, start, end, count } = values
-  const { signal } = context
-  const range = rangeOf({ start, end, count })
+  const { tag, start, end, count, 'no-relays': noRelays = false } = values
   const isPart = (start ?? end ?? count) !== undefined
   if (output !== undefined && tag !== undefined) throw new UsageError('--tag excludes OUTPUT: it is for stores')
-  const { root, from } = await placeOf(source, values, context)
-  const options = { from, parallel, signal }
-  const name = `${toCid(root)}`
+  const wanted = await placeOf(source, values, context)
+  if (noRelays && !wanted.from.some(isTicket)) throw new UsageError('--no-relays goes with a ticket')
+  if (wanted.isSequence && (output !== undefined || isPart)) {
+    throw new UsageError("the ticket is for a collection: leave out OUTPUT and ranges, then use 'baobox get -r'")
+  }
+  const range = isPart ? rangeOf({ start, end, count }) : undefined
+  return withPeers(wanted.from, { relays: !noRelays }, from => output === undefined
+    ? fetchToStore(wanted, from, range, values, context)
+    : fetchToFile(wanted, from, range, output, values, context))
+}
 
-  if (output === '-' || (output !== undefined && isPart)) {
-    const [first, ...others] = from
-    const response = await fetchVerified(expanded(first, root), { cid: root, from: others, ...range, signal })
+/**
+ * @param {Wanted} wanted @param {(string | IrohMirror)[]} from @param {Range | undefined} range
+ * @param {{ tag?: string, parallel?: number, json?: boolean, bytes?: boolean } & StoreValues} values
+ * @param {Context} context
+ */
+async function fetchToStore ({ root, isSequence }, from, range, values, context) {
+  const { tag, parallel } = values
+  const { signal } = context
+  const named = toCid(root, isSequence ? HASHSEQ : undefined)
+  // Another process cannot use the peers of this one.
+  const calls = from.every(mirror => typeof mirror === 'string')
+  await withStore(values, context, async store => {
+    const result = await withProgress({ name: `${named}` }, onProgress => {
+      const what = isSequence ? { recursive: true } : range && { ranges: range }
+      return store.download(root, { from, parallel, signal, ...what, onProgress })
+    })
+    if (tag !== undefined) await store.tags.set(tag, root, isSequence ? { format: 'hashseq' } : undefined)
+    await printDownload(values, result)
+  }, { create: true, calls })
+}
+
+/**
+ * @param {Wanted} wanted @param {(string | IrohMirror)[]} from @param {Range | undefined} range @param {string} output
+ * @param {{ parallel?: number, json?: boolean, bytes?: boolean }} values @param {Context} context
+ */
+async function fetchToFile ({ root }, from, range, output, values, { signal }) {
+  const name = `${toCid(root)}`
+  if (output === '-' || range !== undefined) {
+    const [first, ...others] = from.map(mirror => typeof mirror === 'string' ? expanded(mirror, root) : mirror)
+    const response = await fetchVerified(first, { cid: root, from: others, ...range, signal })
     return deliver(/** @type {AsyncIterable<Uint8Array>} */ (response.body), output, { name })
   }
-  if (output !== undefined) {
-    const result = await withProgress({ name }, onProgress =>
-      BlobStore.downloadFile(root, output, { ...options, onProgress }))
-    return printDownload(values, result)
-  }
-  await withStore(values, context, async store => {
-    const result = await withProgress({ name }, onProgress =>
-      store.download(root, { ...options, ...isPart && { ranges: range }, onProgress }))
-    if (tag !== undefined) await store.tags.set(tag, root)
-    await printDownload(values, result)
-  }, { create: true, calls: true })
+  const result = await withProgress({ name }, onProgress =>
+    BlobStore.downloadFile(root, output, { from, parallel: values.parallel, signal, onProgress }))
+  return printDownload(values, result)
 }
 
 /**
@@ -49,9 +80,15 @@ export async function fetch ({ values, operands: [source, output] }, context) {
  * @param {string} source  the first operand
  * @param {{ from?: string[], cid?: string } & StoreValues} values
  * @param {Context} context
+ * @returns {Promise<Wanted>}
  */
 async function placeOf (source, { from = [], cid, ...values }, context) {
-  for (const url of from) checkUrl(url, '--from')
+  for (const place of from) if (!isTicket(place)) checkUrl(place, '--from')
+  if (isTicket(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
+    const ticket = parseTicket(source)
+    return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [source, ...from] }
+  }
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid goes with a URL')
     if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')

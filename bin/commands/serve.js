@@ -5,6 +5,7 @@ import { serve as serveStore } from '../../store/exchange/http/node/index.js'
 import { UsageError } from '../terminal/errors.js'
 import { printResult } from '../terminal/output.js'
 import { listenForCalls } from './owner/listen.js'
+import { servePeers } from './peers.js'
 import { locationOf, rootIn, withStore } from './store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../store/exchange/http/index.js' */
@@ -35,7 +36,9 @@ export const serve = ({ values }, context) => {
       const calls = await listenForCalls(store, location, rootIn)
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
+        const peers = values.iroh ? await servePeers(store, values) : undefined
         if (!signal.aborted) await once(signal, 'abort')
+        await peers?.close({ grace: GRACE })
       } finally {
         await calls.close()
       }
