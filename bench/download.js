@@ -2,9 +2,9 @@
 //
 // The servers are plain ones on loopback, with an outboard beside the blob; four mirrors are four processes. `curl`
 // writes the same blob to a file, and verifies nothing. `fetch` reads it and writes nothing. `hash` reads it from the
-// disk and hashes it on one thread: what verifies cannot be quicker, and `x hash` is the share that is left. `download`
-// is to a store, `downloadFile` to a file; both sync what they have written, curl does not. The second table has the
-// most memory that a process took.
+// disk and hashes it on one thread: `x hash` is the share that is left. `fetch` and `hash` together are the least that
+// one thread can do (docs/decisions/0033-downloads.md). `download` is to a store, `downloadFile` to a file; both sync
+// what they have written, curl does not. The second table has the most memory that a process took.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -89,6 +89,12 @@ async function placeOf (source, { from = [], cid, ...values }, context) {
     const ticket = parseTicket(source)
     return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [source, ...from] }
   }
+  if (/^rasl:/i.test(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL that has no CID')
+    const { root, urls } = parseRasl(source)
+    if (urls.length + from.length === 0) throw new UsageError('the RASL URL has no hint: give a mirror with --from')
+    return { root, from: [...urls, ...from] }
+  }
   if (!/^https?:/i.test(source)) {
     if (cid !== undefined) throw new UsageError('--cid goes with a URL')
     if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
@@ -98,6 +104,27 @@ async function placeOf (source, { from = [], cid, ...values }, context) {
   const named = cid ?? new URL(source).pathname.split(/[/.]/).findLast(isRoot)
   if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
   return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [source, ...from] }
+}
+
+/**
+ * The blob that a RASL URL names, and where its hints say that it is: `rasl://bafkr4i.../?hint=example.org`. Source:
+ * dasl.ing, "RASL".
+ *
+ * @param {string} source
+ * @returns {{ root: Uint8Array, urls: string[] }}
+ * @throws {UsageError}
+ */
+export function parseRasl (source) {
+  const url = URL.canParse(source) ? new URL(source) : undefined
+  if (url === undefined || !isRoot(url.hostname)) throw new UsageError(`'${source}' names no blob by a CID of BLAKE3`)
+  const urls = url.searchParams.getAll('hint').map(hint => {
+    const place = `https://${hint}`
+    if (!URL.canParse(place) || new URL(place).host !== hint.toLowerCase()) {
+      throw new UsageError(`the hint '${hint}' of the RASL URL is not a host`)
+    }
+    return `${place}/.well-known/rasl/${url.hostname}`
+  })
+  return { root: parseRoot(url.hostname), urls }
 }
 
 /** @param {string} url @param {string} what  the name of the argument */

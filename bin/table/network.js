@@ -29,7 +29,7 @@ export const fetch = define({
   excludes: rangeExcludes,
   notes: [
     'SOURCE is the CID of the blob, with mirrors in --from; or the URL of one mirror, which has the CID in its path ' +
-    'or beside it in --cid. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
+    'or beside it in --cid; or a RASL URL, rasl://CID/?hint=HOST. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
     'beside the blob. None is trusted: one that sends wrong bytes is dropped.',
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. If it is for a collection, the ' +
     'members come, too; baobox get -r then writes them. Tickets need npm install @number0/iroh, and a store that no ' +

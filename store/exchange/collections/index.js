@@ -10,6 +10,7 @@ export { putCollection } from './put.js'
 /** @typedef {import('./collection.js').NewEntry} NewEntry */
 /** @typedef {import('./put.js').PutCollectionOptions} PutCollectionOptions */
 /** @typedef {import('./put.js').PutCollectionResult} PutCollectionResult */
+/** @typedef {import('../../write/put.js').PutOptions} PutOptions */
 /** @typedef {import('../../blob-store.js').BlobName} BlobName */
 /** @typedef {import('../../blob-store.js').BlobStore} BlobStore */
 /** @typedef {import('../../gc/protection.js').TempTag} TempTag */

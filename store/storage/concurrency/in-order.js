@@ -38,7 +38,7 @@ export async function * untilSignal (items, signal) {
 
 /**
  * Begins work on each item, and gives the results in order. When a work fails, or the items end with a failure, the
- * results of all earlier items come first, and no work is under way any more when the failure is thrown.
+ * results of all earlier items come first. No work is under way any more when the results end, however they end.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
@@ -60,9 +60,8 @@ export async function * inOrder (items, aheadOf, begin) {
       await yieldWhenDue()
     }
     while (underWay.length > 0) yield await /** @type {Promise<Result>} */ (underWay.shift())
-  } catch (error) {
+  } finally {
     await Promise.allSettled(underWay)
-    throw error
   }
   if (failures.length > 0) throw failures[0]
 }

@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
-import { missing, notFound } from '../../../storage/errors.js'
+import { damagedRecord, missing, notFound } from '../../../storage/errors.js'
 import { contextOf } from '../../context-of.js'
 import { entryBatches } from '../get.js'
 import { SafeNames } from '../safe-names.js'
@@ -82,8 +82,8 @@ async function checked (store, { catalog, presence }, root, signal) {
   for await (const batch of entryBatches(store, root, signal)) {
     for (const [name] of batch) names.add(name)
     const roots = batch.map(([, cid]) => fromCid(cid))
-    for (const [i, { record }] of (await catalog.findMany(roots)).entries()) {
-      if (record === undefined) throw notFound(roots[i])
+    for (const [i, { isThere, record }] of (await catalog.findMany(roots)).entries()) {
+      if (record === undefined) throw isThere ? damagedRecord(roots[i]) : notFound(roots[i])
       if (!record.complete) throw missing(roots[i], await presence.missing(record, ChunkRanges.all))
     }
   }

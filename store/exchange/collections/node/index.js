@@ -16,6 +16,7 @@ export { importDirectory } from './import.js'
 /** @typedef {import('./member-writer.js').ExportMode} ExportMode */
 /** @typedef {import('./selection.js').SelectionOptions} SelectionOptions */
 /** @typedef {import('../put.js').PutCollectionOptions} PutCollectionOptions */
+/** @typedef {import('../../../write/put.js').PutOptions} PutOptions */
 /** @typedef {import('../../../blob-store.js').BlobName} BlobName */
 /** @typedef {import('../../../blob-store.js').BlobStore} BlobStore */
 /** @typedef {import('../../../gc/protection.js').TempTag} TempTag */

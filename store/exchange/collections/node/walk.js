@@ -41,6 +41,7 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
   const stat = await lstat(path, { bigint: true })
   if (stat.isFile()) {
     const name = prefix.slice(0, -1) || basename(path)
+    assertPortable(name)
     if (selection.hasFile(basename(path))) yield { name, path, stat }
     return
   }

@@ -13,7 +13,7 @@ import { noise } from '../../../../support/inputs.js'
 import { HARMLESS, NOT_IN_WINDOWS, TRICKS } from '../../../../support/path-tricks.js'
 import { holds } from '../../../../support/property.js'
 import { expectSlip } from '../../../../support/slips.js'
-import { flipStoredByte } from '../../../../support/store/inspect.js'
+import { damageRecord, flipStoredByte } from '../../../../support/store/inspect.js'
 import { newStores, onDisk, sliceOf } from '../../../../support/store/stores.js'
 
 const text = text => new TextEncoder().encode(text)
@@ -141,6 +141,23 @@ describe('exportDirectory', () => {
     const link = `-> ${join(folder, 'target')}`
     const target = { 'target/': '', 'target/mine': 'here', 'target/top/': '', 'target/top/a': 'content' }
     expect(await filesBelow(folder)).to.deep.equal({ link, ...target })
+  })
+
+  it('writes empty files, which every store has', async () => {
+    const { store } = await newStore()
+    const folder = await newFolder()
+    const { cid } = await putCollection(store, [['empty', hash(new Uint8Array(0))]])
+    expect(await exportDirectory(store, cid, folder)).to.deep.equal({ length: 1, size: 0 })
+    expect(await filesBelow(folder)).to.deep.equal({ empty: '' })
+  })
+
+  it('tells a damaged record of a member, and writes nothing', async () => {
+    const { store, index } = await newStore()
+    const folder = await newFolder()
+    const cid = await collectionOf(store, ['a'])
+    await damageRecord(index, hash(text('content')))
+    expect(await errorOf(exportDirectory(store, cid, folder))).to.include({ code: 'STORE_CORRUPT' })
+    expect(await readdir(folder)).to.deep.equal([])
   })
 
   it('makes folders down to the target, and tells each file', async () => {

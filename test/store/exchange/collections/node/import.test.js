@@ -244,6 +244,8 @@ describe('importDirectory', () => {
       const path = await folderOf({ 'back\\slash': 'x' })
       expect(await errorOf(importDirectory(store, path)))
         .to.include({ code: 'PATH_UNSAFE', entry: 'top/back\\slash' })
+      expect(await errorOf(importDirectory(store, join(path, 'back\\slash'))))
+        .to.include({ code: 'PATH_UNSAFE', entry: 'back\\slash' })
     })
 
     it('names that are no text', async function () {
