@@ -2,12 +2,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { hash, toCid } from '../../../lib/index.js'
-import { same } from '../../support/bytes.js'
-import { noise } from '../../support/inputs.js'
-import { absence } from '../../support/iroh.js'
-import { newFolder } from '../../support/program.js'
-import { skipAloud } from '../../support/vectors.js'
+import { hash, toCid } from '../../../../lib/index.js'
+import { same } from '../../../support/bytes.js'
+import { noise } from '../../../support/inputs.js'
+import { absence } from '../../../support/iroh.js'
+import { newFolder } from '../../../support/program.js'
+import { skipAloud } from '../../../support/vectors.js'
 
 const BYTES = noise(100_000, 61)
 const CID = `${toCid(hash(BYTES))}`

@@ -1,27 +1,27 @@
 // baobox fetch
 
-import { HASHSEQ, parseRoot, toCid } from '../../lib/hash/cid.js'
-import { BlobStore } from '../../store/index.js'
-import { fetchVerified } from '../../verifier/index.js'
-import { parseTicket } from '../../store/exchange/iroh/index.js'
-import { isTicket } from '../../store/exchange/iroh/wire/ticket.js'
-import { rangeOf } from '../line/values.js'
-import { UsageError } from '../terminal/errors.js'
-import { sizeText } from '../terminal/format.js'
-import { deliver, print, printResult } from '../terminal/output.js'
-import { withProgress } from '../terminal/progress.js'
+import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { BlobStore } from '../../../store/index.js'
+import { fetchVerified } from '../../../verifier/index.js'
+import { parseTicket } from '../../../store/exchange/iroh/index.js'
+import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { rangeOf } from '../../line/values.js'
+import { UsageError } from '../../terminal/errors.js'
+import { sizeText } from '../../terminal/format.js'
+import { deliver, print, printResult } from '../../terminal/output.js'
+import { withProgress } from '../../terminal/progress.js'
 import { withPeers } from './peers.js'
-import { isRoot, rootOf, withStore } from './store/open.js'
+import { isRoot, rootOf, withStore } from '../store/open.js'
 
-/** @import { IrohMirror } from '../../store/exchange/iroh/index.js' */
-/** @import { DownloadResult } from '../../store/exchange/download/download.js' */
-/** @import { Context, Run } from '../types.js' */
-/** @import { StoreValues } from './store/open.js' */
+/** @import { IrohMirror } from '../../../store/exchange/iroh/index.js' */
+/** @import { DownloadResult } from '../../../store/exchange/download/download.js' */
+/** @import { Context, Run } from '../../types.js' */
+/** @import { StoreValues } from '../store/open.js' */
 
 /** @typedef {{ start: number, end: number }} Range  bytes */
 /** @typedef {{ root: Uint8Array, isSequence?: boolean, from: string[] }} Wanted  a blob, and its mirrors */
 
-/** @type {Run<typeof import('../table/network.js').fetch>} */
+/** @type {Run<typeof import('../../table/network.js').fetch>} */
 export async function fetch ({ values, operands: [source, output] }, context) {
   const { tag, start, end, count, 'no-relays': noRelays = false } = values
   const isPart = (start ?? end ?? count) !== undefined

@@ -1,13 +1,13 @@
 // Peers of iroh, for `baobox fetch` and `baobox serve`. @number0/iroh is loaded only when one of them is told to.
 
-import { codecOf, HASHSEQ, toCid } from '../../lib/hash/cid.js'
-import { irohMirror, openIrohEndpoint, serveIroh } from '../../store/exchange/iroh/index.js'
-import { isTicket } from '../../store/exchange/iroh/wire/ticket.js'
-import { printResult } from '../terminal/output.js'
-import { isRoot, rootIn } from './store/open.js'
+import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
+import { irohMirror, openIrohEndpoint, serveIroh } from '../../../store/exchange/iroh/index.js'
+import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { printResult } from '../../terminal/output.js'
+import { isRoot, rootIn } from '../store/open.js'
 
-/** @import { BlobStore } from '../../store/blob-store.js' */
-/** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../store/exchange/iroh/index.js' */
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../store/exchange/iroh/index.js' */
 
 /** Milliseconds that a server waits for a relay before it prints its tickets. */
 const ONLINE_TIMEOUT = 5000
