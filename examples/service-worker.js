@@ -1,18 +1,34 @@
 // A service worker that serves one store to all tabs of a site: only one page at a time can have a store open. What a
-// page fetches below /baobox/ comes from the store, verified, also without a network.
+// page fetches below /baobox/ comes from the store, verified, also without a network; what it puts there is kept.
 //
 //   npx esbuild service-worker.js --bundle --format=esm --outfile=public/service-worker.js
 //   await navigator.serviceWorker.register('/service-worker.js', { type: 'module' })      in the page, once
-//   await fetch('/baobox/blobs/bafkr4i...', { headers: { range: 'bytes=0-99' } })         in the page
+//   await fetch(`/baobox/blobs/${cid}`, { headers: { range: 'bytes=0-99' } })             in the page
+//   await fetch(`/baobox/blobs/${cid}`, { method: 'PUT', body: file, headers: { authorization: 'Bearer this-site' } })
 
 import { BlobStore } from 'baobox/store'
 import { createHandler } from 'baobox/http'
 
 const BASE = '/baobox'
-const answering = BlobStore.open('blobs').then(store => createHandler(store, { basePath: BASE, list: true }))
+let answering
+
+/** Opens the store at the first request, not before: the worker of an earlier version may still have it open. */
+async function open () {
+  const store = await BlobStore.open('blobs', { wait: 10_000 })
+  return createHandler(store, { basePath: BASE, list: true, put: { token: 'this-site' } })
+}
+
+async function answer (request) {
+  try {
+    const handler = await (answering ??= open())
+    return await handler(request)
+  } catch (error) {
+    answering = undefined // the next request tries again
+    return new Response(error.message, { status: 503 })
+  }
+}
 
 globalThis.addEventListener('fetch', event => {
   const { origin, pathname } = new URL(event.request.url)
-  if (origin !== globalThis.location.origin || !pathname.startsWith(`${BASE}/`)) return
-  event.respondWith(answering.then(answer => answer(event.request)))
+  if (origin === globalThis.location.origin && pathname.startsWith(`${BASE}/`)) event.respondWith(answer(event.request))
 })

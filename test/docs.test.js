@@ -8,7 +8,7 @@ import { BaoError, ChunkRanges, Hasher, Walk } from '../lib/index.js'
 import { createOutboardSync, createProofSync, openOutboard } from '../encoder/index.js'
 import { SliceSource, SliceVerifier, VerifiedReader, mirrorOf } from '../verifier/index.js'
 import { BlobStore, asBlockstore } from '../store/index.js'
-import { Collection } from '../store/exchange/collections/index.js'
+import { Collection, Manifest } from '../store/exchange/collections/index.js'
 
 const ROOT = new URL('../', import.meta.url)
 const read = path => readFileSync(new URL(path, ROOT), 'utf8')
@@ -77,7 +77,8 @@ describe('docs/api.md', () => {
       Tags: () => store.tags,
       TempTag: () => store.tempTag(),
       Blockstore: () => asBlockstore(store),
-      Collection: () => Collection.from([])
+      Collection: () => Collection.from([]),
+      Manifest: () => Manifest.from([])
     }
     /** Fields that the page describes as one thing: those of a step. */
     const TOGETHER = { Walk: Object.keys(new Walk(0, 0)) }

@@ -102,6 +102,36 @@ describe('examples', () => {
     expect(changed).to.have.length(2)
   })
 
+  it('static-site.js serves a folder under one CID, which brings it to another store', async () => {
+    await mkdir(join(project, 'site', 'styles'), { recursive: true })
+    await writeFile(join(project, 'site', 'index.html'), '<link href="styles/main.css" rel="stylesheet">')
+    await writeFile(join(project, 'site', 'styles', 'main.css'), 'p {}')
+    const server = spawn(process.execPath, ['static-site.js', 'site'], {
+      cwd: project, stdio: ['ignore', 'pipe', 'inherit']
+    })
+    let text = ''
+    try {
+      for await (const part of server.stdout) if ((text += part).includes('brings all of it')) break
+      const [url, line] = text.trim().split('\n')
+      const page = await fetch(url)
+      expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8')
+      const [, href] = /href="(.*?)"/.exec(await page.text())
+      expect(await (await fetch(new URL(href, url))).text()).to.equal('p {}')
+      const [, sequence] = /download\('(\w+)'/.exec(line)
+      await writeFile(join(project, 'bring.js'), `
+        import { BlobStore } from 'baobox/store'
+        const store = await BlobStore.open('brought')
+        const from = ['${new URL('/', url)}blobs/{cid}']
+        console.log((await store.download('${sequence}', { from, recursive: true })).members)
+        await store.close()
+      `)
+      expect(await linesOf('bring.js')).to.deep.equal(['3'])
+    } finally {
+      server.kill()
+      if (server.exitCode === null) await once(server, 'exit')
+    }
+  })
+
   it('append-log.js hashes what is new', async () => {
     const log = join(project, 'log')
     await writeFile(log, content)

@@ -9,6 +9,7 @@ import { LEFT_OUT } from './left-out.js'
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
 const VISITOR = fileURLToPath(new URL('visitor.js', import.meta.url))
 const REPORT = fileURLToPath(new URL('report.js', import.meta.url))
+const SERVICE_WORKER = fileURLToPath(new URL('../../examples/service-worker.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('../../lib/parallel/threads/worker.js', import.meta.url))
 
 /** @returns {string[]} paths from the folder `test` */
@@ -25,15 +26,15 @@ export function suites () {
 }
 
 /**
- * The bundle, the first script of both pages, that of the second page, and the worker that hashes on another thread.
- * The bundle finds the worker beside itself: `new URL('./worker.js', import.meta.url)`.
+ * The bundle, the first script of both pages, that of the second page, the worker that hashes on another thread, and a
+ * service worker. The bundle finds the worker beside itself: `new URL('./worker.js', import.meta.url)`.
  *
  * @returns {Promise<Map<string, Uint8Array>>} by path on the server
  */
 export async function bundle () {
   const names = ['browser/page.js', ...suites(), 'browser/start.js']
   const { outputFiles } = await build({
-    entryPoints: [WORKER, VISITOR],
+    entryPoints: [WORKER, VISITOR, SERVICE_WORKER],
     stdin: { contents: names.map(name => `import './${name}'`).join('\n'), resolveDir: TESTS, sourcefile: 'suites.js' },
     bundle: true,
     format: 'esm',

@@ -4,6 +4,9 @@ export const EFFORT = Number(process.env.EFFORT ?? 1)
 
 const POLICY = "default-src 'self'; img-src data:"
 
+/** Suites of what differs most between engines. With EFFORT below 1, Firefox and WebKitGTK run only these. */
+const DIFFER = '^(a page|several threads|workers|an HTTP handler|store: in a service worker) '
+
 /** Suites whose code meets the policy of a page. With EFFORT below 1, a page without WebAssembly runs only these. */
 const MEET_POLICY = '^(a page|several threads|workers|store: (the contract|model)) '
 
@@ -11,7 +14,7 @@ const MEET_POLICY = '^(a page|several threads|workers|store: (the contract|model
  * The same suites under different headers of the server. `kernel` is the kernel that the page must choose, and
  * `workers` says whether it must start workers; the suites beside this file test both. `grep` chooses tests.
  */
-export const PAGES = [
+const PAGES = [
   { name: 'a plain page', kernel: 'simd', workers: true, headers: {} },
   {
     name: 'an isolated page, where threads share memory',
@@ -35,3 +38,8 @@ export const PAGES = [
     grep: EFFORT < 1 ? MEET_POLICY : '' // the first page runs the other suites on both kernels
   }
 ]
+
+const [PLAIN] = PAGES
+
+/** @param {string} engine  in ENGINES @returns {typeof PAGES} */
+export const pagesOf = engine => EFFORT < 1 && engine !== 'chromium' ? [{ ...PLAIN, grep: DIFFER }] : PAGES

@@ -19,7 +19,7 @@ const LONGEST_SILENCE = 6 * 60_000
 /**
  * @param {string} name  of the engine, in ENGINES
  * @param {(onGone: (reason: string) => void) => Promise<import('./engines/index.js').Browser>} start
- * @param {(typeof import('./pages.js').PAGES)[number]} kind
+ * @param {ReturnType<typeof import('./pages.js').pagesOf>[number]} kind
  * @param {Map<string, Uint8Array>} scripts
  * @returns {Promise<Outcome>}
  */

@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
 import { ENGINES, prepare } from './engines/index.js'
-import { EFFORT, PAGES } from './pages.js'
+import { EFFORT, pagesOf } from './pages.js'
 import { runPage } from './run-page.js'
 
 const { values: { engine: wanted, grep, install } } = parseArgs({
@@ -29,7 +29,7 @@ for (const name of names) {
     console.log(`NOT RUN: the suites in ${title}: ${reason}`)
     continue
   }
-  for (const kind of PAGES) {
+  for (const kind of pagesOf(name)) {
     console.log(`\n# In ${title}, in ${kind.name}\n`)
     const page = { ...kind, ...grep && { grep } }
     const { passes, pending, failures, errors, seconds, version } =

@@ -1,4 +1,4 @@
-// Serves two pages, their scripts and the test vectors, to this machine only. The page sends back what it prints.
+// Serves pages, their scripts and the test vectors, to this machine only. The page sends back what it prints.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -48,6 +48,7 @@ export async function serve (scripts, headers, calls) {
 
   async function answer (pathname) {
     if (pathname === '/') return [200, 'text/html', page('/suites.js')]
+    if (pathname === '/tab') return [200, 'text/html', '<!doctype html><title>a tab</title>']
     if (pathname === '/visitor') return [200, 'text/html', page('/visitor.js')]
     if (scripts.has(pathname)) return [200, 'text/javascript', scripts.get(pathname)]
     for (const [prefix, folder] of Object.entries(FOLDERS)) {

@@ -74,8 +74,19 @@ export const bytesOf = leaves => concat(leaves.map(({ bytes }) => bytes))
 /** What an async iterable gives, as bytes. */
 export async function collect (parts) {
   const out = []
-  for await (const part of parts) out.push(part)
+  for await (const part of iterable(parts)) out.push(part)
   return concat(out)
+}
+
+/** In WebKitGTK, streams are no async iterables. @param {AsyncIterable<any> | Iterable<any> | ReadableStream} parts */
+const iterable = parts => Symbol.asyncIterator in parts || Symbol.iterator in parts ? parts : read(parts.getReader())
+
+async function * read (reader) {
+  try {
+    for (let read; !(read = await reader.read()).done;) yield read.value
+  } finally {
+    await reader.cancel()
+  }
 }
 
 /** What an async iterable gives, as an array. */

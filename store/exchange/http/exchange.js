@@ -3,7 +3,8 @@
 import { contextOf } from '../context-of.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
-/** @import { CheckedOptions, RequestEvent } from './handler.js' */
+/** @import { RequestEvent } from './handler.js' */
+/** @import { CheckedOptions } from './options.js' */
 /** @import { BlobRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */

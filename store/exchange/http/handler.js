@@ -3,47 +3,30 @@
 
 import { notFound } from '../../storage/errors.js'
 import { contextOf } from '../context-of.js'
-import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
+import { assertInteger } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { toCid } from '../../../lib/hash/cid.js'
 import { answerBlob } from './answers/blob.js'
 import { answerList } from './answers/list.js'
 import { answerOutboard } from './answers/outboard.js'
-import { MAX_SIZE, answerPut } from './answers/put.js'
+import { answerPut } from './answers/put.js'
+import { answerSite } from './answers/site.js'
 import { answerSlice } from './answers/slice.js'
 import { HttpError, asAborted, closing, noRoute } from './errors.js'
 import { Exchange } from './exchange.js'
+import { checkedOptions } from './options.js'
+import { Sites } from './answers/sites.js'
 import { canonicalName, resolveName } from './request/names.js'
 import { routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
 import { FOREVER, respond, respondError, respondJson, respondOptions } from './response/headers.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
-/** @import { BlobRoute } from './request/routes.js' */
+/** @import { HandlerOptions } from './options.js' */
+/** @import { BlobRoute, SiteRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
 /** @import { ResponseClass } from './response/headers.js' */
-
-/**
- * @typedef {object} PutRules
- * @property {string} token  that clients send as `Authorization: Bearer TOKEN`
- * @property {number} [maxSize]  bytes of one upload. Default: 1 GiB
- */
-
-/**
- * @typedef {object} HandlerOptions
- * @property {string} [basePath]  under which everything is served, for routers that do not take it off, like `/files`.
- *   Default: none
- * @property {boolean} [allowTags]  may tags be used as names? Default: false
- * @property {boolean} [list]  is `GET /blobs` answered with a list of all blobs? Default: false
- * @property {PutRules | false} [put]  may clients upload? Default: false
- * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
- *   those whose content is trusted may have one. Default: `application/octet-stream`, and browsers save it
- * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added: told to clients as `Link`
- * @property {number} [idleTimeout]  milliseconds that a client may take for one piece, of 256 KiB mostly. Default:
- *   60000
- * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. What it throws is ignored
- */
 
 /**
  * @typedef {object} RequestEvent  one request that has ended
@@ -78,10 +61,6 @@ import { FOREVER, respond, respondError, respondJson, respondOptions } from './r
  * @property {() => HandlerStats} stats
  */
 
-const OPTIONS = [
-  'basePath', 'allowTags', 'list', 'put', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
-]
-const DEFAULT_IDLE_TIMEOUT = 60_000
 const DEFAULT_GRACE = 10_000
 
 /** Characters of a URL, and of a header that is read here. */
@@ -120,6 +99,7 @@ class HttpServer {
   #store
   #options
   #Answer
+  #sites
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
   /** Calls of `close` that wait. @type {((value?: unknown) => void)[]} */
@@ -136,8 +116,9 @@ class HttpServer {
   constructor (store, options, Answer) {
     contextOf(store) // throws when it is no store
     this.#store = store
-    this.#options = checked(options)
+    this.#options = checkedOptions(options)
     this.#Answer = Answer
+    this.#sites = new Sites(store)
   }
 
   /** @returns {HandlerStats} */
@@ -196,6 +177,7 @@ class HttpServer {
     if (route.kind === 'registry') {
       return respondJson(exchange, 200, {}, { 'docker-distribution-api-version': 'registry/2.0' })
     }
+    if (route.kind === 'site') return this.#answerOfSite(exchange, route)
     return this.#answerOfBlob(exchange, route)
   }
 
@@ -217,6 +199,22 @@ class HttpServer {
     const slice = sliceQueryOf(url.searchParams, request.headers)
     if (slice !== undefined) return answerSlice(exchange, found, record, slice)
     return answerBlob(exchange, found, record)
+  }
+
+  /** @param {Exchange} exchange @param {SiteRoute} route */
+  async #answerOfSite (exchange, route) {
+    const rules = this.#options.collections
+    if (rules === undefined) throw noRoute()
+    const target = await resolveName(exchange, route.name)
+    exchange.cid = `${toCid(target.root)}`
+    const name = canonicalName('blobs', target)
+    if (route.written === name && route.rest !== undefined) {
+      return answerSite(exchange, route, target.root, { sites: this.#sites, rules })
+    }
+    const { rest = '' } = route
+    const up = route.rest === undefined ? './' : '../'.repeat(rest.split('/').length)
+    const location = `${up}${name}/${rest}${exchange.url.search}`
+    return redirectTo(location, target)
   }
 
   /** @param {import('./request/routes.js').Route} route */
@@ -242,42 +240,6 @@ class HttpServer {
   }
 }
 
-/** @typedef {ReturnType<typeof checked>} CheckedOptions */
-
-/** @param {HandlerOptions} options */
-function checked (options) {
-  assertKnownOptions(options, OPTIONS)
-  const { basePath = '', allowTags = false, list = false, put = false, mirrors = [], ...rest } = options
-  const { idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
-  if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
-    throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
-  }
-  if (!Array.isArray(mirrors) || !mirrors.every(mirror => typeof mirror === 'string' && URL.canParse(mirror))) {
-    throw new TypeError('"mirrors" expected URLs')
-  }
-  assertInteger('idleTimeout', idleTimeout, 1, 2 ** 31 - 1)
-  for (const [name, value] of Object.entries({ contentType, onRequest })) {
-    if (value !== undefined && typeof value !== 'function') {
-      throw new TypeError(`"${name}" expected a function, got ${describe(value)}`)
-    }
-  }
-  const urls = mirrors.map(mirror => new URL(mirror).href)
-  return { basePath, allowTags, list, put: checkedPut(put), mirrors: urls, idleTimeout, contentType, onRequest }
-}
-
-/** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */
-function checkedPut (put) {
-  if (put === false) return undefined
-  assertOptions('put', put, '{ token, maxSize }')
-  assertKnownOptions(put, ['token', 'maxSize'])
-  const { token, maxSize = MAX_SIZE } = put
-  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new TypeError('"put.token" expected a text of visible ASCII characters')
-  }
-  assertInteger('put.maxSize', maxSize)
-  return { token, maxSize }
-}
-
 /** @param {Request} request @throws {HttpError} 414, 431 */
 function assertBounded ({ url, headers }) {
   if (url.length > MAX_URL_LEN) {
@@ -294,8 +256,12 @@ function assertBounded ({ url, headers }) {
  *
  * @param {BlobRoute} route @param {string} name @param {Target} target @param {string} search
  */
-function redirect ({ groupLog }, name, { by }, search) {
-  const location = `./${name}${groupLog === undefined ? '' : `.obao${groupLog}`}${search}`
+function redirect ({ groupLog }, name, target, search) {
+  return redirectTo(`./${name}${groupLog === undefined ? '' : `.obao${groupLog}`}${search}`, target)
+}
+
+/** @param {string} location @param {Target} target */
+function redirectTo (location, { by }) {
   return by === 'name'
     ? respond(null, 308, { location, 'cache-control': FOREVER })
     : respond(null, 307, { location, 'cache-control': 'no-cache' })

@@ -5,8 +5,9 @@ export { createHandler } from './handler.js'
 // The types of public signatures.
 
 /** @typedef {import('./handler.js').Handler} Handler */
-/** @typedef {import('./handler.js').HandlerOptions} HandlerOptions */
+/** @typedef {import('./options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('./handler.js').HandlerStats} HandlerStats */
-/** @typedef {import('./handler.js').PutRules} PutRules */
+/** @typedef {import('./options.js').PutRules} PutRules */
 /** @typedef {import('./handler.js').RequestEvent} RequestEvent */
+/** @typedef {import('./answers/site.js').SiteRules} SiteRules */
 /** @typedef {import('../../blob-store.js').BlobStore} BlobStore */

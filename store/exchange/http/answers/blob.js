@@ -18,21 +18,29 @@ const CAR = 'application/vnd.ipld.car'
 
 /** @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record */
 export async function answerBlob (exchange, route, record) {
-  const { request: { headers }, store, context } = exchange
-  const { target: { root } } = route
-  const { size } = record
   const etag = `"${route.cid}"`
-  const common = headersOf(exchange, route, etag)
-  if (isKnown(headers, etag)) return respond(null, 304, common)
+  const headers = headersOf(exchange, route, etag)
+  if (isKnown(exchange.request.headers, etag)) return respond(null, 304, headers)
+  return answerBytes(exchange, route.target.root, record, headers)
+}
 
-  const range = exchange.isHead ? 'whole' : rangeOf(headers, etag, size)
+/**
+ * The bytes that are asked for of a blob that the client does not have.
+ *
+ * @param {Exchange} exchange @param {Uint8Array} root @param {BlobRecord} record
+ * @param {Record<string, string> & { etag: string }} common  headers of the answer
+ */
+export async function answerBytes (exchange, root, record, common) {
+  const { request: { headers }, store, context } = exchange
+  const { size } = record
+  const range = exchange.isHead ? 'whole' : rangeOf(headers, common.etag, size)
   const span = typeof range === 'object' ? range : { start: 0, end: size }
   const lacking = await context.presence.missing(record, range === 'none' ? ChunkRanges.last : chunksOf(span))
   if (!lacking.isEmpty) throw missing(root, lacking)
   if (range === 'none') throw noSuchRange(size)
 
   const total = record.sizeProven ? size : '*'
-  return respondPieces(exchange, route, {
+  return respondPieces(exchange, root, {
     status: range === 'whole' ? 200 : 206,
     headers: range === 'whole'
       ? common
@@ -53,7 +61,7 @@ const chunksOf = ({ start, end }) => end === 0 ? ChunkRanges.last : ChunkRanges.
 
 /**
  * @param {Exchange} exchange @param {FoundRoute} route @param {string} etag
- * @returns {Record<string, string>}
+ * @returns {Record<string, string> & { etag: string }}
  */
 function headersOf ({ request, url, options }, { family, cid, target, top }, etag) {
   const format = url.searchParams.get('format')

@@ -33,7 +33,7 @@ export async function answerOutboard (exchange, route, record) {
   const range = exchange.isHead ? 'whole' : rangeOf(headers, etag, size)
   if (range === 'none') throw noSuchRange(size)
   const { start, end } = range === 'whole' ? { start: 0, end: size } : range
-  return respondPieces(exchange, route, {
+  return respondPieces(exchange, route.target.root, {
     status: range === 'whole' ? 200 : 206,
     headers: range === 'whole' ? common : { ...common, 'content-range': `bytes ${start}-${end - 1}/${size}` },
     len: end - start,

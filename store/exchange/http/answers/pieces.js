@@ -5,7 +5,7 @@ import { concat } from '../../../../lib/core/bytes.js'
 import { bodyOf } from '../response/body.js'
 import { headersWith, respond } from '../response/headers.js'
 
-/** @import { Exchange, FoundRoute } from '../exchange.js' */
+/** @import { Exchange } from '../exchange.js' */
 
 /**
  * @typedef {object} Answer
@@ -19,13 +19,13 @@ import { headersWith, respond } from '../response/headers.js'
 export const PIECE_LEN = 1 << 18
 
 /**
- * @param {Exchange} exchange @param {FoundRoute} route  its blob is held until the client has everything, or has gone
+ * @param {Exchange} exchange @param {Uint8Array} root  the blob is held until the client has everything, or has gone
  * @param {Answer} answer
  */
-export async function respondPieces (exchange, { target }, { status, headers, len, pieces }) {
+export async function respondPieces (exchange, root, { status, headers, len, pieces }) {
   const withLen = { ...headers, 'content-length': `${len}` }
   if (exchange.isHead || len === 0) return respond(null, status, withLen)
-  const release = exchange.context.protection.use(target.root)
+  const release = exchange.context.protection.use(root)
   const isShort = len <= PIECE_LEN
   const rest = pieces(isShort ? undefined : exchange.signal)
   try {

@@ -7,7 +7,7 @@ import { HttpError, badRequest } from '../errors.js'
 import { SLICE_TYPE } from '../request/slice-query.js'
 import { respondJson } from '../response/headers.js'
 
-/** @import { PutRules } from '../handler.js' */
+/** @import { PutRules } from '../options.js' */
 /** @import { Exchange, FoundRoute } from '../exchange.js' */
 
 /** Bytes of an upload without a `maxSize`: 1 GiB. */
@@ -59,8 +59,10 @@ const tooLarge = maxSize => new HttpError(413, 'HTTP_TOO_LARGE', `uploads have a
  */
 async function * uploaded (exchange, maxSize) {
   const { request, options: { idleTimeout } } = exchange
-  if (request.body === null) return
-  const reader = request.body.getReader()
+  // Firefox, where a handler runs in a service worker, gives the body of a request as a Blob only.
+  const body = request.body === undefined ? (await request.blob()).stream() : request.body
+  if (body === null) return
+  const reader = body.getReader()
   try {
     for (;;) {
       const { done, value } = await withinTime(reader.read(), idleTimeout)

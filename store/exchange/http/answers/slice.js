@@ -31,7 +31,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
   const lacking = await context.presence.missing(record, ranges.canonical(size).roundToGroups(groupLog))
   if (!lacking.isEmpty) throw missing(root, lacking)
 
-  return respondPieces(exchange, route, {
+  return respondPieces(exchange, route.target.root, {
     status: 200,
     headers: common,
     len: sliceLen({ size, groupLog }, ranges),

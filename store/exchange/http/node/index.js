@@ -7,8 +7,8 @@ export { serve } from './serve.js'
 /** @typedef {import('./serve.js').ServeOptions} ServeOptions */
 /** @typedef {import('./serve.js').StoreServer} StoreServer */
 /** @typedef {import('../handler.js').Handler} Handler */
-/** @typedef {import('../handler.js').HandlerOptions} HandlerOptions */
+/** @typedef {import('../options.js').HandlerOptions} HandlerOptions */
 /** @typedef {import('../handler.js').HandlerStats} HandlerStats */
-/** @typedef {import('../handler.js').PutRules} PutRules */
+/** @typedef {import('../options.js').PutRules} PutRules */
 /** @typedef {import('../handler.js').RequestEvent} RequestEvent */
 /** @typedef {import('../../../blob-store.js').BlobStore} BlobStore */

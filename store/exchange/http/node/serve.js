@@ -10,7 +10,8 @@ import { listenAt, listenOn } from './listen.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { BlobStore } from '../../../blob-store.js' */
-/** @import { Handler, HandlerOptions } from '../handler.js' */
+/** @import { Handler } from '../handler.js' */
+/** @import { HandlerOptions } from '../options.js' */
 
 /**
  * @typedef {object} ServerPlace

@@ -12,7 +12,15 @@ import { badRequest, noRoute } from '../errors.js'
  * @property {number} [groupLog]  of its outboard, which is wanted and not the blob
  * @property {string} top  the relative URL of the top: `../` as often as needed
  */
-/** @typedef {BlobRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+/**
+ * @typedef {object} SiteRoute  a file of a collection or manifest
+ * @property {'site'} kind
+ * @property {string} name  of the collection, decoded
+ * @property {string} written  the same as it stands in the path
+ * @property {string} path  of the file, decoded, without a slash in front; with one at the end it is a folder
+ * @property {string | undefined} rest  the same as it stands in the path; undefined when not even a slash does
+ */
+/** @typedef {BlobRoute | SiteRoute | { kind: 'list' } | { kind: 'registry' }} Route */
 
 /**
  * @param {string} path  that begins with a slash
@@ -25,6 +33,7 @@ export function routeOf (path) {
   const [first, second] = segments
   if (path === '/blobs') return { kind: 'list' }
   if (path === '/v2/') return { kind: 'registry' }
+  if (first === 'collections' && segments.length > 1) return siteRoute(segments)
   const family = familyOf(first, second, segments)
   if (family === undefined || last === '') throw noRoute()
   const hasOutboards = family === 'blobs' || family === 'plain'
@@ -38,6 +47,22 @@ export function routeOf (path) {
     groupLog: outboard === null ? undefined : Number(outboard[2]),
     top: '../'.repeat(segments.length - 1)
   }
+}
+
+/**
+ * What is encoded is decoded once, and looked up as it is. Nothing is a step up or down but the slashes of the path, so
+ * a part of it that would be one in a file system is found nowhere.
+ *
+ * @param {string[]} segments
+ * @returns {SiteRoute}
+ */
+function siteRoute ([, written, ...rest]) {
+  const parts = rest.map(decoded)
+  const isOdd = (/** @type {string} */ part, /** @type {number} */ i) =>
+    part === '.' || part === '..' || /[/\\\0]/.test(part) || (part === '' && i < parts.length - 1)
+  if (parts.some(isOdd)) throw noRoute()
+  const path = parts.join('/')
+  return { kind: 'site', name: decoded(written), written, path, rest: rest.length === 0 ? undefined : rest.join('/') }
 }
 
 /** @param {string} first @param {string} second @param {string[]} segments @returns {Family | undefined} */

@@ -18,7 +18,10 @@ describe('an HTTP handler keeps uploads', () => {
   const upload = (body, headers) => ({
     method: 'PUT', body, duplex: 'half', headers: { authorization: `Bearer ${TOKEN}`, ...headers }
   })
-  const streamed = (...pieces) => new ReadableStream({
+  /** Firefox neither takes a stream as the body of a request nor gives one. */
+  const hasStreams = 'body' in Request.prototype
+  const streamed = (...pieces) => hasStreams ? streamOf(pieces) : new Blob(pieces)
+  const streamOf = pieces => new ReadableStream({
     pull (controller) {
       if (pieces.length === 0) controller.close()
       else controller.enqueue(pieces.shift())
@@ -54,6 +57,15 @@ describe('an HTTP handler keeps uploads', () => {
     expect(odd.status).to.equal(415)
   })
 
+  it('of runtimes that give the body of a request as a Blob only', async () => {
+    const { handler, store } = await serve({ put })
+    const request = init => Object.defineProperty(new Request(`http://store.test${PATH}`, init), 'body', {})
+    const large = await handler(request(upload(new Blob([BYTES, BYTES]))))
+    expect([large.status, (await large.json()).code]).to.deep.equal([413, 'HTTP_TOO_LARGE'])
+    expect((await handler(request(upload(new Blob([BYTES]))))).status).to.equal(201)
+    expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+  })
+
   it('and nothing else', async () => {
     const served = await serve({ put })
     /** @type {[path: string, init: object, status: number, code: string][]} */
@@ -80,7 +92,8 @@ describe('an HTTP handler keeps uploads', () => {
     expect(await (await served.store.missing(ROOT)).isEmpty).to.equal(false)
   })
 
-  it('unless the client stalls, breaks off or goes', async () => {
+  it('unless the client stalls, breaks off or goes', async function () {
+    if (!hasStreams) this.skip()
     const served = await serve({ put, idleTimeout: 40 })
     const stuck = new ReadableStream({ start (controller) { controller.enqueue(BYTES.subarray(0, 100)) } })
     const slow = await served.got(PATH, upload(stuck))

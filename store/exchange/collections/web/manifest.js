@@ -1,0 +1,210 @@
+// The web form of a collection: a MASL manifest, which has a path and HTTP headers for each blob. It is a map in DRISL,
+// the strict form of DAG-CBOR, so every manifest has one CID.
+// Sources: dasl.ing, "MASL" and "DRISL".
+
+import { decode, encode } from '@ipld/dag-cbor'
+import { CID } from 'multiformats/cid'
+import { BaoError } from '../../../../lib/core/errors.js'
+import { areEqual, assertBytes, assertOptions, describe } from '../../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { RAW, blake3, parseRoot, toCid } from '../../../../lib/hash/cid.js'
+import { hash } from '../../../../lib/hash/hasher.js'
+import { assertMany } from '../../../storage/concurrency/in-order.js'
+import { Collection } from '../collection.js'
+import { encodeName } from '../meta.js'
+import { typeOfName } from './media-types.js'
+
+/** @import { BlobName } from '../../../../lib/hash/cid.js' */
+
+/** Multicodec of DAG-CBOR, and of DRISL. */
+export const DRISL = 0x71
+/** Multicodec of SHA2-256, which base DASL has. */
+const SHA256 = 0x12
+
+/** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
+/** @typedef {{ src: BlobName, 'content-type'?: string, [header: string]: unknown }} NewResource */
+
+/** @param {string} what  is wrong @param {unknown} [cause] @returns {BaoError} */
+const invalid = (what, cause) => new BaoError('MANIFEST_INVALID', `this is no MASL manifest: ${what}`, { cause })
+
+/** Paths of blobs, with their media types. It does not change. */
+export class Manifest {
+  #resources
+  #fields
+  #bytes = /** @type {Uint8Array<ArrayBuffer> | undefined} */ (undefined)
+
+  /**
+   * Call `Manifest.from` instead.
+   *
+   * @param {Map<string, Resource>} resources @param {Record<string, unknown>} fields
+   */
+  constructor (resources, fields) {
+    this.#resources = resources
+    this.#fields = fields
+  }
+
+  /**
+   * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; `/` is what is
+   *   shown for the manifest itself. `src` is a BLAKE3 name; all other keys are HTTP headers in lower case
+   * @param {Record<string, unknown>} [fields]  what else is in the map, like `name` and `description`
+   * @returns {Manifest}
+   * @throws {TypeError | RangeError} for wrong paths and headers
+   * @throws {BaoError} CID_UNSUPPORTED
+   */
+  static from (resources, fields = {}) {
+    assertMany('resources', resources, 'pairs of a path and a resource')
+    assertOptions('fields', fields, '{ name, ... }')
+    const map = /** @type {Map<string, Resource>} */ (new Map())
+    for (const [path, resource] of resources) {
+      encodeName(path) // only to check it
+      assertOptions('resource', resource, '{ src, ... }')
+      const { src, ...headers } = resource
+      const fault = faultOf(path, headers)
+      if (fault !== undefined) throw new TypeError(`"resources" expected ${fault}`)
+      const cid = CID.asCID(src) ?? toCid(parseRoot(src, 'src'))
+      parseRoot(cid, 'src')
+      map.set(path, Object.freeze({ src: cid.code === DRISL ? cid : toCid(parseRoot(cid)), ...headers }))
+    }
+    if ('resources' in fields) throw new TypeError('"fields" has "resources" already')
+    const manifest = new Manifest(map, { ...fields })
+    manifest.toBytes() // throws for fields that cannot be encoded
+    return manifest
+  }
+
+  /**
+   * Reads a manifest. Whatever is not in the one form that DRISL has for it is refused.
+   *
+   * @param {Uint8Array} bytes
+   * @returns {Manifest}
+   * @throws {BaoError} MANIFEST_INVALID
+   */
+  static fromBytes (bytes) {
+    assertBytes('bytes', bytes)
+    const value = decoded(bytes)
+    if (!isMap(value)) throw invalid(`it is ${describe(value)}, not a map`)
+    const { resources, ...fields } = value
+    if (!isMap(resources)) throw invalid('it has no map "resources"')
+    const map = /** @type {Map<string, Resource>} */ (new Map())
+    for (const [path, resource] of Object.entries(resources)) {
+      if (!isMap(resource)) throw invalid(`the resource at '${path}' is no map`)
+      const { src, ...headers } = resource
+      const cid = CID.asCID(src)
+      if (cid === null || !isDasl(cid)) throw invalid(`the resource at '${path}' has no CID as "src"`)
+      const fault = faultOf(path, headers)
+      if (fault !== undefined) throw invalid(`expected ${fault}`)
+      map.set(path, Object.freeze({ src: cid, ...headers }))
+    }
+    return new Manifest(map, fields)
+  }
+
+  /**
+   * The web form of a collection. Media types follow from the names.
+   *
+   * @param {Collection} collection
+   * @param {{ folder?: string, index?: string, fields?: Record<string, unknown> }} [options]  `folder`: only what is in
+   *   this folder, which becomes the top. `index`: the name of the file that is also at `/`. Default: `index.html`
+   * @returns {Manifest} of names that stand there twice, the first
+   */
+  static fromCollection (collection, options = {}) {
+    if (!(collection instanceof Collection)) {
+      throw new TypeError(`"collection" expected a Collection, got ${describe(collection)}`)
+    }
+    assertKnownOptions(options, ['folder', 'index', 'fields'])
+    const { folder, index = 'index.html', fields } = options
+    const start = folder === undefined ? '' : `${folder}/`
+    const resources = /** @type {Map<string, NewResource>} */ (new Map())
+    const add = (/** @type {string} */ path, /** @type {string} */ name, /** @type {CID} */ src) => {
+      const type = typeOfName(name)
+      if (!resources.has(path)) resources.set(path, { src, ...type !== undefined && { 'content-type': type } })
+    }
+    for (const [name, src] of collection) {
+      if (!name.startsWith(start)) continue
+      const path = name.slice(start.length)
+      add(`/${path}`, path, src)
+      if (path === index) add('/', path, src)
+    }
+    return Manifest.from(resources, fields)
+  }
+
+  /**
+   * The same blobs as a collection of iroh, which has names only.
+   *
+   * @param {{ index?: string }} [options]  `index`: the name of what is at `/`, unless it has another path, too.
+   *   Default: `index.html`
+   * @returns {Collection}
+   */
+  toCollection (options = {}) {
+    assertKnownOptions(options, ['index'])
+    const { index = 'index.html' } = options
+    const entries = /** @type {[string, CID][]} */ ([])
+    for (const [path, { src }] of this.#resources) {
+      const hasOther = path === '/' && [...this.#resources].some(([other, at]) => other !== '/' && at.src.equals(src))
+      if (!hasOther) entries.push([path === '/' ? index : path.slice(1), src])
+    }
+    return Collection.from(entries)
+  }
+
+  /** How many resources. */
+  get length () { return this.#resources.size }
+
+  /** The name of the manifest, with the codec of DRISL. */
+  get cid () { return toCid(hash(this.toBytes()), DRISL) }
+
+  /** What is in the map beside the resources. */
+  get fields () { return { ...this.#fields } }
+
+  /** The blob. @returns {Uint8Array<ArrayBuffer>} not to be changed */
+  toBytes () {
+    const resources = Object.fromEntries(this.#resources)
+    this.#bytes ??= new Uint8Array(encode({ ...this.#fields, resources }))
+    return this.#bytes
+  }
+
+  /** @param {string} path  that begins with a slash @returns {Resource | undefined} */
+  get (path) { return this.#resources.get(path) }
+
+  /** @returns {IterableIterator<[path: string, resource: Resource]>} */
+  entries () { return this.#resources.entries() }
+
+  [Symbol.iterator] () { return this.entries() }
+}
+
+/** @param {Uint8Array} bytes @returns {unknown} */
+function decoded (bytes) {
+  let value
+  let again
+  try {
+    value = decode(bytes)
+    again = encode(value)
+  } catch (error) { // also of maps that are nested too deeply
+    throw invalid('it cannot be decoded', error)
+  }
+  // DRISL has one form for each value. So this refuses whatever has several: the order of keys, keys that come twice,
+  // lengths and numbers that are longer than they need be, text that is not UTF-8.
+  if (again.length !== bytes.length || !areEqual(bytes, 0, again)) throw invalid('it is not in the form of DRISL')
+  return value
+}
+
+/** @param {unknown} value @returns {value is Record<string, unknown>} */
+const isMap = value => typeof value === 'object' && value !== null && !Array.isArray(value) &&
+  !(value instanceof Uint8Array) && CID.asCID(value) === null
+
+/** Is it a CID that DASL knows? @param {CID} cid */
+const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&
+  (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === 32
+
+/**
+ * What is wrong with a path or the headers of its resource.
+ *
+ * @param {string} path @param {Record<string, unknown>} headers
+ * @returns {string | undefined}
+ */
+function faultOf (path, headers) {
+  if (!path.startsWith('/')) return `paths that begin with a slash, got '${path}'`
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(name)) return `names of headers in lower case, got '${name}'`
+    const isHeader = typeof value === 'string' && /^[\x20-\x7e]{0,4096}$/.test(value)
+    if (name === 'content-type' && !isHeader) return `a media type as "content-type" of '${path}'`
+  }
+  return undefined
+}

@@ -1,0 +1,97 @@
+// Manifests in a store. A tag protects a sequence of hashes and its members, and knows nothing of manifests. So a
+// manifest is kept with a sequence that names it first, and then its blobs: whatever takes sequences takes the whole.
+
+import { BaoError } from '../../../../lib/core/errors.js'
+import { HASH_LEN } from '../../../../lib/core/constants.js'
+import { HASHSEQ, blake3, fromCid, parseRoot, toCid } from '../../../../lib/hash/cid.js'
+import { assertInteger, concat, describe } from '../../../../lib/core/bytes.js'
+import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { contextOf } from '../../context-of.js'
+import { PUT_COLLECTION_OPTIONS } from '../put.js'
+import { Manifest } from './manifest.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, BlobStore } from '../../../blob-store.js' */
+/** @import { PutCollectionOptions } from '../put.js' */
+
+/** Bytes of a manifest in memory, unless the caller allows more: some hundred thousand resources. */
+const MAX_LEN = 1 << 24
+
+/**
+ * @typedef {object} PutManifestResult
+ * @property {CID} cid  of the manifest, with the codec of DRISL
+ * @property {CID} sequence  of the hash sequence of the manifest and its blobs, which the tag names
+ * @property {number} length  how many resources
+ * @property {boolean} isNew  did the store lack the manifest or the sequence before?
+ */
+
+/**
+ * Keeps a manifest, and a hash sequence that names the manifest first and then each of its blobs once. The blobs are
+ * not looked at: the store need not have them.
+ *
+ * @param {BlobStore} store @param {Manifest} manifest
+ * @param {PutCollectionOptions} [options]  of the tag, which protects the manifest and its blobs
+ * @returns {Promise<PutManifestResult>}
+ * @throws {BaoError} as `store.put`; STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has
+ *   under no alias
+ */
+export async function putManifest (store, manifest, options = {}) {
+  contextOf(store)
+  if (!(manifest instanceof Manifest)) throw new TypeError(`"manifest" expected a Manifest, got ${describe(manifest)}`)
+  assertKnownOptions(options, PUT_COLLECTION_OPTIONS)
+  const { signal } = options
+  const roots = /** @type {Map<string, Uint8Array>} */ (new Map())
+  for (const [, { src }] of manifest) {
+    const root = await rootOfSource(store, src)
+    if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
+    roots.set(`${toCid(root)}`, root)
+  }
+  const hold = store.tempTag()
+  try {
+    const blob = await store.put(manifest.toBytes(), { tag: hold, signal })
+    const sequence = await store.put(concat([fromCid(blob.cid), ...roots.values()]), { ...options, format: 'hashseq' })
+    return {
+      cid: manifest.cid,
+      sequence: toCid(fromCid(sequence.cid), HASHSEQ),
+      length: manifest.length,
+      isNew: blob.isNew || sequence.isNew
+    }
+  } finally {
+    hold.release()
+  }
+}
+
+/**
+ * Reads a manifest into memory.
+ *
+ * @param {BlobStore} store
+ * @param {BlobName} cid  of the manifest
+ * @param {{ maxLen?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have. Default: 16 MiB
+ * @returns {Promise<Manifest>}
+ * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxLen`; and
+ *   what `store.bytes` may throw
+ */
+export async function getManifest (store, cid, options = {}) {
+  contextOf(store)
+  assertKnownOptions(options, ['maxLen', 'signal'])
+  const { maxLen = MAX_LEN, signal } = options
+  assertInteger('maxLen', maxLen)
+  const root = parseRoot(cid, 'cid')
+  const { size: len } = await store.stat(root)
+  if (len > maxLen) {
+    throw new BaoError('COLLECTION_TOO_LONG', `${toCid(root)} has more than ${maxLen} bytes`, { cid: toCid(root), len })
+  }
+  return Manifest.fromBytes(await store.bytes(root, { signal }))
+}
+
+/**
+ * The hash under which the store has the blob of a resource.
+ *
+ * @param {BlobStore} store @param {CID} src
+ * @returns {Promise<Uint8Array | undefined>} undefined when the store has it under no alias
+ */
+export async function rootOfSource (store, src) {
+  if (src.multihash.code === blake3.code && src.multihash.digest.length === HASH_LEN) return fromCid(src)
+  const known = await store.resolve(src)
+  return known && fromCid(known)
+}
