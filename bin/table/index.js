@@ -43,8 +43,8 @@ export const TABLE = {
     tag: { ...tag, load: async () => (await import('../commands/store/tags.js')).tag }
   },
   'Over the network': {
-    fetch: { ...fetch, load: async () => (await import('../commands/fetch.js')).fetch },
-    serve: { ...serve, load: async () => (await import('../commands/serve.js')).serve }
+    fetch: { ...fetch, load: async () => (await import('../commands/network/fetch.js')).fetch },
+    serve: { ...serve, load: async () => (await import('../commands/network/serve.js')).serve }
   },
   'Upkeep of a store': {
     gc: { ...gc, load: async () => (await import('../commands/store/upkeep.js')).gc },

@@ -4,6 +4,7 @@ import { filled, integerFrom, parseSize } from '../line/values.js'
 import { bytes, define, flag, json, range, rangeExcludes, text, writeStore } from './options.js'
 
 const MOST_MIRRORS = 64
+const noRelays = flag('use no relay and no address lookup of iroh: peers are reached by their addresses alone')
 
 export const fetch = define({
   summary: 'download a blob from mirrors, verified, into a store or a file',
@@ -11,7 +12,8 @@ export const fetch = define({
   options: {
     from: {
       value: 'URL',
-      help: 'a mirror; may be given several times; {cid} and {hex} in it stand for the name of the blob',
+      help: 'a mirror, or the ticket of a peer; may be given several times; {cid} and {hex} in it stand for the name ' +
+        'of the blob',
       isMany: true,
       read: /** @returns {string[]} */ given => [filled('URL')(given)]
     },
@@ -19,6 +21,7 @@ export const fetch = define({
     ...writeStore,
     tag: { ...text('NAME', 'tag the blob in the store, so that gc keeps it'), read: filled('NAME') },
     ...range,
+    'no-relays': noRelays,
     parallel: { value: 'N', help: 'mirrors to ask at once; default: 4', read: integerFrom(1, MOST_MIRRORS) },
     bytes,
     json
@@ -28,13 +31,17 @@ export const fetch = define({
     'SOURCE is the CID of the blob, with mirrors in --from; or the URL of one mirror, which has the CID in its path ' +
     'or beside it in --cid; or a RASL URL, rasl://CID/?hint=HOST. A mirror is a server such as baobox serve, or any HTTP server that has an outboard ' +
     'beside the blob. None is trusted: one that sends wrong bytes is dropped.',
+    'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. If it is for a collection, the ' +
+    'members come, too; baobox get -r then writes them. Tickets need npm install @number0/iroh, and a store that no ' +
+    'other process has open.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +
     'A download that was interrupted goes on when it is run again; until then a file is kept in OUTPUT.part. ' +
     'Prints what was received, then what each mirror has brought.'
   ],
   examples: [
     'baobox fetch http://localhost:4700/bafkr4i...',
-    'baobox fetch bafkr4i... video.mp4 --from https://a.example/{cid} --from https://b.example/v.mp4'
+    'baobox fetch bafkr4i... video.mp4 --from https://a.example/{cid} --from https://b.example/v.mp4',
+    'baobox fetch blobab... --tag photos'
   ]
 })
 
@@ -54,16 +61,30 @@ export const serve = define({
       ...text('TOKEN', 'let those upload who send this token; default: $BAOBOX_PUT_TOKEN'), read: filled('TOKEN')
     },
     'max-put': { value: 'N', help: 'bytes of one upload; default: 1GiB', read: parseSize },
+    iroh: flag('let peers of iroh get blobs, too, such as sendme; needs npm install @number0/iroh'),
+    ticket: {
+      value: 'CID',
+      help: 'print a ticket of the blob, or of the collection and its members; a tag may stand for it; may be given ' +
+        'several times',
+      isMany: true,
+      read: /** @returns {string[]} */ given => [filled('CID')(given)]
+    },
+    'no-relays': noRelays,
     quiet: flag('print no line for each request', 'q'),
     json
   },
   excludes: { socket: ['port', 'host'] },
+  requires: { ticket: 'iroh', 'no-relays': 'iroh' },
   notes: [
     'Prints where it listens, then a line for each request that has ended: its status, the bytes sent, the ' +
     'milliseconds, the method and the path. Ends on Ctrl-C and SIGTERM, when the answers under way are sent, or ' +
     'after 10 s. A token on the command line can be seen by other users of the machine: the environment hides it.',
+    'With --iroh, also prints the id under which peers reach it, and the tickets.',
     'While it runs, add, receive, fetch, rm, tag and gc have it do their work on this store.',
     'Everybody who can reach it can read every blob whose name they know. See docs/guide.md, "Serve".'
   ],
-  examples: ['baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock']
+  examples: [
+    'baobox serve', 'baobox serve --host 0.0.0.0 --port 80', 'baobox serve --socket /run/baobox.sock',
+    'baobox serve --iroh --ticket photos'
+  ]
 })

@@ -7,8 +7,9 @@ export interface IrohEndpoint {
   connect (address: IrohAddress, alpn: number[]): Promise<IrohConnection>
   /** null when the endpoint is closed. */
   acceptNext (): Promise<IrohIncoming | null>
+  /** Waits until it has a relay. */
+  online (): Promise<void>
   close (): Promise<void>
-  isClosed (): boolean
 }
 
 export interface IrohId {

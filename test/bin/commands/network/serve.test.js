@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { hash, toCid } from '../../../lib/index.js'
-import { same } from '../../support/bytes.js'
-import { listed } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { newFolder } from '../../support/program.js'
+import { hash, toCid } from '../../../../lib/index.js'
+import { same } from '../../../support/bytes.js'
+import { listed } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { newFolder } from '../../../support/program.js'
 
 const BYTES = noise(300_000)
 const CID = `${toCid(hash(BYTES))}`

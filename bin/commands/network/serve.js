@@ -1,20 +1,21 @@
 // baobox serve
 
 import { once } from 'node:events'
-import { serve as serveStore } from '../../store/exchange/http/node/index.js'
-import { UsageError } from '../terminal/errors.js'
-import { printResult } from '../terminal/output.js'
-import { listenForCalls } from './owner/listen.js'
-import { locationOf, rootIn, withStore } from './store/open.js'
+import { serve as serveStore } from '../../../store/exchange/http/node/index.js'
+import { UsageError } from '../../terminal/errors.js'
+import { printResult } from '../../terminal/output.js'
+import { listenForCalls } from '../owner/listen.js'
+import { servePeers } from './peers.js'
+import { locationOf, rootIn, withStore } from '../store/open.js'
 
-/** @import { HandlerOptions, RequestEvent } from '../../store/exchange/http/index.js' */
-/** @import { Run } from '../types.js' */
+/** @import { HandlerOptions, RequestEvent } from '../../../store/exchange/http/index.js' */
+/** @import { Run } from '../../types.js' */
 
 const DEFAULT_PORT = 4700
 /** Milliseconds that answers may go on after Ctrl-C. */
 const GRACE = 10_000
 
-/** @type {Run<typeof import('../table/network.js').serve>} */
+/** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
   const { port = DEFAULT_PORT, host, socket, list, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
@@ -35,7 +36,9 @@ export const serve = ({ values }, context) => {
       const calls = await listenForCalls(store, location, rootIn)
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
+        const peers = values.iroh ? await servePeers(store, values) : undefined
         if (!signal.aborted) await once(signal, 'abort')
+        await peers?.close({ grace: GRACE })
       } finally {
         await calls.close()
       }

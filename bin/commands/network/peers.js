@@ -1,0 +1,88 @@
+// Peers of iroh, for `baobox fetch` and `baobox serve`. @number0/iroh is loaded only when one of them is told to.
+
+import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
+import { irohMirror, openIrohEndpoint, serveIroh } from '../../../store/exchange/iroh/index.js'
+import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { printResult } from '../../terminal/output.js'
+import { isRoot, rootIn } from '../store/open.js'
+
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../store/exchange/iroh/index.js' */
+
+/** Milliseconds that a server waits for a relay before it prints its tickets. */
+const ONLINE_TIMEOUT = 5000
+
+/**
+ * Makes mirrors of the tickets among some places, which have one endpoint.
+ *
+ * @template T
+ * @param {string[]} from  URLs and tickets
+ * @param {{ relays: boolean }} options
+ * @param {(from: (string | IrohMirror)[]) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+export async function withPeers (from, { relays }, use) {
+  if (!from.some(isTicket)) return use(from)
+  const endpoint = await openIrohEndpoint({ relays })
+  try {
+    return await use(from.map(text => isTicket(text) ? irohMirror(text, { endpoint }) : text))
+  } finally {
+    await endpoint.close()
+  }
+}
+
+/**
+ * Serves a store to peers, and prints the tickets that were asked for.
+ *
+ * @param {BlobStore} store
+ * @param {{ ticket?: string[], 'no-relays'?: boolean, quiet?: boolean, json?: boolean }} values
+ * @returns {Promise<{ close: (options: { grace: number }) => Promise<void> }>}
+ */
+export async function servePeers (store, values) {
+  const { ticket: names = [], 'no-relays': noRelays = false, quiet } = values
+  const cids = await Promise.all(names.map(name => cidIn(store, name)))
+  const endpoint = await openIrohEndpoint({ relays: !noRelays })
+  /** @param {PeerRequest} event */
+  const onRequest = event => {
+    const { peer, cid = '', outcome, code = '', sent, ms } = event
+    const line = `iroh  ${sent}  ${ms.toFixed(1)} ms  ${outcome}  ${cid}  ${code}`
+    // When nobody reads the log any more, serving goes on.
+    printResult(values, { ...event, peer, error: undefined }, line.trimEnd()).catch(() => {})
+  }
+  const server = serveIroh(store, endpoint, quiet ? {} : { onRequest })
+  if (!noRelays) await untilOnline(endpoint)
+  const { id } = server.address
+  await printResult(values, { iroh: server.address }, `iroh:${id}`)
+  for (const [i, name] of names.entries()) {
+    const ticket = server.ticket(cids[i])
+    await printResult(values, { ticket, name }, `${ticket}  ${name}`)
+  }
+  return {
+    async close (options) {
+      await server.close(options)
+      await endpoint.close()
+    }
+  }
+}
+
+/**
+ * The CID of a ticket: one that says so is for a sequence and its members.
+ *
+ * @param {BlobStore} store @param {string} name  a CID or tag
+ */
+async function cidIn (store, name) {
+  const root = await rootIn(store, name)
+  const isSequence = isRoot(name)
+    ? codecOf(name) === HASHSEQ
+    : (await store.tags.get(name))?.format === 'hashseq'
+  return isSequence ? toCid(root, HASHSEQ) : toCid(root)
+}
+
+/** A ticket has the relay of its endpoint only when it is known. @param {IrohEndpoint} endpoint */
+async function untilOnline (endpoint) {
+  /** @type {any} */
+  let timer
+  const timeout = new Promise(resolve => { timer = setTimeout(resolve, ONLINE_TIMEOUT) })
+  await Promise.race([endpoint.online(), timeout])
+  clearTimeout(timer)
+}

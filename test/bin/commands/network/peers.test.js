@@ -1,0 +1,72 @@
+// Peers of iroh on the command line, reached by their addresses on this machine.
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { hash, toCid } from '../../../../lib/index.js'
+import { same } from '../../../support/bytes.js'
+import { noise } from '../../../support/inputs.js'
+import { absence } from '../../../support/iroh.js'
+import { newFolder } from '../../../support/program.js'
+import { skipAloud } from '../../../support/vectors.js'
+
+const BYTES = noise(100_000, 61)
+const CID = `${toCid(hash(BYTES))}`
+/** Of a peer that nobody is. */
+const TICKET = 'blob' + 'a'.repeat(109)
+
+describe('a ticket on the command line', () => {
+  const folder = newFolder()
+  const errorOf = async (...args) => {
+    const { code, err } = await folder.run(args)
+    return { code, err: err.trim() }
+  }
+
+  it('goes without --cid, and is a ticket as a whole', async () => {
+    expect((await errorOf('fetch', TICKET, '--cid', CID)).err).to.include('--cid goes with a URL')
+    expect((await errorOf('fetch', `${TICKET.slice(0, -1)}b`)).err).to.include('TICKET_INVALID')
+    expect((await errorOf('fetch', CID, '--no-relays', '--from', 'http://localhost/')).code).to.equal(2)
+    expect((await errorOf('serve', '--ticket', CID)).err).to.include('--iroh')
+  })
+
+  if (absence !== undefined) {
+    it('says what to install', async () => {
+      const { code, err } = await errorOf('fetch', TICKET)
+      expect(code).to.equal(1)
+      expect(err).to.match(/^baobox: IROH_ABSENT: .*npm install @number0\/iroh/)
+    })
+    return skipAloud('peers on the command line', absence)
+  }
+
+  it('brings a blob from `serve --iroh` into a store, a file and stdout', async () => {
+    await folder.write('file', BYTES)
+    await folder.run(['add', '--tag', 'a-tag', 'file'])
+    await folder.run(['add', '-r', '--tag', 'set', 'file'])
+    const names = ['a-tag', 'set'].flatMap(name => ['--ticket', name])
+    const server = folder.start(['serve', '--port', '0', '--iroh', '--no-relays', '--json', ...names])
+    let out = ''
+    while (out.split('\n').length < 5) out += (await once(server.stdout, 'data'))[0]
+    const [, { iroh }, ...tickets] = out.trim().split('\n').map(line => JSON.parse(line))
+    expect(iroh.id).to.match(/^[0-9a-f]{64}$/)
+    expect(tickets.map(({ name }) => name)).to.deep.equal(['a-tag', 'set'])
+    const [{ ticket }, { ticket: sequence }] = tickets
+
+    const there = ['--no-relays', '--store', 'there', '--bytes']
+    const fetched = await folder.run(['fetch', ticket, ...there, '--tag', 'mine'])
+    expect(fetched.out).to.match(new RegExp(`^${CID}  100000 [^\n]*complete\n`))
+    await folder.run(['fetch', ticket, 'copy', '--no-relays'])
+    same(new Uint8Array(await readFile(folder.at('copy'))), BYTES)
+    await folder.run(['fetch', ticket, 'part', '--no-relays', '--start', '10', '--end', '20'])
+    same(new Uint8Array(await readFile(folder.at('part'))), BYTES.subarray(10, 20))
+
+    expect((await errorOf('fetch', sequence, 'copy')).code).to.equal(2)
+    await folder.run(['fetch', sequence, ...there, '--tag', 'set'])
+    const { out: tags } = await folder.run(['tag', '--store', 'there'])
+    expect(tags).to.match(/hashseq {2}"set"/)
+    await folder.run(['get', '-r', 'set', 'folder', '--store', 'there'])
+    same(new Uint8Array(await readFile(folder.at('folder/file'))), BYTES)
+
+    server.kill('SIGINT')
+    const [code] = await once(server, 'exit')
+    expect(code).to.equal(0)
+  })
+})
