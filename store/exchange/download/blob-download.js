@@ -15,7 +15,7 @@ import { Plan } from './plan.js'
 /** @import { Health } from '../../../verifier/mirrors/health.js' */
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { StoreContext } from '../store-context.js' */
-/** @import { Asked, DownloadTerms, Task, Work } from './downloader.js' */
+/** @import { Asked, DownloadTerms, Task } from './downloader.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 /** @import { Fetching, Segment } from './plan.js' */
 
@@ -28,7 +28,7 @@ import { Plan } from './plan.js'
  * @property {(size: number) => void} [assertSize]  throws when a blob of that size is not to be downloaded
  */
 
-/** @implements {Work} */
+/** The work of downloading one blob: see `Work` in downloader.js. */
 export class BlobDownload {
   #store
   #terms

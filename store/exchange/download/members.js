@@ -13,7 +13,7 @@ import { HeadReceiver } from './head-receiver.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Health } from '../../../verifier/mirrors/health.js' */
 /** @import { StoreContext } from '../store-context.js' */
-/** @import { Asked, DownloadTerms, Task, Work } from './downloader.js' */
+/** @import { Asked, DownloadTerms, Task } from './downloader.js' */
 /** @import { MemberState } from './progress.js' */
 
 /** Members that are being downloaded, at most. */
@@ -35,7 +35,7 @@ const MAX_NAMED = 100
 /** @typedef {Member & { error: BaoError }} LostMember */
 /** @typedef {{ index: number, cid: CID, error: BaoError }} MissingMember  `error`: FETCH_EXHAUSTED */
 
-/** @implements {Work} */
+/** The work of downloading the members of a sequence: see `Work` in downloader.js. */
 export class MemberDownloads {
   #store
   #terms
