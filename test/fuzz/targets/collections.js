@@ -1,7 +1,8 @@
-// Meta blobs of collections that are not quite: each means what a slow reader of its own says, or is refused.
+// Meta blobs of collections that are not quite: each means what a slow reader of its own says, or is refused. Manifests
+// that are not quite: each is refused, or has but one form.
 import { MetaParser } from '../../../store/exchange/collections/meta.js'
 import { SafeNames } from '../../../store/exchange/collections/safe-names.js'
-import { Collection } from '../../../store/exchange/collections/index.js'
+import { Collection, Manifest } from '../../../store/exchange/collections/index.js'
 import { hash } from '../../../lib/index.js'
 import { concat, same } from '../../support/bytes.js'
 import { errorOf } from '../../support/feeding.js'
@@ -115,8 +116,36 @@ async function collections (random) {
   }
 }
 
+/** @param {Random} random */
+async function manifests (random) {
+  const path = () => '/' + Array.from({ length: random.below(4) }, () => random.pick(PARTS)).join('')
+  const resources = Array.from({ length: random.below(5) }, () => {
+    const type = random.chance(0.5) ? { 'content-type': random.pick(['text/html', 'a/b; c=d']) } : {}
+    return [path(), { src: random.bytes(32), ...type }]
+  })
+  const good = Manifest.from(resources, random.chance(0.3) ? { name: path(), version: 1 } : {}).toBytes()
+  const at = random.below(good.length)
+  const bytes = {
+    none: () => good,
+    flip: () => good.map((byte, i) => i === at ? byte ^ 1 << random.below(8) : byte),
+    cut: () => good.slice(0, at),
+    more: () => concat([good.slice(0, at), random.bytes(random.between(1, 3)), good.slice(at)])
+  }[random.weighted({ none: 1, flip: 6, cut: 1, more: 3 })]()
+  const what = `manifest ${[...bytes].join(' ')}`
+  const read = []
+  const error = await errorOf(() => withinBudget(bytes.length, () => read.push(Manifest.fromBytes(bytes))))
+  if (read.length === 0) return expectCode(error, ['MANIFEST_INVALID'], what)
+  expectThat(same(read[0].toBytes(), bytes), () => `${what}: it has another form, too`)
+  const wrong = [...read[0]].some(([path, { src }]) => !path.startsWith('/') || src.version !== 1)
+  expectThat(!wrong && read[0].toCollection().length <= read[0].length, () => what)
+}
+
 export default [{
   name: 'collections',
   about: 'the parser of meta blobs, fed with what is not quite one in any pieces; and the names as paths',
   run: collections
+}, {
+  name: 'manifests',
+  about: 'the parser of manifests, fed with what is not quite one',
+  run: manifests
 }]
