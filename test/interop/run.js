@@ -1,26 +1,46 @@
-// Tests baobox beside the commands `bao` and `b3sum`: `npm run test:interop`. `--install` compiles them by cargo where
-// they are not found. Where one cannot be had, a line says NOT RUN.
+// Tests baobox beside the commands `bao` and `b3sum`, and among peers of iroh: `npm run test:interop`. `--install`
+// compiles the commands by cargo where they are not found, and installs the package of iroh. `--compile-peer` compiles
+// a program with iroh-blobs, which takes 5 to 15 minutes. Where something cannot be had, a line says NOT RUN.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { NAMES, have, variableOf } from './find.js'
+import { havePackage, havePeer } from './iroh/find.js'
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
 const SUITES = { bao: ['bao.js', 'bao-command.js'], b3sum: ['b3sum.js'] }
+/** What skips its tests elsewhere, where the package is not installed. */
+const PEERS = [
+  '../store/exchange/iroh/peers.test.js', '../bin/commands/network/peers.test.js', 'iroh/guide.js'
+]
 
-const { values: { install } } = parseArgs({ options: { install: { type: 'boolean' } } })
+const { values: { install, 'compile-peer': compile } } = parseArgs({
+  options: { install: { type: 'boolean' }, 'compile-peer': { type: 'boolean' } }
+})
 
 for (const tool of NAMES) {
   try {
     const { program } = have(tool, { install })
-    const suites = SUITES[tool].map(name => fileURLToPath(new URL(name, import.meta.url)))
-    const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '120000', ...suites], {
-      stdio: 'inherit',
-      env: { ...process.env, [variableOf(tool)]: program }
-    })
-    if (status !== 0) process.exitCode = status ?? 1
+    run(SUITES[tool], { [variableOf(tool)]: program })
   } catch (error) {
     console.log(`NOT RUN: interop with the command ${tool}. It could not be had: ${error.message}`)
   }
+}
+try {
+  havePackage({ install })
+  run(PEERS)
+  run(['iroh/folders.js'], { IROH_PEER: havePeer({ install: compile }) })
+} catch (error) {
+  console.log(`NOT RUN: interop with iroh. The package or the peer could not be had: ${error.message}`)
+}
+
+/** @param {string[]} suites  paths from this folder @param {Record<string, string>} [env] */
+function run (suites, env) {
+  const paths = suites.map(name => fileURLToPath(new URL(name, import.meta.url)))
+  const { status } = spawnSync(process.execPath, [MOCHA, '--no-config', '--timeout', '120000', ...paths], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env }
+  })
+  if (status !== 0) process.exitCode = status ?? 1
 }

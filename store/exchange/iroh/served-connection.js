@@ -44,6 +44,8 @@ export class ServedConnection {
   #peer
   #active = new Set()
   #isClosing = false
+  /** Has the peer taken too long? */
+  #isLate = false
   #ended = new AbortController()
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #idleTimer
@@ -147,7 +149,11 @@ export class ServedConnection {
   /** Ends an answer, and waits until the peer has all of it. @param {IrohStream['send']} send */
   async #finish (send) {
     await this.#inTime(send.finish())
-    await this.#inTime(send.stopped())
+    try {
+      await this.#inTime(send.stopped())
+    } catch (error) {
+      if (this.#isLate) throw error // else the peer has closed the connection, as it may when it has everything
+    }
   }
 
   /**
@@ -156,7 +162,10 @@ export class ServedConnection {
    * @template T @param {Promise<T>} call @returns {Promise<T>}
    */
   async #inTime (call) {
-    const timer = setTimeout(() => this.abort(), this.#terms.idleTimeout)
+    const timer = setTimeout(() => {
+      this.#isLate = true
+      this.abort()
+    }, this.#terms.idleTimeout)
     try {
       return await call
     } catch (error) {
