@@ -23,6 +23,8 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./exchange/download/download.js').DownloadResult} DownloadResult */
 /** @typedef {import('./exchange/download/progress.js').DownloadEvent} DownloadEvent */
 /** @typedef {import('./exchange/download/progress.js').DownloadState} DownloadState */
+/** @typedef {import('./exchange/download/progress.js').MembersState} MembersState */
+/** @typedef {import('./exchange/download/progress.js').MemberState} MemberState */
 /** @typedef {import('./exchange/download/download.js').FileDownloadOptions} FileDownloadOptions */
 /** @typedef {import('./exchange/download/members.js').MissingMember} MissingMember */
 /** @typedef {import('./exchange/download/members.js').WholeMember} WholeMember */
