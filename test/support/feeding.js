@@ -92,7 +92,7 @@ async function * read (reader) {
 /** What an async iterable gives, as an array. */
 export async function listed (items) {
   const out = []
-  for await (const item of items) out.push(item)
+  for await (const item of iterable(items)) out.push(item)
   return out
 }
 

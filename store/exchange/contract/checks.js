@@ -43,7 +43,13 @@ export const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardS
 /** @param {AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>} pieces */
 export async function collect (pieces) {
   const parts = []
-  for await (const piece of /** @type {AsyncIterable<Uint8Array>} */ (pieces)) parts.push(piece)
+  // In WebKitGTK, streams are no async iterables.
+  if (!(Symbol.asyncIterator in pieces)) {
+    const reader = /** @type {ReadableStream<Uint8Array>} */ (pieces).getReader()
+    for (let read; !(read = await reader.read()).done;) parts.push(read.value)
+  } else {
+    for await (const piece of /** @type {AsyncIterable<Uint8Array>} */ (pieces)) parts.push(piece)
+  }
   return concat(parts)
 }
 
