@@ -110,12 +110,14 @@ describe('a ticket', () => {
     })
   })
 
+  // WebKit's URL refuses some addresses that end in the form of IPv4.
+  const ipV6 = fc.ipV6().map(ip => `[${ip}]`).filter(host => URL.canParse(`http://${host}`))
   const tickets = fc.record({
     root: fc.uint8Array({ minLength: 32, maxLength: 32 }),
     code: fc.constantFrom(0x55, HASHSEQ),
     id: fc.uint8Array({ minLength: 32, maxLength: 32 }).map(hex),
     relayUrl: fc.option(fc.webUrl().map(url => new URL(url).href), { nil: undefined }),
-    hosts: fc.array(fc.oneof(fc.ipV4(), fc.ipV6().map(ip => `[${ip}]`)), { maxLength: 5 }),
+    hosts: fc.array(fc.oneof(fc.ipV4(), ipV6), { maxLength: 5 }),
     port: fc.nat(65_535)
   }).map(({ root, code, id, relayUrl, hosts, port }) => {
     const addresses = hosts.map(host => `${new URL(`http://${host}`).hostname}:${port}`)
