@@ -186,7 +186,7 @@ export async function changeFile (path) {
   return new WrittenFile(await open(path, 'r+'))
 }
 
-class WrittenFile {
+export class WrittenFile {
   #handle
   #names
 

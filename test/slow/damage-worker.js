@@ -75,7 +75,8 @@ export async function look (location) {
   /** For each blob: does the store miss a part of what it had? */
   const missed = []
   for (const [i, bytes] of BLOBS.entries()) {
-    missed.push(!(await store.missing(hash(bytes), partOf(i) ?? { start: 0 })).isEmpty)
+    const missing = store.missing(hash(bytes), partOf(i) ?? { start: 0 })
+    missed.push(await missing.then(ranges => !ranges.isEmpty, () => false)) // of a damaged record nothing is known
   }
   /** @param {(store: BlobStore) => Promise<unknown>} work */
   const orRescued = async work => {

@@ -11,6 +11,7 @@ import { absolute, realPath } from '#disk'
 import { createFile } from '#files'
 import { compareNames } from '../safe-names.js'
 
+/** @import { WrittenFile } from '../../../../lib/source/files.node.js' */
 /** @import { FoundFile } from './walk.js' */
 
 const HEAD = 'baobox known files 1'
@@ -35,8 +36,7 @@ export class KnownFiles {
   #written = 0
 
   /**
-   * @param {string} path  real @param {AsyncGenerator<KnownFile>} old
-   * @param {Awaited<ReturnType<typeof createFile>>} target
+   * @param {string} path  real @param {AsyncGenerator<KnownFile>} old @param {WrittenFile} target
    */
   constructor (path, old, target) {
     this.#path = path
