@@ -31,12 +31,8 @@ export const LEFT_OUT = {
     'an interrupt ends the wait for a reader, too':
       'Deno blocks in a write to a full pipe and does not handle the signal',
     'is not waited for after an interrupt, also by work that prints only then': 'the same',
-    'has quicker mirrors fetch more, in the time that all of them need together':
-      'the clock of the test shows more time than in other runtimes; the cause is not known',
-    "has a stalled mirror's segment taken over at once when another is idle": 'the same',
     'answers a thousand readers of ranges at the same time':
       'many of so many connections fail in Deno; the cause is not known',
-    'survives requests that make no sense': 'clients of the test get ECONNRESET in Deno; the cause is not known',
     'breaks the connection at damage, so that no client takes it for the end':
       'clients get no byte from in front of the damage in Deno; the cause is not known',
     'leave nothing that looks whole when the process is killed':
