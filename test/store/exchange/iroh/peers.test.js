@@ -310,12 +310,24 @@ function suite () {
     })
 
     it('gets the rest elsewhere when a peer goes away', async () => {
+      const LEN = 50_000
+      let told
+      const hasCome = new Promise(resolve => { told = resolve })
       const going = async (send, recv, connection) => {
-        await send.writeAll([...slice.subarray(0, 50_000)])
+        await send.writeAll([...slice.subarray(0, LEN)])
+        await hasCome // a connection that closes loses what is on its way
         connection.close(0n, [])
       }
+      async function * watched (pieces) {
+        let len = 0
+        for await (const piece of pieces) {
+          yield piece
+          len += piece.length
+          if (len >= LEN) told()
+        }
+      }
       const mirror = await peer(going)
-      expect(await errorOf(other.receive(cid, mirror.slice(cid)))).to.have.property('code', 'FETCH_FAILED')
+      expect(await errorOf(other.receive(cid, watched(mirror.slice(cid))))).to.have.property('code', 'FETCH_FAILED')
       const kept = (await other.stat(cid)).present.toBytes(content.length)
       expect(kept[0][0]).to.equal(0)
       const { complete, received } = await other.download(cid, { from: [mirror, store], retries: 0 })
