@@ -32,6 +32,8 @@ export const KEY = region(HASH_LEN)
 export const CV = region(HASH_LEN)
 /** A block for a single compression. */
 export const BLOCK = region(BLOCK_LEN)
+/** A block of zeros, which nothing writes: the only block of an empty input. */
+export const ZEROS = region(BLOCK_LEN)
 /** The result of a single compression. */
 export const OUT = region(BLOCK_LEN)
 /** Four chaining values whose chunks are under way, word by word: vectors of the SIMD kernel. */

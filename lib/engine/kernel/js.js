@@ -2,7 +2,7 @@
 // The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../../core/constants.js'
-import { BLOCK, CVS, CVS_TABLE, KEY, OUT, u8 } from '../arena.js'
+import { BLOCK, CVS, CVS_TABLE, KEY, OUT, ZEROS, u8 } from '../arena.js'
 
 /** @import { Kernel } from '../../core/types.js' */
 
@@ -314,6 +314,7 @@ function compress (cv, block, last, len, firstFlags, flags, endFlags, counterLo,
  */
 function padded (at, len) {
   if (len === BLOCK_LEN) return at >> 2
+  if (len === 0) return ZEROS / 4
   const used = (len + 3) >> 2
   for (let i = 0; i < used; i++) words[BLOCK / 4 + i] = words[(at >> 2) + i]
   for (let i = used; i < BLOCK_LEN / 4; i++) words[BLOCK / 4 + i] = 0

@@ -1,7 +1,7 @@
 // The kernels against each other, call by call, on an arena full of rubbish.
 import { expect } from 'chai'
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../../../lib/core/constants.js'
-import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, u32, u8 } from '../../../lib/engine/arena.js'
+import { CVS, INPUT, INPUT_LEN, OUT, STAGE, TABLE, ZEROS, u32, u8 } from '../../../lib/engine/arena.js'
 import { enter, keyedMode } from '../../../lib/engine/mode.js'
 import { kernel } from '../../../lib/engine/kernel/index.js'
 import { hex, same } from '../../support/bytes.js'
@@ -55,6 +55,22 @@ describe('compressMany', () => {
         kernel.compressMany(TABLE, count, len, flags | PARENT, 0, 0, CVS)))
     })
   }
+})
+
+describe('the block of an empty input', () => {
+  it('stays zeros, whatever is hashed', () => {
+    onEachKernel(() => {
+      u8.set(RUBBISH, INPUT)
+      const flags = enter(KEY)
+      for (const len of [0, 1, 64, 1023, 1024]) {
+        kernel.compressChunk(INPUT, len, flags, CHUNK_END, 0, 0, OUT)
+        kernel.compressBlock(INPUT, INPUT, len % 65, flags, 0, 0, OUT)
+      }
+      pointTo(9, CHUNK_LEN)
+      kernel.compressMany(TABLE, 9, 5, flags, 0, 0, CVS)
+    }, ALL_KERNELS)
+    expect(u8.subarray(ZEROS, ZEROS + BLOCK_LEN)).to.deep.equal(new Uint8Array(BLOCK_LEN))
+  })
 })
 
 describe('compressChunk', () => {

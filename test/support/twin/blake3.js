@@ -16,7 +16,7 @@ const DIAGONALS = [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]
 
 /** @typedef {{ key: ArrayLike<number>, flag: number }} Mode  what every compression of one computation shares */
 /** @typedef {{ cv: ArrayLike<number>, block: Uint8Array, counter: number, flags: number }} Last
- *  The last compression of a subtree, not yet made: whether it is the root is known only to whoever stands above. */
+ *  The last compression of a subtree, not yet made: only the node above knows whether it is the root. */
 
 /** @type {Mode} */
 export const HASH = { key: IV, flag: 0 }
