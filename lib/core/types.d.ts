@@ -83,6 +83,16 @@ export interface PairSink {
   subtree (level: number, index: number, startChunk: number, chunks: number, at: number): void
 }
 
+/** Takes pairs of subtrees, too, that were hashed elsewhere. */
+export interface SubtreeSink extends PairSink {
+  /** Comes first: the bytes of the blob, if they are known. */
+  begin? (size?: number): void
+  /** All pairs of a subtree, in the order that was asked for. They are the sink's. */
+  putSubtree (startChunk: number, chunks: number, pairs: Uint8Array): void
+  /** Awaited before more comes. */
+  flush (): Promise<void>
+}
+
 /**
  * Takes verified leaves and pairs, in the order of the walk. Memory is borrowed until the call returns: copy what you
  * need. Hashing anything meanwhile throws. Without `pair`, adjacent leaves come as one.

@@ -9,7 +9,7 @@ import { outboardLen } from '../tree/geometry.js'
 import { reorderInSink } from './reorder.js'
 
 /** @import { Order } from './pairs.js' */
-/** @import { PairSink, RandomAccessSink } from '../core/types.js' */
+/** @import { RandomAccessSink, SubtreeSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
 /** Bytes that are written at a time, about. */
@@ -20,7 +20,7 @@ const WRITE_LEN = 1 << 18
  *   and the place of the first
  */
 
-/** @implements {PairSink} */
+/** @implements {SubtreeSink} */
 export class PairWriter {
   groupLog
   #order
@@ -66,12 +66,12 @@ export class PairWriter {
     this.#places = new Places(size, this.groupLog, this.#order)
   }
 
-  /** @type {PairSink['pair']} */
+  /** @type {SubtreeSink['pair']} */
   pair (node, at) {
     copyPair(at, this.#reserve(1, () => this.#places?.of(node)), 0)
   }
 
-  /** @type {PairSink['subtree']} */
+  /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks) {
     const count = pairsBelow(chunks, this.groupLog)
     if (count === 0) return

@@ -10,9 +10,9 @@ import { modeOf } from '../hash/mode-options.js'
 import { reorderPairs } from '../outboard/reorder.js'
 import { untilAborted } from '../source/async-util.js'
 
-/** @import { Mode, ModeOptions, OpenSource, ProgressOptions, Source, ThreadOptions } from '../core/types.js' */
+/** @import { Mode, ModeOptions, OpenSource, ProgressOptions } from '../core/types.js' */
+/** @import { Source, SubtreeSink, ThreadOptions } from '../core/types.js' */
 /** @import { Order } from '../outboard/pairs.js' */
-/** @import { PairWriter } from '../outboard/pair-writer.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
 
 /**
@@ -25,7 +25,7 @@ import { untilAborted } from '../source/async-util.js'
 /**
  * @typedef {object} TreeOptions
  * @property {Mode} mode
- * @property {{ groupLog: number, order: Order, writer?: PairWriter }} [outboard]  pairs that are wanted; `writer`
+ * @property {{ groupLog: number, order: Order, writer?: SubtreeSink }} [outboard]  pairs that are wanted; `writer`
  *   takes them
  * @property {string} type  of the events that `onProgress` gets
  */
@@ -62,7 +62,7 @@ export async function hashStream (source, options = {}) {
 export async function hashSource (source, options) {
   const opened = await openSource(source, options.signal)
   try {
-    options.outboard?.writer?.begin(opened.size)
+    options.outboard?.writer?.begin?.(opened.size)
     return await hashOpenSource(opened, options)
   } finally {
     await closeSource(opened, options.signal)

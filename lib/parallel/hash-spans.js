@@ -3,7 +3,7 @@
 // thread.
 
 import { CHUNK_LEN } from '../core/constants.js'
-import { DEPTH, SPAN_LEN, SpanQueue } from './span-queue.js'
+import { DEPTH, SHORT_SPAN_LEN, SPAN_LEN, SpanQueue } from './span-queue.js'
 import { PairTable } from '../outboard/pairs.js'
 import { TreeBuilder } from '../hash/tree-builder.js'
 import { assertInteger } from '../core/bytes.js'
@@ -21,8 +21,8 @@ import { untilAborted } from '../source/async-util.js'
  * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
  */
 
-/** From so many bytes on, `auto` is more than one thread: as many spans as two workers hold. */
-const MIN_LEN = 2 * DEPTH * SPAN_LEN
+/** How many spans two workers hold: with fewer of them, `auto` is one thread. */
+const MIN_SPANS = 2 * DEPTH
 const MAX_THREADS = 256
 
 /**
@@ -30,8 +30,9 @@ const MAX_THREADS = 256
  * @param {HashOptions & SpanOptions} options
  * @returns {Promise<HashedSource | undefined>} undefined when one thread is enough: nothing has been read then
  */
-export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, ...options }) {
+export async function hashInSpans (opened, { threads = 'auto', pool = sharedPool, ...options }) {
   const { shared, size = 0 } = opened
+  const { spanLen = size < MIN_SPANS * SPAN_LEN ? SHORT_SPAN_LEN : SPAN_LEN } = options
   const count = Math.ceil(size / spanLen)
   const width = threadCount(threads, pool, size, count)
   if (shared === undefined || width < 2) return undefined
@@ -70,7 +71,7 @@ export function threadCount (threads, pool, size, count) {
   if (threads !== 'auto') assertInteger('threads', threads, 1, MAX_THREADS)
   if (pool.isRefused) return 1
   if (threads !== 'auto') return Math.min(threads, count)
-  return size >= MIN_LEN && pool.isWorth(size) ? Math.min(parallelism(), Math.floor(count / DEPTH)) : 1
+  return count >= MIN_SPANS && pool.isWorth(size) ? Math.min(parallelism(), Math.floor(count / DEPTH)) : 1
 }
 
 /** Joins spans to a tree, and their pairs to an outboard. */

@@ -8,8 +8,9 @@ import { yieldToEventLoop } from '../source/async-util.js'
 /** @import { Mode, OpenSource, SharedSource, SpanJob, SpanResult } from '../core/types.js' */
 /** @import { Pool, PoolWorker } from './pool.js' */
 
-/** Bytes of a span. */
+/** Bytes of a span, and of those of a source that would have few. Shorter ones cost more, for their pairs. */
 export const SPAN_LEN = 1 << 23
+export const SHORT_SPAN_LEN = 1 << 21
 /** Spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
 export const DEPTH = 2
 

@@ -138,7 +138,7 @@ describe('several threads', () => {
   })
 
   it('are what `threads` asks for, and `auto` leaves short sources to one', async () => {
-    const bytes = noise(17 * MIB + 1)
+    const bytes = noise(5 * MIB + 1)
     const blob = new Blob([bytes])
     const expected = createOutboardSync(bytes)
     const keyed = new Hasher({ key: KEY }).update(bytes).digest()
@@ -155,14 +155,14 @@ describe('several threads', () => {
     await grow(blob, { threads: 1, pool, spanLen: undefined, isCold: true })
     await grow(new Blob([bytes.subarray(0, 5000)]), { threads: 2, pool, spanLen: undefined, isCold: true })
     expect(pool.started).to.equal(0)
-    await grow(blob, { threads: 7, pool, spanLen: undefined, isCold: true })
+    await grow(blob, { threads: 20, pool, spanLen: undefined, isCold: true })
     expect(pool.started, 'as many as there are spans').to.equal(3)
   })
 
   it('are started for long sources at once, for short ones when there were enough of them', async () => {
     const pool = countingPool(silent)
-    const blob = new Blob([new Uint8Array(32 * MIB)])
-    for (let i = 1; i < 8; i++) {
+    const blob = new Blob([new Uint8Array(8 * MIB)])
+    for (let i = 1; i < 32; i++) {
       await grow(blob, { threads: 'auto', pool, spanLen: undefined })
       expect(pool.started, `${i} of them`).to.equal(0)
     }
