@@ -7,8 +7,8 @@
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
 import { PairTable } from '../lib/outboard/pairs.js'
+import { Tail } from './tail.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
-import { WINDOW_CHUNKS } from '../lib/engine/arena.js'
 import { readPieces, readUpTo } from '../lib/source/read-pieces.js'
 import { untilAborted, withYields } from '../lib/source/async-util.js'
 import { areEqual } from '../lib/core/bytes.js'
@@ -86,7 +86,8 @@ export async function grownFrom (source, outboard, sinkFor, { mode, signal, onPr
     const group = await lastGroup(blob, outboard, edge, mode, signal)
     const { size } = blob
     const sink = sinkFor(size, edge.subtrees.reduce((sum, { groups }) => sum + groups - 1, 0))
-    const tree = new Tail(mode, edge, outboard.groupLog, sink)
+    const tree = new Tail(mode, sink)
+    for (const { cv, groups } of edge.subtrees) tree.addSubtree(cv, groups * groupLen(outboard))
     tree.update(group)
     let done = group.length
     for await (const piece of withYields(readPieces(blob, outboard.size, size, signal), signal)) {
@@ -129,8 +130,11 @@ async function edgeOf (outboard, mode, signal) {
     subtrees.push({ cv: left, groups: leftChunks(step.groups) })
     last = right
   }
-  return { subtrees, start: subtrees.reduce((sum, { groups }) => sum + groups, 0) * 2 ** groupLog * CHUNK_LEN, last }
+  return { subtrees, start: subtrees.reduce((sum, { groups }) => sum + groups, 0) * groupLen(outboard), last }
 }
+
+/** Bytes of a chunk group. @param {{ groupLog: number }} outboard */
+const groupLen = ({ groupLog }) => 2 ** groupLog * CHUNK_LEN
 
 /**
  * The parents on the right edge, from the root down, with the number of groups below each.
@@ -168,52 +172,4 @@ async function lastGroup (blob, { size }, { subtrees, start, last }, mode, signa
   tree.update(bytes)
   if (!areEqual(last, 0, subtrees.length === 0 ? tree.hash() : tree.cv())) throw leafMismatch(start, len)
   return bytes
-}
-
-/**
- * A tree that begins with finished subtrees. Behind them it builds perfect subtrees as large as their
- * place allows, until it has come to a place where whole windows fit.
- */
-class Tail {
-  #mode
-  #sink
-  #tree
-  /** The chunk where the next bytes go. */
-  #chunk
-  #part = /** @type {TreeBuilder | undefined} */ (undefined)
-
-  /** @param {Mode} mode @param {Edge} edge @param {number} groupLog @param {PairSink} sink */
-  constructor (mode, { subtrees, start }, groupLog, sink) {
-    this.#mode = mode
-    this.#sink = sink
-    this.#tree = new TreeBuilder(mode, { sink })
-    for (const { cv, groups } of subtrees) this.#tree.addSubtree(cv, groups * 2 ** groupLog)
-    this.#chunk = start / CHUNK_LEN
-  }
-
-  /** @param {Uint8Array} bytes */
-  update (bytes) {
-    while (bytes.length > 0 && this.#chunk % WINDOW_CHUNKS !== 0) {
-      const len = CHUNK_LEN * (this.#chunk % WINDOW_CHUNKS & -(this.#chunk % WINDOW_CHUNKS))
-      this.#part ??= new TreeBuilder(this.#mode, { startChunk: this.#chunk, sink: this.#sink })
-      const taken = bytes.subarray(0, len - this.#part.size)
-      this.#part.update(taken)
-      bytes = bytes.subarray(taken.length)
-      if (this.#part.size === len) this.#endPart(this.#part)
-    }
-    if (bytes.length > 0) this.#tree.update(bytes)
-  }
-
-  hash () {
-    if (this.#part) this.#endPart(this.#part)
-    return this.#tree.hash()
-  }
-
-  /** @param {TreeBuilder} part */
-  #endPart (part) {
-    const chunks = Math.ceil(part.size / CHUNK_LEN)
-    this.#tree.addSubtree(part.cv(), chunks)
-    this.#chunk += chunks
-    this.#part = undefined
-  }
 }

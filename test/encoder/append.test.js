@@ -93,7 +93,7 @@ describe('an outboard of a blob that has grown', () => {
     await writeOutboard(BYTES, sink, { append: info })
     const before = states.filter(state => same(state.subarray(0, old.bytes.length), old.bytes))
     expect(before.length).to.be.greaterThan(1)
-    // Whoever was interrupted begins again.
+    // A caller that was interrupted begins again.
     for (const state of before) {
       const again = new MemorySink({ bytes: state })
       await writeOutboard(BYTES, again, { append: info })

@@ -1,0 +1,108 @@
+// Builds a tree of finished subtrees and of bytes, in the order in which they stand in the blob. What is known of a
+// blob already, as its beginning when it has grown, is not hashed again.
+
+import { CHUNK_LEN } from '../lib/core/constants.js'
+import { TreeBuilder } from '../lib/hash/tree-builder.js'
+import { WINDOW_LEN } from '../lib/engine/arena.js'
+
+/** @import { Mode, PairSink } from '../lib/core/types.js' */
+
+/**
+ * Bytes go straight to the tree from places on where whole windows fit. Elsewhere they are gathered in parts: perfect
+ * subtrees that are as large as their place allows.
+ */
+export class Tail {
+  #mode
+  #sink
+  #tree
+  #size = 0
+  #part = /** @type {TreeBuilder | undefined} */ (undefined)
+  /** Bytes that the part takes. */
+  #partLen = 0
+  /** Bytes in front of this place go straight to the tree. */
+  #straightTo = 0
+  /** Where the next subtree may be added. */
+  #border = 0
+
+  /**
+   * @param {Mode} mode
+   * @param {PairSink} [sink]  takes the pairs, but for those of the subtrees that are added
+   */
+  constructor (mode, sink) {
+    this.#mode = mode
+    this.#sink = sink
+    this.#tree = new TreeBuilder(mode, { sink })
+  }
+
+  /** Bytes so far. */
+  get size () { return this.#size }
+
+  /**
+   * Says where a subtree may be added, behind bytes that are about to come. Said while everything so far is whole
+   * subtrees.
+   *
+   * @param {number} position  in bytes: the border of a chunk
+   */
+  expectSubtreeAt (position) {
+    this.#border = position
+    this.#straightTo = 0
+  }
+
+  /**
+   * Adds a finished subtree at the beginning, behind another one, or where `expectSubtreeAt` has said.
+   *
+   * @param {Uint8Array} cv  32 bytes, which are not the root of the tree
+   * @param {number} len  bytes: a power of two of chunks that the place is a multiple of. Only the last subtree of the
+   *   tree may have fewer
+   */
+  addSubtree (cv, len) {
+    this.#endPart()
+    addTo(this.#tree, cv, len)
+    this.#size += len
+  }
+
+  /** @param {Uint8Array} bytes  any length; read, not kept */
+  update (bytes) {
+    for (let at = 0; at < bytes.length;) {
+      const tree = this.#next()
+      const room = tree === this.#tree ? this.#straightTo - tree.size : this.#partLen - tree.size
+      const taken = at === 0 && bytes.length <= room ? bytes : bytes.subarray(at, at + room)
+      tree.update(taken)
+      at += taken.length
+    }
+    this.#size += bytes.length
+  }
+
+  /** The hash of everything. Nothing may follow. @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes */
+  hash () {
+    if (this.#part !== undefined && this.#tree.size === 0) return this.#part.hash() // it is the root
+    this.#endPart()
+    return this.#tree.hash()
+  }
+
+  /** Where the next byte goes. */
+  #next () {
+    if (this.#part !== undefined && this.#part.size < this.#partLen) return this.#part
+    this.#endPart()
+    const at = this.#tree.size
+    if (at < this.#straightTo) return this.#tree
+    const room = this.#border > at ? this.#border - at : Infinity
+    if (at % WINDOW_LEN === 0 && room >= WINDOW_LEN) {
+      this.#straightTo = at + room - (room === Infinity ? 0 : room % WINDOW_LEN)
+      return this.#tree
+    }
+    this.#partLen = WINDOW_LEN
+    while (at % this.#partLen !== 0 || this.#partLen > room) this.#partLen /= 2
+    this.#part = new TreeBuilder(this.#mode, { startChunk: at / CHUNK_LEN, sink: this.#sink })
+    return this.#part
+  }
+
+  /** A part is joined to the tree when more follows: until then it may be the root. */
+  #endPart () {
+    if (this.#part !== undefined) addTo(this.#tree, this.#part.cv(), this.#part.size)
+    this.#part = undefined
+  }
+}
+
+/** @param {TreeBuilder} tree @param {Uint8Array} cv @param {number} len  bytes */
+const addTo = (tree, cv, len) => tree.addSubtree(cv, Math.ceil(len / CHUNK_LEN))
