@@ -19,9 +19,12 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('./mirrors/fetch.js').FetchOptions} FetchOptions */
 /** @typedef {import('./mirrors/mirror.js').GiveSlice} GiveSlice */
 /** @typedef {import('./mirrors/mirror.js').MirrorLike} MirrorLike */
+/** @typedef {import('./mirrors/mirror.js').GiveMembers} GiveMembers */
 /** @typedef {import('./mirrors/mirror.js').PlainParts} PlainParts */
 /** @typedef {import('./mirrors/mirror.js').SliceGiver} SliceGiver */
-/** @typedef {import('./mirrors/url-mirror.js').SliceRequest} SliceRequest */
+/** @typedef {import('./mirrors/server/url-mirror.js').SliceRequest} SliceRequest */
+/** @typedef {import('./mirrors/server/url-mirror.js').WholeFile} WholeFile */
+/** @typedef {import('./mirrors/server/url-mirror.js').OnDuplicate} OnDuplicate */
 /** @typedef {import('./mirrors/relay.js').TryOptions} TryOptions */
 /** @typedef {import('./sources/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./sources/http.js').HttpOptions} HttpOptions */

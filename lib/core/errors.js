@@ -119,9 +119,18 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
 
+/** The code that the system gave, such as ECONNREFUSED, where there is one. @param {Error} error @returns {string} */
+function reasonOf (error) {
+  /** @type {{ code?: unknown, cause?: unknown }} */
+  let innermost = error
+  while (innermost.cause instanceof Error) innermost = innermost.cause
+  const { code } = innermost
+  return innermost !== error && typeof code === 'string' && !(innermost instanceof BaoError) ? `: ${code}` : ''
+}
+
 /** @param {Error[]} errors  the last one of each mirror @returns {BaoError} */
 export const fetchExhausted = errors => {
-  const each = errors.map(error => error.message).join('; ')
+  const each = errors.map(error => `${error.message}${reasonOf(error)}`).join('; ')
   const message = errors.length === 0 ? 'there is no mirror to fetch from' : `no mirror is left: ${each}`
   return new BaoError('FETCH_EXHAUSTED', message, { cause: new AggregateError(errors, message) })
 }

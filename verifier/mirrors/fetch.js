@@ -6,7 +6,8 @@ import { HTTP_OPTIONS, urlOf } from '../sources/http.js'
 import { Relay, TRY_OPTIONS } from './relay.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
-import { Mirror, mirrorOf } from './mirror.js'
+import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
+import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { rootOf } from '../../lib/hash/cid.js'
@@ -67,7 +68,8 @@ const TYPE = 'application/octet-stream'
 export async function fetchVerified (input, options) {
   assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, OPTIONS)
-  const { outboard, groupLog = DEFAULT_GROUP_LOG, key, signal, onProgress, retries, stall } = options
+  const { outboard, groupLog = DEFAULT_GROUP_LOG, key, signal, onProgress } = options
+  const { retries, stall, maxDuplicates } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   modeOf({ key })
   if (outboard !== undefined) pairsOf(outboard)
@@ -79,11 +81,12 @@ export async function fetchVerified (input, options) {
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
   const http = httpOf(request, options)
   const mirrors = [
-    firstMirror(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http),
-    ...[...options.from ?? []].map(from => mirrorOf(from, http))
+    ...firstMirrors(request?.url ?? /** @type {string | URL | Mirror | SliceGiver} */ (input), outboard, http),
+    // What a Request sends to its server is not for others.
+    ...[...options.from ?? []].flatMap(from => mirrorsOf(from, { fetch: http.fetch, headers: options.headers }))
   ]
   const relay = new Relay(mirrors, {
-    root: rootOf(options), groupLog, key, retries, stall, signal: AbortSignal.any(signals)
+    root: rootOf(options), groupLog, key, retries, stall, maxDuplicates, signal: AbortSignal.any(signals)
   })
 
   let { start, end } = rangeOf(options)
@@ -136,12 +139,12 @@ export async function fetchVerified (input, options) {
  * @param {string | URL | Mirror | SliceGiver} input @param {SliceOutboard | undefined} outboard
  * @param {HttpOptions} http
  */
-function firstMirror (input, outboard, http) {
-  if (input instanceof Mirror || (typeof input === 'object' && input !== null && 'slice' in input)) {
-    return mirrorOf(input, http)
+function firstMirrors (input, outboard, http) {
+  if (input instanceof Mirror || isRasl(input) || (typeof input === 'object' && input !== null && 'slice' in input)) {
+    return mirrorsOf(input, http)
   }
   const url = urlOf(input)
-  return outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)
+  return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 
 /** What requests to servers are made with. @param {Request | undefined} request @param {FetchOptions} options */
@@ -164,8 +167,9 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range
  */
 function askedRange (request) {
-  const [, first, last] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(request?.headers.get('range') ?? '') ?? []
-  if (first === undefined || (first === '' && last === '')) return undefined
+  const header = request?.headers.get('range') ?? ''
+  const [all, first = '', last = ''] = /^bytes= *(?:(\d+) *)?- *(?:(\d+) *)?$/i.exec(header) ?? []
+  if (all === undefined || (first === '' && last === '')) return undefined
   if (first === '') return size => ({ start: Math.max(size - Number(last), 0), end: last === '0' ? 0 : size })
   if (last !== '' && Number(last) < Number(first)) return undefined
   return size => ({ start: Number(first), end: last === '' ? size : Number(last) + 1 })

@@ -18,9 +18,14 @@ import { waitAfter } from './patience.js'
  * @property {Error} [error]  the last one
  */
 
-const LIES = ['BAO_LEAF_MISMATCH', 'BAO_PARENT_MISMATCH', 'BAO_SIZE_TOO_LARGE', 'BAO_BAD_HEADER']
+const LIES = [
+  'BAO_LEAF_MISMATCH', 'BAO_PARENT_MISMATCH', 'BAO_SIZE_TOO_LARGE', 'BAO_BAD_HEADER', 'CID_MISMATCH', 'SIZE_MISMATCH'
+]
 /** How much the last span counts in the rate. */
 const WEIGHT = 0.5
+
+/** Does an error say that wrong bytes have come? @param {Error & Partial<BaoError>} error */
+export const isLie = ({ code }) => code !== undefined && LIES.includes(code)
 
 export class Health {
   #failures = 0
@@ -69,7 +74,7 @@ export class Health {
     // Requests that ran side by side and failed together are one failure.
     if (since >= this.#failedAt) this.#failures++
     this.#failedAt = now
-    if (error.code !== undefined && LIES.includes(error.code)) this.state = 'liar'
+    if (isLie(error)) this.state = 'liar'
     else this.state = this.#failures > retries ? 'failed' : 'waiting'
     this.retryAt = now + waitAfter(this.#failures, error)
   }

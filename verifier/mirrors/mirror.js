@@ -2,21 +2,23 @@
 
 import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
-import { HTTP_OPTIONS, HttpFile } from '../sources/http.js'
-import { UrlMirror } from './url-mirror.js'
+import { HTTP_OPTIONS, HttpFile, withoutCredentials } from '../sources/http.js'
+import { UrlMirror } from './server/url-mirror.js'
+import { areEqual, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { base16 } from 'multiformats/bases/base16'
-import { describe } from '../../lib/core/bytes.js'
+import { fetchRefused } from '../../lib/core/errors.js'
+import { isRasl, parseRasl } from './server/rasl.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
 import { readPieces } from '../../lib/source/read-pieces.js'
 import { sliceOfPlain } from './plain/plain-slice.js'
-import { toCid } from '../../lib/hash/cid.js'
+import { HASHSEQ, toCid } from '../../lib/hash/cid.js'
 import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http.js' */
-/** @import { SliceRequest } from './url-mirror.js' */
+/** @import { SliceRequest } from './server/url-mirror.js' */
 /** @import { RandomAccess, SliceOutboard, Source } from '../../lib/core/types.js' */
 
 /**
@@ -33,8 +35,20 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
  */
 
 /**
+ * Gives whole members of a sequence of hashes, as slices one behind the other. When it has not the sequence or a
+ * member, they end there, or it throws STORE_NOT_FOUND.
+ *
+ * @callback GiveMembers
+ * @param {CID} cid  of the sequence
+ * @param {number[]} indices  rising, from 0
+ * @param {{ signal?: AbortSignal }} options
+ * @returns {Source | Promise<Source>}
+ */
+
+/**
  * @typedef {object} SliceGiver  a `BlobStore` is one
  * @property {GiveSlice} slice
+ * @property {GiveMembers} [members]  where one request can bring many blobs
  * @property {string} [location]  names it in errors and progress
  */
 
@@ -46,8 +60,8 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 
 /**
  * Where blobs can be fetched from: a URL of the blob; a URL with `{cid}`, `{hex}` or `{hex2}` (the first two digits) in
- * it, for any blob; a store, or another `{ slice }`; a function that gives slices; `{ source, outboard }`; or a
- * `Mirror`.
+ * it, for any blob; `rasl://{cid}/?hint=example.org`; a store, or another `{ slice }`; a function that gives slices;
+ * `{ source, outboard }`; or a `Mirror`.
  *
  * @typedef {string | URL | SliceGiver | GiveSlice | PlainParts | Mirror} MirrorLike
  */
@@ -61,8 +75,16 @@ const PLACEHOLDER = /\{(cid|hex|hex2)\}/g
 export class Mirror {
   #give
   #isSequential
+  /**
+   * Many whole members of a sequence in one stream, unverified; undefined when it cannot give them.
+   *
+   * @type {((root: Uint8Array, indices: number[], signal: AbortSignal) => AsyncIterable<Uint8Array>) | undefined}
+   */
+  members
   /** Can it be asked for any blob, and not for one alone? */
   hasAnyBlob
+  /** Mirrors that came with it: those of the other hints of a RASL URL. @type {readonly Mirror[]} */
+  others
   /** Names it in errors and progress: a URL without query, as a rule. */
   location
 
@@ -71,13 +93,17 @@ export class Mirror {
    *
    * @param {string} location
    * @param {(what: SliceRequest, signal: AbortSignal) => AsyncIterable<Uint8Array>} give
-   * @param {{ isSequential?: () => boolean, hasAnyBlob?: boolean }} [options]  default: false and true
+   * @param {{
+   *   isSequential?: () => boolean, hasAnyBlob?: boolean, others?: Mirror[], members?: Mirror['members']
+   * }} [options]  default: false, true, none and undefined
    */
-  constructor (location, give, { isSequential = () => false, hasAnyBlob = true } = {}) {
+  constructor (location, give, { isSequential = () => false, hasAnyBlob = true, others = [], members } = {}) {
     this.location = location
+    this.members = members
     this.#give = give
     this.#isSequential = isSequential
     this.hasAnyBlob = hasAnyBlob
+    this.others = others
   }
 
   /** Does it read blobs only from their beginning? Then one long range costs less than many short ones. */
@@ -99,6 +125,9 @@ export class Mirror {
  * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
  * read whole. What was found is tried first at the next URL of the same origin.
  *
+ * A RASL URL stands for the servers of its hints, which are asked without headers and credentials. The first of them is
+ * the mirror, and has the others as `others`: whatever takes mirrors takes them, too.
+ *
  *     const mirror = mirrorOf('https://example.org/blobs/{cid}', { headers: { authorization: 'Bearer ...' } })
  *
  * @param {MirrorLike} from
@@ -109,6 +138,7 @@ export function mirrorOf (from, options = {}) {
   assertKnownOptions(options, [...HTTP_OPTIONS, 'location'])
   const { location, ...http } = options
   if (from instanceof Mirror) return from
+  if ((typeof from === 'string' || from instanceof URL) && isRasl(from)) return mirrorOfRasl(`${from}`, http, location)
   if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
   if (typeof from === 'string' || from instanceof URL) {
     const mirror = new UrlMirror(from, http)
@@ -125,6 +155,32 @@ export function mirrorOf (from, options = {}) {
   }
   const expected = 'a URL, a store, { slice }, { source, outboard } or a function'
   throw new TypeError(`"from" expected ${expected}, got ${describe(from)}`)
+}
+
+/**
+ * All mirrors that something stands for.
+ *
+ * @param {MirrorLike} from @param {HttpOptions} [http]
+ * @returns {Mirror[]}
+ */
+export function mirrorsOf (from, http) {
+  const mirror = mirrorOf(from, http)
+  return [mirror, ...mirror.others]
+}
+
+/** @param {string} text @param {HttpOptions} http @param {string} [location] */
+function mirrorOfRasl (text, http, location) {
+  const { root, urls } = parseRasl(text)
+  if (urls.length === 0) throw new TypeError(`"from" expected a RASL URL with a hint: '${text}' names no server`)
+  const [first, ...others] = urls.map(url => new UrlMirror(url, withoutCredentials(http)))
+  const mirrorAt = (/** @type {UrlMirror} */ server, /** @type {Mirror[]} */ others = []) => {
+    const place = location ?? server.location
+    return new Mirror(place, (what, signal) => {
+      if (!areEqual(root, 0, what.root)) throw fetchRefused(place, `the RASL URL names another blob, ${toCid(root)}`)
+      return server.slice(what, signal)
+    }, { isSequential: () => server.isSequential, hasAnyBlob: false, others })
+  }
+  return mirrorAt(first, others.map(server => mirrorAt(server)))
 }
 
 /** @param {string} template @param {HttpOptions} http @param {string} [location] */
@@ -146,12 +202,17 @@ function mirrorOfTemplate (template, http, location) {
 
 /** @param {SliceGiver} giver @param {string} location */
 function mirrorOfSlices (giver, location) {
+  /** @type {Mirror['members']} */
+  const members = async function * (root, indices, signal) {
+    const cid = toCid(root, HASHSEQ)
+    yield * toPieces(await /** @type {Required<SliceGiver>} */ (giver).members(cid, indices, { signal }), { signal })
+  }
   return new Mirror(location, async function * ({ root, ranges, groupLog, key }, signal) {
     if (groupLog !== DEFAULT_GROUP_LOG || key !== undefined) {
       throw new TypeError('"groupLog" and "key" are for URLs and outboards: others give slices at group log 4')
     }
     yield * toPieces(await giver.slice(toCid(root), ranges, { signal }), { signal })
-  })
+  }, { members: giver.members && members })
 }
 
 /** @param {PlainParts} parts @param {HttpOptions} http @param {string} [location] */

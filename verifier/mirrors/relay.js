@@ -2,6 +2,7 @@
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { DEFAULT_MAX_DUPLICATES, Duplicates } from './duplicates.js'
 import { Health } from './health.js'
 import { Supply } from './supply.js'
 import { SliceVerifier } from '../slice/slice.js'
@@ -11,15 +12,18 @@ import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { Clock } from './patience.js' */
 /** @import { Leaf } from '../slice/leaves.js' */
+/** @import { HttpOptions } from '../sources/http.js' */
 /** @import { Mirror } from './mirror.js' */
 
 /**
  * @typedef {object} TryOptions
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
  * @property {number} [stall]  milliseconds in which 16 KiB must come; default: 15 000
+ * @property {number} [maxDuplicates]  how many mirrors the servers may add to those of the caller, by
+ *   `Link: <...>; rel=duplicate` (RFC 6249); default: 4, 0 for none
  */
 
-export const TRY_OPTIONS = ['retries', 'stall']
+export const TRY_OPTIONS = ['retries', 'stall', 'maxDuplicates']
 export const DEFAULT_RETRIES = 3
 export const DEFAULT_STALL = 15_000
 
@@ -32,12 +36,14 @@ export const DEFAULT_STALL = 15_000
 export class Relay {
   #mirrors
   #options
+  #duplicates
   /** Bytes of the blob, once the last chunk has proven them. @type {number | undefined} */
   size
 
   /** @param {Mirror[]} mirrors @param {RelayOptions & TryOptions} options */
   constructor (mirrors, options) {
     const { retries = DEFAULT_RETRIES, stall = DEFAULT_STALL, clock = systemClock } = options
+    this.#duplicates = new Duplicates(options.maxDuplicates ?? DEFAULT_MAX_DUPLICATES)
     this.#mirrors = mirrors.map(mirror => new Supply(new Health(mirror)))
     this.#options = { ...options, retries, stall, clock }
   }
@@ -88,7 +94,11 @@ export class Relay {
   /** The verified leaves that one mirror gives. @param {Mirror} mirror @param {ChunkRanges} ranges */
   async * #ask (mirror, ranges) {
     const { root, groupLog, key, clock, stall, signal } = this.#options
-    const what = { root, ranges, groupLog, key, size: this.size }
+    const onDuplicate = (/** @type {URL} */ url, /** @type {HttpOptions} */ http) => {
+      const named = this.#duplicates.take(mirror, url, http, this.#mirrors.map(({ mirror }) => mirror))
+      if (named !== undefined) this.#mirrors.push(new Supply(new Health(named)))
+    }
+    const what = { root, ranges, groupLog, key, size: this.size, onDuplicate }
     const verifier = new SliceVerifier({ root, ranges, groupLog, key })
     const { location } = mirror
     const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)

@@ -33,6 +33,7 @@ export class Supply {
   /** It has brought verified bytes. @param {number} len @param {number} ms  that this took */
   gained (len, ms) {
     this.#failures = 0
+    this.#isOver = false
     this.health.gained(len, ms)
   }
 

@@ -28,8 +28,9 @@ export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
 const HEAD_LEN = 1 << 14
 /** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
-/** How often in a row a connection may break without bringing a byte. */
+/** How often in a row an answer may end before its range does without bringing 16 KiB. */
 const MAX_BREAKS = 4
+const MIN_ANSWER_LEN = 1 << 14
 
 /**
  * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
@@ -118,15 +119,18 @@ export class HttpFile {
     const isEnd = (/** @type {number} */ at) => at >= (this.#isLenient ? end : Math.min(end, this.size ?? Infinity))
     for (let at = start, breaks = 0; !isEnd(at);) {
       const before = at
+      const answer = { hasRest: false }
       try {
-        for await (const piece of this.#answer(at, end, signal)) {
+        for await (const piece of this.#answer(at, end, answer, signal)) {
           at += piece.length
           yield piece
         }
         if (at === before || (this.size === undefined && !this.#isLenient)) return
-        breaks = 0
+        if (answer.hasRest && at >= (this.size ?? 0)) return
+        breaks = at - before < MIN_ANSWER_LEN ? breaks + 1 : 0
+        if (breaks > MAX_BREAKS) throw fetchRefused(this.location, 'one answer after the other ends too early')
       } catch (error) {
-        breaks = at === before ? breaks + 1 : 1
+        breaks = at - before < MIN_ANSWER_LEN ? breaks + 1 : 1
         const isBreak = error instanceof BaoError && error.code === 'FETCH_FAILED' && at > start
         if (!isBreak || breaks > MAX_BREAKS) throw error
       }
@@ -136,15 +140,18 @@ export class HttpFile {
   /**
    * The bytes that one request brings, at most those it asked for.
    *
-   * @param {number} start @param {number} end @param {AbortSignal} [signal]
+   * @param {number} start @param {number} end
+   * @param {{ hasRest: boolean }} answer  is told whether all bytes up to the end of the file are in it
+   * @param {AbortSignal} [signal]
    */
-  async * #answer (start, end, signal) {
+  async * #answer (start, end, answer, signal) {
     let toSkip = 0
     let left = end - start
     const headers = this.#headersFor(start, end)
     const request = { fetch: this.#fetch, url: this.#url, headers, signals: [this.#signal, signal] }
     const pieces = download(request, response => {
       toSkip = this.#check(response, start, end)
+      answer.hasRest = response.status === 200
       return toSkip < Infinity
     })
     for await (const piece of pieces) {
@@ -310,6 +317,26 @@ export function statusError (location, { status, headers }) {
 
 /** Will a server that answers with this status do so again? @param {number} status */
 export const isFinal = status => status < 500 && status !== 408 && status !== 425 && status !== 429
+
+/**
+ * Options for requests to a URL that a server has named. What the caller sends to one server is not for another: its
+ * headers are not sent to another origin, nor are cookies.
+ *
+ * @param {URL} url @param {URL} from  whose answer named it @param {HttpOptions} options  for `from`
+ * @returns {HttpOptions}
+ */
+export function optionsFor (url, from, options) {
+  return url.origin === from.origin ? options : withoutCredentials(options)
+}
+
+/** Options for requests without headers of the caller and without cookies. @param {HttpOptions} options */
+export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
+  // Some servers' runtimes have no cookies, and refuse the option.
+  if (!('credentials' in Request.prototype)) return { fetch, signal }
+  /** @type {typeof globalThis.fetch} */
+  const fetchPlain = (input, init) => fetch(input, { ...init, credentials: 'omit' })
+  return { fetch: fetchPlain, signal }
+}
 
 /** A URL as errors show it, without the parts that may be secret. @param {URL} url */
 export const locationOf = url => url.origin + url.pathname

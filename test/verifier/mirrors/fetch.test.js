@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createOutboardSync } from '../../../encoder/index.js'
 import { fetchVerified, mirrorOf } from '../../../verifier/index.js'
 import { same } from '../../support/bytes.js'
-import { errorOf } from '../../support/feeding.js'
+import { errorOf, iterable } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { holds } from '../../support/property.js'
 import { endings, endpoint, fetchOf, file, silent, status, unreachable } from '../../support/servers.js'
@@ -119,6 +119,10 @@ describe('servers that say wrong things', () => {
     }],
     ['give no Content-Range', { headers: ({ 'content-range': _, ...own }) => own }],
     ['answer a Range with 200 and everything', { ranges: false }],
+    // `fetch` gives the bytes as they were before, with the headers of what was sent.
+    ['compress everything, and tell that length', {
+      ranges: false, headers: own => ({ ...own, 'content-encoding': 'gzip', 'content-length': '77' })
+    }],
     ['change the ETag with every answer', { headers: own => ({ ...own, etag: `"${tag++}"` }) }],
     ['never end', { ending: endings.endless }]
   ]) {
@@ -135,6 +139,9 @@ describe('servers that say wrong things', () => {
     })],
     ['the size of an endpoint is a lie', { '/movie': endpoint(content, { size: 2 ** 52 }) }],
     ['a range is another one', plain({ headers: own => ({ ...own, 'content-range': 'bytes 77-99/300000' }) })],
+    ['a range is one of compressed bytes', plain({
+      headers: own => ({ ...own, 'content-encoding': 'br' })
+    }), 'FETCH_REFUSED'],
     ['a byte is wrong', plain({ ending: endings.flip(9000) })],
     ['a slice is wrong', { '/movie': endpoint(content, { ending: endings.flip(9000) }) }],
     ['a connection breaks', plain({ ending: endings.reset(0) }), 'FETCH_FAILED'],
@@ -176,6 +183,27 @@ describe('servers that say wrong things', () => {
     const since = performance.now()
     expect(same((await download({ '/movie': busy })).bytes, content)).to.equal(true)
     expect(performance.now() - since).to.be.within(950, 10_000)
+  })
+
+  it('that say in thousands of ranges what they lack are left there, too', async () => {
+    const at = origin()
+    const missing = Array.from({ length: 3000 }, (_, i) => [131_072 + i, 131_073 + i]).reverse()
+    const part = request => rangeIsPast(request, 131_072)
+      ? new Response(JSON.stringify({ missing }), { status: 404, headers: { 'content-type': 'application/json' } })
+      : endpoint(content)(request)
+    const fetch = fetchOf({ [`${at}/part`]: part, [`${at}/all`]: endpoint(content) })
+    expect(same(await bytesOf(fetchVerified(`${at}/part`, { cid, fetch, from: [`${at}/all`], ...SOON })), content))
+      .to.equal(true)
+    expect(fetch.requests).to.have.length(3)
+  })
+
+  it('that give a byte for each request are not asked for every byte', async () => {
+    const at = origin()
+    const routes = plain({ ending: endings.cut(1) })
+    const fetch = fetchOf(Object.fromEntries(Object.entries(routes).map(([path, answer]) => [at + path, answer])))
+    const error = await errorOf(bytesOf(fetchVerified(`${at}/movie`, { cid, fetch, ...SOON })))
+    expect(error).to.include({ code: 'FETCH_REFUSED' })
+    expect(fetch.requests.length).to.be.below(20)
   })
 
   it('that lack a part are left where that part begins', async () => {
@@ -321,7 +349,7 @@ describe('any mix of mirrors', () => {
       const got = []
       const options = { cid, fetch: fetchOf(routes), from, stall: 30, retries: 0 }
       const error = await errorOf(async () => {
-        for await (const bytes of (await fetchVerified(first, options)).body) got.push(bytes)
+        for await (const bytes of iterable((await fetchVerified(first, options)).body)) got.push(bytes)
       })
       const bytes = new Uint8Array(await new Blob(got).arrayBuffer())
       expect(same(bytes, content.subarray(0, bytes.length)), 'every byte is right').to.equal(true)

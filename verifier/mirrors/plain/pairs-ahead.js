@@ -50,7 +50,7 @@ export class PairsAhead {
     this.#current = await (this.#next ?? this.#read())
     this.#index = 0
     this.#next = this.#read()
-    this.#next.catch(() => {}) // whoever waits for them gets the error
+    this.#next.catch(() => {}) // the next `load` gets the error
     return this.#current.nodes.length > 0
   }
 

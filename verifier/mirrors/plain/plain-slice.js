@@ -1,5 +1,5 @@
-// Makes slices of a blob whose bytes and outboard lie apart, in files or on a server. Nothing is verified here: whoever
-// takes the slice does that.
+// Makes slices of a blob whose bytes and outboard lie apart, in files or on a server. Nothing is verified here: the
+// caller does that.
 
 import { CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ENTER, Walk } from '../../../lib/tree/walk.js'

@@ -1,12 +1,12 @@
 // Asks a Bao endpoint for slices. It is a server whose answers have the type `application/vnd.bao-slice`: the size of
 // the blob in 8 bytes, then the slice.
 
-import { BaoError, fetchFailed, fetchRefused } from '../../lib/core/errors.js'
-import { CHUNK_LEN } from '../../lib/core/constants.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { download, locationOf, statusError } from '../sources/http.js'
+import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { download, locationOf, statusError } from '../../sources/http.js'
 
-/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { HttpOptions } from '../../sources/http.js' */
 
 export const SLICE_TYPE = 'application/vnd.bao-slice'
 /** Bytes of the JSON that says what a server lacks, at most. */
@@ -19,11 +19,12 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {{ ranges: ChunkRanges, groupLog: number }} what
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
+ * @param {(link: string) => void} [onLink]  gets the `Link` header of the answer, if it has one
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
  *   which bytes it lacks; FETCH_FAILED
  */
-export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, signal) {
+export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onLink) {
   const { fetch = globalThis.fetch, headers, signal: end } = options
   const request = { fetch, url: new URL(url), headers: new Headers(headers), signals: [end, signal] }
   const query = request.url.searchParams
@@ -34,7 +35,11 @@ export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, sig
   yield * download(request, async response => {
     const { status, headers } = response
     if (status !== 200) throw await refusal(locationOf(url), response)
-    if (isSliceType(headers.get('content-type'), groupLog)) return true
+    if (isSliceType(headers.get('content-type'), groupLog)) {
+      const link = headers.get('link')
+      if (link !== null) onLink?.(link)
+      return true
+    }
     const got = headers.get('content-type') ?? 'no type'
     throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${got}`)
   })
@@ -97,7 +102,13 @@ async function refusal (location, response) {
 /** @param {[start: number, end: number | null][]} missing  bytes @returns {ChunkRanges | undefined} */
 function rangesOf (missing) {
   if (!Array.isArray(missing)) return undefined
-  const add = (/** @type {ChunkRanges} */ all, /** @type {[number, number | null]} */ [start, end]) =>
-    all.union(ChunkRanges.fromBytes(start, end ?? Infinity))
-  return missing.reduce(add, ChunkRanges.none)
+  const parts = missing.map(([start, end]) => ChunkRanges.fromBytes(start, end ?? Infinity))
+  // Joined in pairs, and these again: one after the other, ten thousand ranges would take seconds.
+  while (parts.length > 1) {
+    for (let i = 0; i * 2 < parts.length; i++) {
+      parts[i] = i * 2 + 1 < parts.length ? parts[i * 2].union(parts[i * 2 + 1]) : parts[i * 2]
+    }
+    parts.length = Math.ceil(parts.length / 2)
+  }
+  return parts[0] ?? ChunkRanges.none
 }

@@ -1,25 +1,26 @@
 // A mirror behind a URL. It finds out how the server has the blob: as a Bao endpoint, as a plain file with an outboard,
 // or as a plain file alone. What it finds is tried first at the next URL of that server.
 
-import { BaoError, fetchRefused, leafMismatch } from '../../lib/core/errors.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, MAX_GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
-import { ByteQueue } from '../../lib/core/byte-queue.js'
-import { HEADER_LEN, areEqual, u64FromBytes } from '../../lib/core/bytes.js'
-import { HttpFile, isFinal, locationOf, urlOf } from '../sources/http.js'
-import { LruCache } from '../../lib/core/lru.js'
-import { PairTable } from '../../lib/outboard/pairs.js'
-import { TreeBuilder } from '../../lib/hash/tree-builder.js'
-import { groupCount, outboardLen } from '../../lib/tree/geometry.js'
-import { modeOf } from '../../lib/hash/mode-options.js'
-import { openOutboard } from '../../lib/outboard/paged-outboard.js'
-import { rootHash } from '../../lib/hash/subtree.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { HEADER_LEN, areEqual, u64FromBytes } from '../../../lib/core/bytes.js'
+import { HttpFile, isFinal, locationOf, optionsFor, urlOf } from '../../sources/http.js'
+import { LruCache } from '../../../lib/core/lru.js'
+import { PairTable } from '../../../lib/outboard/pairs.js'
+import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
+import { groupCount, outboardLen } from '../../../lib/tree/geometry.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
+import { openOutboard } from '../../../lib/outboard/paged-outboard.js'
+import { rootHash } from '../../../lib/hash/subtree.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { sliceOfEndpoint } from './bao-endpoint.js'
-import { sliceOfPlain } from './plain/plain-slice.js'
+import { duplicateLinks, outboardLinks } from './links.js'
+import { sliceOfPlain } from '../plain/plain-slice.js'
 
-/** @import { HttpOptions } from '../sources/http.js' */
-/** @import { PlainBlob } from './plain/plain-slice.js' */
-/** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
+/** @import { HttpOptions } from '../../sources/http.js' */
+/** @import { PlainBlob } from '../plain/plain-slice.js' */
+/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 
 /** Bytes of the first request to a plain server. */
 const HEAD_LEN = 1 << 14
@@ -27,8 +28,6 @@ const HEAD_LEN = 1 << 14
 const MAX_WHOLE_LEN = 1 << 24
 /** Milliseconds for a part of an outboard: reads of several slices may wait for it, so none of them can end it. */
 const OUTBOARD_MS = 30_000
-/** Bytes of a `Link` header that are looked at. */
-const MAX_LINK_LEN = 1 << 13
 
 /** How the servers of an origin had their blobs: `bao` or `plain`. */
 const seen = /** @type {LruCache<string, string>} */ (new LruCache(1000))
@@ -40,6 +39,22 @@ const seen = /** @type {LruCache<string, string>} */ (new LruCache(1000))
  * @property {number} groupLog
  * @property {Uint8Array} [key]  of a keyed tree
  * @property {number} [size]  of the blob, if it is proven; then what the server says about it is not used
+ * @property {OnDuplicate} [onDuplicate]
+ * @property {(file: WholeFile) => void} [onWhole]  called before FETCH_REFUSED when the server has the bytes of the
+ *   blob but nothing that proves a part of them, and they are too many to be verified in memory
+ */
+/**
+ * @typedef {object} WholeFile  all bytes of a blob, unverified
+ * @property {number} [size]  a claim
+ * @property {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  reads it from its beginning
+ */
+/**
+ * Called for each further URL of the blob that a server names, as soon as its first answer has come.
+ *
+ * @callback OnDuplicate
+ * @param {URL} url
+ * @param {HttpOptions} http  for requests to it
+ * @returns {void}
  */
 
 /** One blob of one server. */
@@ -50,6 +65,8 @@ export class UrlMirror {
   /** How the server has the blob, once that is known. @type {'bao' | PlainBlob | undefined} */
   #access
   #isNoEndpoint = false
+  /** Further URLs of the blob. @type {URL[] | undefined} */
+  #duplicates
 
   /** @param {string | URL} url @param {HttpOptions} http */
   constructor (url, http) {
@@ -71,6 +88,7 @@ export class UrlMirror {
    * @throws {BaoError} FETCH_STATUS, FETCH_REFUSED, FETCH_FAILED, BAO_LEAF_MISMATCH
    */
   async * slice (what, signal) {
+    this.#tell(what)
     if (typeof this.#access === 'object' && what.size !== undefined && this.#access.size !== what.size) {
       this.#access = undefined // it was found with a size that was a lie
     }
@@ -81,7 +99,24 @@ export class UrlMirror {
     }
     this.#access ??= await this.#find(what, signal)
     if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, what, signal)
-    else yield * sliceOfEndpoint(this.#url, await this.#canonical(what, signal), this.#http, signal)
+    else yield * this.#sliceOfEndpoint(await this.#canonical(what, signal), signal)
+  }
+
+  /** @param {SliceRequest} what @param {AbortSignal} signal */
+  #sliceOfEndpoint (what, signal) {
+    return sliceOfEndpoint(this.#url, what, this.#http, signal, link => this.#hear(link, what))
+  }
+
+  /** @param {string} [link]  the header of an answer @param {SliceRequest} [what] */
+  #hear (link, what) {
+    if (this.#duplicates !== undefined || link === undefined) return
+    this.#duplicates = duplicateLinks(link, this.#url)
+    this.#tell(what)
+  }
+
+  /** Tells a caller which further URLs there are, as far as they are known. @param {SliceRequest} [what] */
+  #tell (what) {
+    for (const url of this.#duplicates ?? []) what?.onDuplicate?.(url, optionsFor(url, this.#url, this.#http))
   }
 
   /**
@@ -92,7 +127,7 @@ export class UrlMirror {
    */
   async * #tryEndpoint (what, signal) {
     try {
-      yield * sliceOfEndpoint(this.#url, what, this.#http, signal)
+      yield * this.#sliceOfEndpoint(what, signal)
     } catch (error) {
       if (isNo(error)) return false
       throw error
@@ -145,11 +180,11 @@ export class UrlMirror {
    * @param {SliceRequest} what @param {AbortSignal} signal
    * @returns {Promise<number | undefined>} a claim; undefined when the server is no endpoint
    */
-  async #claimedSize ({ groupLog }, signal) {
+  async #claimedSize (what, signal) {
     const head = new ByteQueue()
-    const ranges = ChunkRanges.none
+    const least = { ...what, ranges: ChunkRanges.none }
     try {
-      for await (const piece of sliceOfEndpoint(this.#url, { ranges, groupLog }, this.#http, signal)) {
+      for await (const piece of this.#sliceOfEndpoint(least, signal)) {
         head.push(piece.subarray(0, HEAD_LEN - head.len), HEAD_LEN)
         if (head.len === HEAD_LEN) break
       }
@@ -168,6 +203,7 @@ export class UrlMirror {
    */
   async #findOutboard (what, signal) {
     await this.#file.read(0, HEAD_LEN, signal)
+    this.#hear(this.#file.link, what)
     const size = what.size ?? this.#file.size
     if (size === undefined) return undefined
     const plain = (/** @type {SliceOutboard} */ outboard) => ({ size, outboard, pieces: this.#pieces })
@@ -184,7 +220,7 @@ export class UrlMirror {
 
   /** Where outboards may be. @returns {{ url: URL, groupLog: number }[]} */
   #outboardUrls () {
-    const urls = linksOf(this.#file.link ?? '', this.#url)
+    const urls = outboardLinks(this.#file.link ?? '', this.#url)
     for (const groupLog of [4, 6]) {
       const url = new URL(this.#url)
       url.pathname += `.obao${groupLog}`
@@ -203,10 +239,7 @@ export class UrlMirror {
   async #outboardAt (url, what, signal) {
     const { root, size, groupLog, key } = what
     if (groupCount(size, groupLog) === 1) return emptyOutboard(root, size, groupLog)
-    const { fetch, signal: end } = this.#http
-    // What the caller sends to one server is not for another.
-    const options = url.origin === this.#url.origin ? this.#http : { fetch, signal: end }
-    const file = new HttpFile(url, options, { isLenient: true })
+    const file = new HttpFile(url, optionsFor(url, this.#url, this.#http), { isLenient: true })
     /** @type {Uint8Array} */
     let head
     try {
@@ -234,10 +267,13 @@ export class UrlMirror {
    * @param {SliceRequest} what @param {AbortSignal} signal
    * @returns {Promise<PlainBlob>}
    */
-  async #readWhole ({ root, key }, signal) {
+  async #readWhole ({ root, key, onWhole }, signal) {
+    const { size = 0 } = this.#file
+    const most = size > MAX_WHOLE_LEN ? 0 : MAX_WHOLE_LEN + 1
     const queue = new ByteQueue()
-    for await (const piece of this.#file.pieces(0, MAX_WHOLE_LEN + 1, signal)) queue.push(piece, MAX_WHOLE_LEN + 1)
-    if (queue.len > MAX_WHOLE_LEN) {
+    for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
+    if (queue.len === most) {
+      onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
       const why = 'it gives no slices and no outboard, and the blob is longer than 16 MiB. Give an outboard'
       throw fetchRefused(this.location, why)
     }
@@ -281,22 +317,3 @@ const outboardOf = (root, size, pairs) => ({
     return true
   }
 })
-
-/**
- * The outboards that a `Link` header names, as `<movie.obao4>; rel=describedby; type="application/vnd.bao-outboard"`.
- * Source: RFC 8288, 3.
- *
- * @param {string} header @param {URL} base
- * @returns {{ url: URL, groupLog: number }[]}
- */
-function linksOf (header, base) {
-  const links = []
-  for (const [, target, parameters] of header.slice(0, MAX_LINK_LEN).matchAll(/<([^>]*)>([^<]*)/g)) {
-    if (!/;\s*rel="?describedby\b/i.test(parameters) || !URL.canParse(target, base.href)) continue
-    const url = new URL(target, base)
-    const log = /group-log=(\d+)/i.exec(parameters) ?? /\.obao(\d+)$/.exec(url.pathname)
-    const groupLog = log === null ? DEFAULT_GROUP_LOG : Number(log[1])
-    if (/^https?:$/.test(url.protocol) && groupLog <= MAX_GROUP_LOG) links.push({ url, groupLog })
-  }
-  return links.slice(0, 3)
-}

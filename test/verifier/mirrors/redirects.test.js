@@ -1,0 +1,62 @@
+// Mirrors that send clients somewhere else. The servers are real, because `fetch` itself follows redirects.
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import { createOutboardSync } from '../../../encoder/index.js'
+import { fetchVerified } from '../../../verifier/index.js'
+import { same } from '../../support/bytes.js'
+import { errorOf } from '../../support/feeding.js'
+import { noise } from '../../support/inputs.js'
+
+const content = noise(200_000, 175)
+const { cid, bytes: pairs } = createOutboardSync(content)
+
+describe('a mirror that redirects', () => {
+  const servers = []
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  /** A server of some paths: bytes, or where a path leads. Notes what was asked. */
+  async function serving (paths) {
+    const seen = []
+    const server = createServer((request, response) => {
+      const { url, headers } = request
+      seen.push({ url, headers })
+      const found = paths[url.split('?')[0]]
+      if (typeof found === 'string') return response.writeHead(302, { location: found }).end()
+      response.writeHead(found === undefined ? 404 : 200).end(found)
+    })
+    servers.push(server)
+    await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+    return { url: `http://127.0.0.1:${server.address().port}`, seen }
+  }
+
+  const bytesOf = async (url, options) =>
+    new Uint8Array(await (await fetchVerified(url, { cid, retries: 0, ...options })).arrayBuffer())
+
+  it('is followed, also to another server, which does not get the authorization', async () => {
+    const there = await serving({ '/there': content, '/there.obao4': pairs })
+    const { url } = await serving({ '/blob': `${there.url}/there`, '/blob.obao4': `${there.url}/there.obao4` })
+    const headers = { authorization: 'Bearer 1' }
+    expect(same(await bytesOf(`${url}/blob`, { headers }), content)).to.equal(true)
+    expect(there.seen).to.not.have.length(0)
+    for (const { headers } of there.seen) expect(headers).to.not.have.property('authorization')
+  })
+
+  it('in a circle fails, and another one goes on', async () => {
+    const { url, seen } = await serving({ '/a': '/b', '/b': '/a', '/good': content, '/good.obao4': pairs })
+    expect(await errorOf(bytesOf(`${url}/a`))).to.include({ code: 'FETCH_FAILED', location: `${url}/a` })
+    expect(seen.length).to.be.below(200)
+    expect(same(await bytesOf(`${url}/a`, { from: [`${url}/good`] }), content)).to.equal(true)
+  })
+
+  it('is not followed with a `fetch` that refuses', async () => {
+    const { url, seen } = await serving({ '/a': '/good', '/good': content })
+    const careful = (input, init) => fetch(input, { ...init, redirect: 'error' })
+    expect(await errorOf(bytesOf(`${url}/a`, { fetch: careful }))).to.include({ code: 'FETCH_FAILED' })
+    expect(seen.some(({ url }) => url.startsWith('/good'))).to.equal(false)
+  })
+})

@@ -1,0 +1,66 @@
+// Reads the `Link` header of an answer: where the outboard of a blob is, and which other servers have the blob.
+// Sources: RFC 8288, 3 (the header); RFC 6249, 3.2 (duplicates).
+
+import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../lib/core/constants.js'
+
+/** Characters of a header that are looked at. */
+const MAX_LEN = 1 << 13
+const MAX_OUTBOARDS = 3
+/** Duplicates of one header. */
+const MAX_DUPLICATES = 16
+/** The priority of a duplicate that has none: the last. */
+const LAST = 999_999
+
+/** @typedef {{ url: URL, parameters: string }} Link */
+
+/**
+ * The outboards that a header names, as `<movie.obao4>; rel=describedby; type="application/vnd.bao-outboard"`.
+ *
+ * @param {string} header @param {URL} base  that the header came from
+ * @returns {{ url: URL, groupLog: number }[]}
+ */
+export function outboardLinks (header, base) {
+  const links = linksOf(header, base, 'describedby').map(({ url, parameters }) => {
+    const log = /group-log=(\d+)/i.exec(parameters) ?? /\.obao(\d+)$/.exec(url.pathname)
+    return { url, groupLog: log === null ? DEFAULT_GROUP_LOG : Number(log[1]) }
+  })
+  return links.filter(({ groupLog }) => groupLog <= MAX_GROUP_LOG).slice(0, MAX_OUTBOARDS)
+}
+
+/**
+ * The other URLs of the same blob that a header names, as `<https://b.example/movie>; rel=duplicate; pri=1`: those
+ * first that the server prefers.
+ *
+ * @param {string} header @param {URL} base  that the header came from
+ * @returns {URL[]} not `base` itself
+ */
+export function duplicateLinks (header, base) {
+  const links = linksOf(header, base, 'duplicate').map(({ url, parameters }) => {
+    const pri = /;\s*pri\s*=\s*"?(\d{1,6})\b/i.exec(parameters)
+    return { url, pri: pri === null ? LAST : Number(pri[1]) }
+  })
+  const urls = new Map(links.sort((a, b) => a.pri - b.pri).map(({ url }) => [url.href, url]))
+  urls.delete(base.href)
+  return [...urls.values()].slice(0, MAX_DUPLICATES)
+}
+
+/**
+ * The links of a relation that may be followed: over HTTP, not in the clear where the header came encrypted, and
+ * without a password.
+ *
+ * @param {string} header @param {URL} base @param {string} relation
+ * @returns {Link[]}
+ */
+function linksOf (header, base, relation) {
+  const links = []
+  for (const [, target, parameters] of header.slice(0, MAX_LEN).matchAll(/<([^<>]*)>([^<]*)/g)) {
+    const [, quoted, token] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
+    const relations = (quoted ?? token ?? '').toLowerCase().split(/\s+/)
+    if (!relations.includes(relation) || !URL.canParse(target, base.href)) continue
+    const url = new URL(target, base)
+    url.hash = ''
+    const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && base.protocol === 'http:')
+    if (isAllowed && url.username === '' && url.password === '') links.push({ url, parameters })
+  }
+  return links
+}
