@@ -15,8 +15,10 @@ import { observe } from './catalog/events/observers.js'
 import { TempTag } from './gc/protection.js'
 import { Tags } from './catalog/names/tags.js'
 import { exportFile } from './read/export-file.js'
-import { importFile } from './write/import-file.js'
+import { importFile } from './write/import/import-file.js'
 import { PUT_OPTIONS } from './write/put.js'
+import { concat } from './write/grow/concat.js'
+import { GROW_OPTIONS, splice } from './write/grow/splice.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
@@ -36,6 +38,7 @@ import { downloadFile } from './exchange/download/download-file.js'
 /** @import { StoreOptions } from './exchange/store-context.js' */
 /** @import { PutOptions } from './write/put.js' */
 /** @import { PutManyOptions, PutResult } from './write/put-many.js' */
+/** @import { GrowOptions, SpliceChange } from './write/grow/splice.js' */
 /** @import { Outboard } from '../encoder/outboard.js' */
 /** @import { DatabasePair } from './storage/level/levels.js' */
 /** @import { GcOptions } from './gc/collector.js' */
@@ -137,6 +140,22 @@ export class BlobStore {
   }
 
   /**
+   * Keeps a blob that consists of all bytes of another one and of what is appended. The other blob stays. When it is
+   * above 1 MiB, both share a file, and only what is appended is hashed and written. A smaller one, one that another
+   * blob begins with already, and one in a file of somebody else are spliced.
+   *
+   * @param {BlobName} cid  of a whole blob
+   * @param {Source} source  what is appended
+   * @param {GrowOptions} [options]  as for `splice`. `onProgress` gets `baobox:append`
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} of the new blob, as for `put`
+   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob was deleted meanwhile; STORE_MISSING
+   *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
+   */
+  append (cid, source, options = {}) {
+    return this.#run(() => this.#context.appender.append(cid, source, options), options, GROW_OPTIONS)
+  }
+
+  /**
    * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones
    * are kept as by `put`. Under a quota every blob is kept by itself.
    *
@@ -149,6 +168,35 @@ export class BlobStore {
    */
   putMany (blobs, options = {}) {
     return putMany(this.#context, blobs, options)
+  }
+
+  /**
+   * Makes a blob of one that the store has, in which the bytes from `start` to `end` are replaced. What stays where it
+   * was is not hashed again, from the border of one chunk group (16 KiB) to another. The blob itself stays, and is
+   * protected meanwhile as by a tag. A failure leaves nothing.
+   *
+   * @param {BlobName} cid  of which all bytes that are kept must be present
+   * @param {SpliceChange} change
+   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:splice`, in bytes of the new blob
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
+   * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }; STORE_CORRUPT { cid, start,
+   *   len } when the blob is damaged. RangeError when `end` lies beyond the end of the blob
+   */
+  splice (cid, change, options = {}) {
+    return this.#run(() => splice(this.#context, cid, change, options), options, GROW_OPTIONS)
+  }
+
+  /**
+   * Makes one blob of several, one behind the other. The first is not hashed again. All blobs stay, and are protected
+   * meanwhile as by a tag. A failure leaves nothing.
+   *
+   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; none give the empty blob
+   * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:concat`, in bytes of the new blob
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
+   * @throws {BaoError} as `splice`
+   */
+  concat (cids, options = {}) {
+    return this.#run(() => concat(this.#context, cids, options), options, GROW_OPTIONS)
   }
 
   /**
@@ -215,7 +263,8 @@ export class BlobStore {
    * Puts a file. Browsers have no files: give the File to `put` there.
    *
    * @param {string | URL} path
-   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does.
+   * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does, or shares
+   *   the blocks of a file above 1 MiB where the disk can do that.
    *   `reference` keeps only the tree, and reads the file whenever the bytes are wanted. They are verified in any
    *   case, so a file that was changed is STORE_CORRUPT { cid, start, len }, and one that is gone STORE_MISSING {
    *   cid, ranges }. The store never deletes the file. Default: `copy`

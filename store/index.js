@@ -13,6 +13,9 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./catalog/calls/list.js').ListOrder} ListOrder */
 /** @typedef {import('./read/reader.js').GetOptions} GetOptions */
 /** @typedef {import('./write/put.js').PutOptions} PutOptions */
+/** @typedef {import('./write/grow/splice.js').GrowOptions} GrowOptions */
+/** @typedef {import('./write/grow/splice.js').GrowOwnOptions} GrowOwnOptions */
+/** @typedef {import('./write/grow/splice.js').SpliceChange} SpliceChange */
 /** @typedef {import('./read/reader.js').ReadOptions} ReadOptions */
 /** @typedef {import('./read/slice-reader.js').SliceOptions} SliceOptions */
 /** @typedef {import('./exchange/store-context.js').StoreOptions} StoreOptions */
@@ -33,9 +36,13 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../verifier/mirrors/mirror.js').GiveSlice} GiveSlice */
 /** @typedef {import('../verifier/mirrors/mirror.js').Mirror} Mirror */
 /** @typedef {import('../verifier/mirrors/mirror.js').MirrorLike} MirrorLike */
+/** @typedef {import('../verifier/mirrors/mirror.js').GiveMembers} GiveMembers */
 /** @typedef {import('../verifier/mirrors/mirror.js').PlainParts} PlainParts */
 /** @typedef {import('../verifier/mirrors/mirror.js').SliceGiver} SliceGiver */
-/** @typedef {import('../verifier/mirrors/url-mirror.js').SliceRequest} SliceRequest */
+/** @typedef {import('../verifier/mirrors/server/url-mirror.js').SliceRequest} SliceRequest */
+/** @typedef {import('../verifier/mirrors/server/url-mirror.js').OnDuplicate} OnDuplicate */
+/** @typedef {import('../verifier/mirrors/server/url-mirror.js').WholeFile} WholeFile */
+/** @typedef {import('../verifier/sources/http.js').HttpOptions} HttpOptions */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */
@@ -51,7 +58,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./exchange/transfer/import.js').ImportResult} ImportResult */
 /** @typedef {import('./exchange/transfer/import.js').ImportRules} ImportRules */
 /** @typedef {import('./exchange/transfer/selection.js').SelectionOptions} SelectionOptions */
-/** @typedef {import('./check/fsck.js').DamagedBlob} DamagedBlob */
+/** @typedef {import('./check/check-blobs.js').DamagedBlob} DamagedBlob */
 /** @typedef {import('./check/healer.js').Heal} Heal */
 /** @typedef {import('./check/fsck.js').FsckReport} FsckReport */
 /** @typedef {import('./check/check-tags.js').DamagedTag} DamagedTag */

@@ -1,29 +1,25 @@
-// The index database: which blobs there are, and what is known of them. `commit` is the only way in which a record or
-// a tag comes, changes or goes, and `commitGroups` the only way in which chunk groups are added to a blob that is
-// present in part. Both tell their subscribers: presence, quota, observers and garbage collection.
+// Changes the index database: which blobs there are, and what is known of them. `commit` is the only way in which a
+// record or a tag comes, changes or goes; `commitGroups` is the only way in which a blob that is present in part gets
+// more chunk groups. Both tell their subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { Aliases } from './names/aliases.js'
 import { EventLog } from './events/event-log.js'
 import { Uses } from './uses.js'
-import { isEmptyRoot } from './roots.js'
-import { DAMAGED, damagedRecord, orIfUnreadable } from '../storage/errors.js'
-import { VIEWS, blobKey, blobsIn, hashOfKey, pathKey, usedKey } from '../storage/format/keys.js'
-import { decodeRecord, encodePath, encodeRecord } from '../storage/format/records.js'
+import { Records } from './records.js'
+import { damagedRecord } from '../storage/errors.js'
+import { blobKey, pathKey, usedKey } from '../storage/format/keys.js'
+import { encodePath, encodeRecord } from '../storage/format/records.js'
+import { Bases } from '../storage/content/bases.js'
 import { GROUP_LEN } from '../storage/content/tree-pages.js'
-import { readEntries } from '../storage/level/entries.js'
 
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { Tag } from '../storage/format/tags.js' */
 /** @import { DoomedData } from '../storage/databases.js' */
-/** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { Reservation } from './quota.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
-
-/** The empty blob is in every store, and never written. @type {BlobRecord} */
-const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 /**
  * What becomes of the record of one blob. The caller holds the blob's lock.
@@ -39,6 +35,9 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  *   the multihashes that led to it
  * @property {number} [noUseAsOfFlush]  what `UsesInOrder.noUseAsOfFlush` returned for a blob that is forgotten
  * @property {string} [path]  path of an imported file that the store does not own
+ * @property {number} [joined]  set by `commit`: the base that the blob shares from then on
+ * @property {number} [left]  set by `commit`: the base that the blob does not share any more
+ * @property {boolean} [isBaseGone]  set by `commit`: does nobody share that base any more, so that its data goes?
  */
 
 /**
@@ -71,116 +70,26 @@ const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 
  * @property {(root: Uint8Array) => void} [wasPutAgain]  a blob that is complete was put or received once more
  */
 
-export class Catalog {
+export class Catalog extends Records {
   #store
   #subscribers = /** @type {Subscriber[]} */ ([])
   aliases
   uses
   log
+  bases
 
   /** @param {StoreContext} store */
   constructor (store) {
+    super(store.databases)
     this.#store = store
     this.aliases = new Aliases(store.databases.index)
     this.uses = new Uses(store.databases.index)
     this.log = new EventLog(store.databases)
+    this.bases = new Bases(store.databases)
   }
 
   /** @param {Subscriber[]} subscribers  told of every change, in this order */
   subscribe (...subscribers) { this.#subscribers.push(...subscribers) }
-
-  /**
-   * @param {Uint8Array} root
-   * @returns {Promise<BlobRecord | undefined>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT { cid } when the record is damaged
-   */
-  async get (root) {
-    const { isThere, record } = await this.find(root)
-    if (isThere && record === undefined) throw damagedRecord(root)
-    return record
-  }
-
-  /**
-   * For callers that may replace a damaged record.
-   *
-   * @param {Uint8Array} root
-   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} no record when it is damaged
-   */
-  async find (root) {
-    return found(root, await orIfUnreadable(this.#store.databases.indexed(blobKey(root)), DAMAGED))
-  }
-
-  /**
-   * The same for several.
-   *
-   * @param {Uint8Array[]} roots
-   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>}
-   */
-  async findMany (roots) {
-    const { allocate } = this.#store.databases
-    const keys = roots.map(root => blobKey(root, allocate))
-    const stored = await orIfUnreadable(this.#store.databases.index.getMany(keys, VIEWS))
-    if (stored === undefined) return Promise.all(roots.map(root => this.find(root)))
-    return roots.map((root, i) => found(root, stored[i]))
-  }
-
-  /**
-   * Returns the roots that have a record, damaged or not; all of them when the index cannot be read.
-   *
-   * @param {Uint8Array[]} roots
-   */
-  async filterRecorded (roots) {
-    const stored = await orIfUnreadable(this.#store.databases.index.getMany(roots.map(root => blobKey(root)), VIEWS))
-    return roots.filter((_, i) => stored === undefined || stored[i] !== undefined)
-  }
-
-  /**
-   * All records, in the order of their hashes.
-   *
-   * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is
-   *   known, when all others have been given
-   */
-  async * records () {
-    for await (const batch of this.recordBatches()) yield * batch
-  }
-
-  /**
-   * The same in batches, and some of them.
-   *
-   * @param {HashRange} [range] @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
-   */
-  async * recordBatches (range) {
-    /** @type {Uint8Array | undefined} */
-    let firstDamaged
-    let isDamaged = false
-    for await (const batch of this.entryBatches(range, () => { isDamaged = true })) {
-      const whole = []
-      for (const { root, record } of batch) {
-        if (root !== undefined && record !== undefined) whole.push({ root, record })
-        else firstDamaged ??= root
-      }
-      isDamaged ||= whole.length < batch.length
-      yield whole
-    }
-    if (isDamaged) throw damagedRecord(firstDamaged)
-  }
-
-  /**
-   * The same, without a record where it is damaged, and without a root where the key is damaged too.
-   *
-   * @param {HashRange} [range]
-   * @param {() => void} [onDamage]  called when some cannot be read
-   * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
-   */
-  async * entryBatches (range = {}, onDamage) {
-    for await (const entries of readEntries(this.#store.databases.index, blobsIn(range), onDamage)) {
-      yield entries.map(([key, value]) => {
-        const root = hashOfKey(key)
-        return { root, record: root && decodeRecord(root, value) }
-      })
-    }
-  }
 
   /**
    * Writes changes of records in one batch, and tells the subscribers. The data that a change gives up is noted in
@@ -195,6 +104,9 @@ export class Catalog {
    *   `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
+    // Nothing is awaited when `removal` has made the changes.
+    const bases = basesOf(changes)
+    if (!this.bases.knows(bases)) await this.bases.load(bases)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a pending use now; written later, it would have no blob.
@@ -202,21 +114,32 @@ export class Catalog {
     // Nothing is awaited between this entry and the batch that has it: entries stand in the order of the batches.
     const entry = this.log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
-    if (operations.length > 0) await this.#batch(sync, operations)
+    try {
+      if (operations.length > 0) await this.#batch(sync, operations)
+    } catch (error) {
+      if (this.bases.doubt(changes)) this.#store.activity.noteLeftovers()
+      throw error
+    }
+    this.bases.confirm(changes)
     if (entry !== undefined) this.log.acknowledge(entry.place)
-    for (const change of changes) for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change)
+    for (const change of changes) this.#tellRecord(change)
     for (const change of tags) for (const subscriber of this.#subscribers) subscriber.tagChanged?.(change)
     if (deletesData) await this.deleteData(changes)
   }
 
   /**
    * Deletes the data that changes have given up. Does not fail: the notes tell that the data is still to be deleted.
+   * A file that cannot be cut off is cut off at the next opening.
    *
    * @param {Change[]} changes
    */
   async deleteData (changes) {
     const doomed = givenUpBy(changes)
     if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
+    for (const { left, isBaseGone } of changes) {
+      if (left === undefined || isBaseGone) continue
+      await this.bases.trim(left).catch(() => this.#store.activity.noteLeftovers())
+    }
   }
 
   /**
@@ -238,6 +161,23 @@ export class Catalog {
    * @param {BlobRecord} record  its id is that of the groups @param {number} len  bytes that counted
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
+
+  /** Writes the entry of a sharer that has lost it. @param {Uint8Array} root @param {BlobRecord} record */
+  async addSharer (root, record) {
+    this.#tellRecord({ root, before: record, after: record, gained: await this.bases.add(root, record) })
+  }
+
+  /**
+   * Deletes the entry of a sharer that no record matches.
+   *
+   * @param {Uint8Array} root  of the sharer @param {number} base @param {number} size
+   */
+  async dropSharer (root, base, size) {
+    this.#tellRecord({ root, gained: await this.bases.drop(base, size) })
+  }
+
+  /** @param {Change} change */
+  #tellRecord (change) { for (const subscriber of this.#subscribers) subscriber.recordChanged?.(change) }
 
   /** @param {GroupsChange} groups */
   #tellGroups (groups) { for (const subscriber of this.#subscribers) subscriber.groupsChanged?.(groups) }
@@ -327,13 +267,14 @@ export class Catalog {
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
     const aliases = hasAliases ? (await this.aliases.of(root)).map(({ multihash }) => multihash) : []
     const len = before === undefined ? 0 : await this.#store.presence.len(before)
+    await this.bases.load([before?.base])
     return { root, before, aliases, noUseAsOfFlush, gained: 0 - len }
   }
 
   /** @param {Change[]} changes @returns {Operation[]} */
   #operations (changes) {
     const { allocate } = this.#store.databases
-    const operations = /** @type {Operation[]} */ ([])
+    const operations = this.bases.apply(changes)
     for (const change of changes) {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
@@ -366,15 +307,14 @@ export class Catalog {
 }
 
 /** The data that changes give up, so that no record names it any more. @param {Change[]} changes */
-const givenUpBy = changes =>
-  changes.flatMap(({ before, after }) => before === undefined || before.id === after?.id ? [] : dataOf(before))
+const givenUpBy = changes => changes.flatMap(({ before, after, left, isBaseGone }) => [
+  ...before === undefined || before.id === after?.id || before.id === after?.base ? [] : [dataOf(before)],
+  ...left !== undefined && isBaseGone ? [{ id: left }] : []
+])
+
+/** The bases that changes are about. @param {Change[]} changes */
+const basesOf = changes => changes.flatMap(({ before, after }) => [before?.base, after?.base])
 
 /** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
 const dataOf = ({ id, size, complete, home }) =>
   ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })
-
-/** @param {Uint8Array} root @param {Uint8Array} [stored] @returns {{ isThere: boolean, record?: BlobRecord }} */
-function found (root, stored) {
-  if (isEmptyRoot(root)) return { isThere: true, record: EMPTY_RECORD }
-  return stored === undefined ? { isThere: false } : { isThere: true, record: decodeRecord(root, stored) }
-}

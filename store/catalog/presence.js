@@ -29,12 +29,13 @@ export class Presence {
   }
 
   /**
-   * Bytes that the store itself keeps of a blob: none of those in a file of somebody else.
+   * Bytes that the store itself keeps of a blob: none of those in a file of somebody else. Those that blobs share are
+   * counted by their base: see `Bases`.
    *
    * @param {BlobRecord} record
    */
   async len (record) {
-    if (record.home === 'reference') return 0
+    if (record.home === 'reference' || record.home === 'shared') return 0
     return record.complete ? record.size : rangesLen(await this.of(record), record.size)
   }
 

@@ -1,6 +1,6 @@
 // Remembers when blobs were last used: in memory first, and in the index with many other uses.
 
-import { SortedCursor } from './sorted-cursor.js'
+import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
 import { SMALL_ENTRIES } from '../storage/level/entries.js'
 import { BaoError } from '../../lib/core/errors.js'

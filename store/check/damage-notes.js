@@ -2,6 +2,7 @@
 // pair of the tree that can be computed again is no loss, and is written again.
 
 import { nameOf } from '../catalog/roots.js'
+import { fileIdOf } from '../storage/format/records.js'
 import { partAround } from './blob/inspect-blob.js'
 import { leaveData, settleBlob } from './blob/settle-blob.js'
 
@@ -37,7 +38,7 @@ export class DamageNotes {
       const { record } = await catalog.find(root)
       if (record === undefined) return undefined
       if (record.id !== seen.id) return record.isDamaged ? record : undefined // then another read has noted it
-      databases.files?.forget(record.id) // it may have been replaced
+      databases.files?.forget(fileIdOf(record)) // it may have been replaced
       const part = partAround(record, span, await presence.of(record))
       const right = await settleBlob(this.#store, root, record, { part })
       return right && (await catalog.find(root)).record

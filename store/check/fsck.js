@@ -3,44 +3,25 @@
 
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../storage/concurrency/in-order.js'
-import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
-import { decodeRecord, isWellFormed } from '../storage/format/records.js'
+import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
 import { isCorruption, isOfSystem } from '../storage/errors.js'
-import { inspectBlob } from './blob/inspect-blob.js'
 import { isInOrder } from '../storage/level/order.js'
-import { settleBlob } from './blob/settle-blob.js'
 import { nameOf } from '../catalog/roots.js'
-import { rangesLen } from '../catalog/presence.js'
-import { presentChunks } from '../storage/content/tree-pages.js'
 import { findRecord } from './find-owner.js'
 import { IdSet } from '../storage/level/id-set.js'
 import { TagCheck } from './check-tags.js'
 import { readEntries } from '../storage/level/entries.js'
-import { rightSmallBlobs } from './check-small.js'
-import { createYielder } from '../../lib/source/async-util.js'
+import { BlobCheck } from './check-blobs.js'
+import { SharerCheck } from './check-sharers.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { Findings } from './blob/inspect-blob.js' */
+/** @import { DamagedBlob } from './check-blobs.js' */
 /** @import { DamagedTag } from './check-tags.js' */
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
-/** @import { SafeDatabase } from '../storage/level/safe-database.js' */
-
-/**
- * @typedef {object} DamagedBlob
- * @property {CID} cid
- * @property {number} size  bytes, to make bytes of the ranges
- * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
- * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that are present without a mark in the tree
- * @property {number} strays  entries beside the blob's own, or not in their shape
- * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair
- *   would drop at most
- * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
- *   fails? The bytes may be right, so `repair` drops nothing of it
- */
 
 /**
  * @typedef {object} FsckReport
@@ -52,7 +33,8 @@ import { createYielder } from '../../lib/source/async-util.js'
  * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where
  *   they are kept. With `repair` the others are deleted; until then no garbage can be collected
  * @property {number} orphans  ids with data that no record names
- * @property {number} strays  entries and files that no store writes. A link, a folder or a device that has the name
+ * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
+ *   link, a folder or a device that has the name
  *   of a file of the store stays where it is, with `repair`, too
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in
@@ -71,9 +53,7 @@ export class Fsck {
   /** The only blobs to be looked at, if not everything. */
   #roots
   #signal
-  #onProgress
-  #done = 0
-  #total = 0
+  #blobs
   /** @type {FsckReport} */
   #report = {
     isSound: true,
@@ -89,9 +69,10 @@ export class Fsck {
 
   /** By the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that records have; and ids that two records have, of which at most one is right. */
+  /** Ids that records have. */
   #recorded = new IdSet()
-  #shared = /** @type {Set<number>} */ (new Set())
+  /** Ids that two records have, of which at most one is right. */
+  #recordedTwice = /** @type {Set<number>} */ (new Set())
   /** False when LevelDB cannot read all records: then what seems to have none may have one. */
   #isIndexWhole = true
   #isDataWhole = true
@@ -108,7 +89,8 @@ export class Fsck {
     this.#repairs = repair
     this.#adopts = adopts
     this.#signal = signal
-    this.#onProgress = onProgress
+    const isOthersToo = (/** @type {number} */ id) => this.#recordedTwice.has(id)
+    this.#blobs = new BlobCheck(store, { repair, isOthersToo, signal, onProgress })
   }
 
   /** @returns {Promise<FsckReport>} */
@@ -116,8 +98,11 @@ export class Fsck {
     this.#signal?.throwIfAborted()
     await (this.#roots === undefined ? this.#checkAll() : this.#checkSome(this.#roots))
     const report = this.#report
+    report.blobs = this.#blobs.blobs
+    report.damaged = this.#blobs.damaged
     report.records = [...this.#damagedRecords.values()]
-    report.isReadable = this.#isIndexWhole && this.#isDataWhole && this.#isInOrder
+    const isDataWhole = this.#isDataWhole && !this.#blobs.isUnreadable
+    report.isReadable = this.#isIndexWhole && isDataWhole && this.#isInOrder
     const { damaged, records, tags, orphans, strays } = report
     const faults = damaged.length + records.length + tags.length + orphans + strays
     report.isSound = report.isReadable && !report.isStateDamaged && faults === 0
@@ -132,8 +117,9 @@ export class Fsck {
     await this.#checkFolder()
     await this.#checkState()
     await this.#count()
+    await this.#checkSharers()
     await this.#checkTags()
-    await this.#checkBlobs(limit)
+    await this.#blobs.checkAll(this.#recordBatches(), limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
   }
@@ -144,7 +130,7 @@ export class Fsck {
    * @param {Uint8Array[]} roots
    */
   async #checkSome (roots) {
-    const { catalog, databases } = this.#store
+    const { catalog } = this.#store
     const blobs = /** @type {{ root: Uint8Array, record: BlobRecord }[]} */ ([])
     for (const root of roots) {
       this.#signal?.throwIfAborted()
@@ -154,8 +140,8 @@ export class Fsck {
         this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
       }
     }
-    for (const { record } of blobs) this.#total += await lenToCheck(databases.data, record)
-    for (const { root, record } of blobs) await this.#checkBlob(root, record, false)
+    for (const { record } of blobs) await this.#blobs.expect(record)
+    for (const { root, record } of blobs) await this.#blobs.check(root, record, false)
   }
 
   /**
@@ -164,7 +150,7 @@ export class Fsck {
   async #checkOrder () {
     const { index, data } = this.#store.databases
     this.#isInOrder = await isInOrder(index, this.#signal) && await isInOrder(data, this.#signal)
-    this.#repairs &&= this.#isInOrder
+    if (!this.#isInOrder) this.#leaveAll()
   }
 
   /**
@@ -176,12 +162,14 @@ export class Fsck {
     if (files === undefined) return
     if (await files.isObstructed()) {
       this.#report.strays++
-      this.#repairs = false
-      return
+      return this.#leaveAll()
     }
     if (this.#repairs) await files.make()
     this.#report.strays += (await files.names()).filter(({ isFile }) => !isFile).length
   }
+
+  /** Repairs nothing from now on. */
+  #leaveAll () { this.#repairs = this.#blobs.repairs = false }
 
   async #checkState () {
     this.#report.isStateDamaged = !await this.#store.databases.ids.isStateSound()
@@ -190,7 +178,7 @@ export class Fsck {
 
   /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
   async #count () {
-    const { index, data } = this.#store.databases
+    const { index } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
@@ -205,10 +193,28 @@ export class Fsck {
           this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: false })
           continue
         }
-        if (!this.#recorded.add(record.id)) this.#shared.add(record.id)
-        this.#total += await lenToCheck(data, record)
+        if (!this.#recorded.add(record.id)) this.#recordedTwice.add(record.id)
+        if (record.base !== undefined) this.#recorded.add(record.base)
+        await this.#blobs.expect(record)
       }
     }
+  }
+
+  /** Blobs that share a file: what the index says of them, beside their records. */
+  async #checkSharers () {
+    const options = { repair: this.#repairs, adopts: this.#adopts, signal: this.#signal }
+    const check = new SharerCheck(this.#store, options)
+    await check.run()
+    for await (const { root, record } of this.#records()) {
+      if (record?.home === 'shared') await check.checkRecord(root, record)
+    }
+    if (this.#isIndexWhole && !check.isUnreadable) await check.cutOff()
+    for (const { root, record } of check.lost) {
+      for (const id of [record.id, fileIdOf(record)]) this.#recorded.add(id)
+      this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored: this.#repairs })
+    }
+    this.#report.strays += check.strays
+    if (check.isUnreadable) this.#isIndexWhole = false
   }
 
   async #checkTags () {
@@ -217,88 +223,6 @@ export class Fsck {
     this.#report.strays += check.strays
     if (check.isUnreadable) this.#isIndexWhole = false
   }
-
-  /** @param {number} limit  ids from there on are new */
-  async #checkBlobs (limit) {
-    const alone = await this.#idsOfOneExtent(limit)
-    const yieldWhenDue = createYielder(this.#signal)
-    for await (const batch of this.#recordBatches()) {
-      const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
-      for (const blob of batch) {
-        if (blob.record !== undefined) await this.#checkBlob(blob.root, blob.record, right.has(blob))
-      }
-      await yieldWhenDue()
-    }
-  }
-
-  /**
-   * Small blobs are under such ids, if there is nothing beside them.
-   *
-   * @param {number} limit  ids from there on are new
-   */
-  async #idsOfOneExtent (limit) {
-    const alone = new IdSet()
-    for await (const { id, isAlone } of this.#store.databases.dataIds(0)) {
-      this.#signal?.throwIfAborted()
-      if (id !== undefined && id < limit && isAlone) alone.add(id)
-    }
-    return alone
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isRight  is that known? */
-  async #checkBlob (root, record, isRight) {
-    this.#report.blobs++
-    if (isRight) {
-      this.#done += record.size
-      this.#tell(this.#done)
-      return
-    }
-    const before = this.#done
-    const findings = await this.#inspect(root, record, true)
-    if (findings.isUnreadable) this.#isDataWhole = false
-    this.#done = before + rangesLen(findings.expected, record.size)
-    // It may have been changed or deleted meanwhile: what does not move is looked at.
-    if (!findings.isSound) await this.#store.locks.run(nameOf(root), () => this.#settle(root))
-  }
-
-  /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
-  async #settle (root) {
-    const { record } = await this.#store.catalog.find(root)
-    if (record === undefined) return
-    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
-    if (isSound) return
-    const kept = isFileUnreadable ? undefined : this.#repairs ? await this.#repair(root, record, right) : right
-    const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
-    const isUnreadable = kept === undefined
-    this.#report.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
-  }
-
-  /**
-   * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {ChunkRanges} [before]  what is right of it
-   * @returns {Promise<ChunkRanges | undefined>} as `settleBlob`
-   */
-  async #repair (root, record, before) {
-    const { catalog, presence } = this.#store
-    // Data that is another blob's is not this one's to delete.
-    if (before?.isEmpty && this.#shared.has(record.id)) {
-      await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
-      return before
-    }
-    return settleBlob(this.#store, root, record, { signal: this.#signal })
-  }
-
-  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
-  #inspect (root, record, isTold) {
-    const before = this.#done
-    return inspectBlob(this.#store.databases, root, record, {
-      signal: this.#signal,
-      onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
-    })
-  }
-
-  /** @param {number} done  bytes */
-  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
 
   /**
    * @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have
@@ -352,7 +276,7 @@ export class Fsck {
       const now = await this.#store.catalog.find(root)
       if (now.record !== undefined) return false
       await this.#store.catalog.commit([{ root, after: record, gained: await this.#store.presence.len(record) }])
-      const isRestored = (await this.#repair(root, record))?.isEmpty === false
+      const isRestored = (await this.#blobs.repair(root, record))?.isEmpty === false
       this.#damagedRecords.set(nameOf(root), { cid: toCid(root), isRestored })
       return true
     })
@@ -396,10 +320,6 @@ export class Fsck {
     if (this.#repairs) await remove()
   }
 }
-
-/** Bytes of a blob that are looked at. @param {SafeDatabase} data @param {BlobRecord} record */
-const lenToCheck = async (data, record) =>
-  record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
 
 /** Each root once. @param {Iterable<BlobName>} cids */
 function rootsOf (cids) {

@@ -163,16 +163,21 @@ class HealingRead {
    * @throws the error, when it may not. When nobody could bring what is missing, the reason is its `cause`
    */
   async #after (error, seen, wanted) {
+    const { catalog, healer, presence } = this.#store
+    if (isChanged(error)) {
+      const now = await catalog.get(this.#root)
+      // Its bytes are where they were. Blobs that grow out of it share them by now.
+      if (now?.complete && now.base === seen.id) return now
+    }
     const doubt = chunksInDoubt(error)
     if (doubt === undefined) throw error
-    const { catalog, healer, presence } = this.#store
     const isFault = /** @type {BaoError} */ (error).code === 'STORE_CORRUPT'
     if (isFault && !this.#notes) throw error
     const groups = wanted.canonical(seen.size)
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
-    // A file that is somebody else's may be back.
-    const isInDoubt = isFault || seen.home === 'reference'
+    // A file that is somebody else's may be back, and what blobs share may have been healed for another one.
+    const isInDoubt = isFault || seen.home === 'reference' || seen.home === 'shared'
     const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
     const lost = await presence.missing(now, wanted)
@@ -221,6 +226,9 @@ class HealingRead {
     return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
 }
+
+/** @param {unknown} error */
+const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
 
 /** Did a file end before what was wanted, or was there none? @param {unknown} error */
 function isEndOfFile (error) {

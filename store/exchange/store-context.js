@@ -24,8 +24,9 @@ import { forbidSyncReads } from '../storage/content/read-pace.js'
 import { asStoreFull, closedError } from '../storage/errors.js'
 import { openDatabases } from '../storage/opening/open.js'
 import { openReadOnly } from '../storage/opening/read-only.js'
+import { Appender } from '../write/append/append.js'
 import { BlobWriter } from '../write/put.js'
-import { BlobReceiver } from '../write/receive.js'
+import { BlobReceiver } from '../write/receive/receive.js'
 
 /** @import { Heal } from '../check/healer.js' */
 /** @import { Databases } from '../storage/databases.js' */
@@ -88,11 +89,12 @@ export class StoreContext {
     this.tags = new TagIndex(this) // catalog/names/tag-index.js
     this.damage = new DamageNotes(this) // check/damage-notes.js
     this.healer = new Healer(this, heal) // check/healer.js
-    const access = new BlobAccess(this)
-    this.reader = new BlobReader(this, access) // read/reader.js
-    this.slices = new SliceReader(this, access) // read/slice-reader.js
+    this.access = new BlobAccess(this) // read/blob-access.js
+    this.reader = new BlobReader(this, this.access) // read/reader.js
+    this.slices = new SliceReader(this, this.access) // read/slice-reader.js
     this.writer = new BlobWriter(this) // write/put.js
-    this.receiver = new BlobReceiver(this) // write/receive.js
+    this.appender = new Appender(this) // write/append/append.js
+    this.receiver = new BlobReceiver(this) // write/receive/receive.js
     this.collector = new Collector(this) // gc/collector.js
     this.evictor = new Evictor(this) // gc/evictor.js
     this.census = new Census(this) // catalog/calls/info.js

@@ -18,6 +18,7 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { TagFormat } from '../storage/format/tags.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { Bases } from '../storage/content/bases.js' */
 
 /**
  * @typedef {object} GcOptions
@@ -52,13 +53,14 @@ export class Collector {
       if (!dryRun) await this.#store.tags.sweepExpired(signal)
       const { marks, end } = await this.mark(signal)
       const sweep = this.sweep(marks)
+      const trial = this.#store.catalog.bases.trial()
       let done = 0
       let deleting = Promise.resolve()
       try {
         for await (const blobs of this.unprotected(marks)) {
           signal?.throwIfAborted()
           const { gone, deletion } =
-            dryRun ? { gone: this.#lens(blobs), deletion: deleting } : await sweep.forget(blobs, { signal })
+            dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
           // The data of these blobs is deleted while the next ones are looked for.
           await deleting
           deleting = deletion
@@ -125,9 +127,11 @@ export class Collector {
     }
   }
 
-  /** What a collection would free. @param {Unprotected[]} blobs */
-  async * #lens (blobs) {
-    for (const { root, record } of blobs) yield { root, bytes: await this.#store.presence.len(record) }
+  /** What a collection would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
+  async * #lens (blobs, trial) {
+    for (const { root, record } of blobs) {
+      yield { root, bytes: await this.#store.presence.len(record) + await trial.lenWithout(record) }
+    }
   }
 
   /**

@@ -35,6 +35,7 @@ export class Evictor {
   /** Counts the bytes of all blobs, when the store is opened. */
   async start () {
     if (!this.#store.quota.isLimited) return
+    this.#store.quota.count(await this.#store.catalog.bases.len())
     for await (const batch of this.#store.catalog.entryBatches()) {
       for (const { root, record } of batch) {
         if (root !== undefined && record !== undefined) this.#store.quota.count(await this.#store.presence.len(record))
@@ -126,12 +127,14 @@ export class Evictor {
     this.#sweep = this.#store.collector.sweep(marks)
     const times = this.#store.catalog.uses.inOrder()
     const first = new FirstItems(KEPT_CANDIDATES, byUse)
+    const trial = this.#store.catalog.bases.trial()
     let total = 0
     try {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
-          const bytes = await this.#store.presence.len(record)
-          if (bytes === 0) continue // a file of somebody else, which does not count
+          const bytes = await this.#store.presence.len(record) + await trial.lenWithout(record)
+          // A file of somebody else does not count, and of what blobs share only the end that one has alone.
+          if (bytes === 0) continue
           total += bytes
           first.add({ root, id: record.id, bytes, used: await times.of(root, record) })
         }

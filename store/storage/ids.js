@@ -102,6 +102,9 @@ export class Ids {
    */
   settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
+  /** Has an id count as under way until the store is closed. @param {number} id */
+  hold (id) { this.#underWay.add(id) }
+
   /** Is the state as it was written? */
   async isStateSound () {
     await this.#reserving.catch(() => {})

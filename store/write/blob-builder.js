@@ -3,7 +3,7 @@
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
 import { eachPair } from '../../lib/outboard/pairs.js'
-import { TreeBuilder } from '../../lib/hash/tree-builder.js'
+import { Tail } from '../../encoder/tail.js'
 import { WINDOW_CHUNKS, WINDOW_LEN, u8 } from '../../lib/engine/arena.js'
 import { allOf } from '../storage/concurrency/activity.js'
 import { ExtentCutter } from '../storage/content/extents.js'
@@ -15,6 +15,13 @@ import { offsetOfExtent } from '../storage/format/keys.js'
 /** @import { FileWriter } from '../storage/disk/file-writer.js' */
 
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array }} Put */
+
+/**
+ * @typedef {object} Subtree  a part of a tree that is proven already
+ * @property {Uint8Array} cv  its chaining value
+ * @property {number} len  bytes
+ * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the groups
+ */
 
 /**
  * Blobs above this many bytes are kept in files, where there are files. A small blob costs more as a file than in a
@@ -33,6 +40,9 @@ export class IncomingBlob {
   #tree
   #pages
   #cutter
+  #assertMayHave
+  /** Bytes that were kept so far. */
+  #kept = 0
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
   /** Where the bytes go once they are many. */
@@ -40,6 +50,8 @@ export class IncomingBlob {
   #pagesDue = PAGES_EACH
   #writing = Promise.resolve()
   #home = /** @type {Home} */ ('extents')
+  /** Has it begun with the file of another blob? */
+  isShared = false
   /** May anything be kept under the id? */
   isWritten = false
   /** Was the write of its record begun, and not acknowledged? */
@@ -47,36 +59,83 @@ export class IncomingBlob {
 
   /**
    * @param {Databases} databases @param {number} id
-   * @param {{ isElsewhere?: boolean }} [options]  `isElsewhere`: keep the tree alone
+   * @param {(size: number) => void} [assertMayHave]  throws when the blob must not have so many bytes
    */
-  constructor (databases, id, { isElsewhere = false } = {}) {
+  constructor (databases, id, assertMayHave = () => {}) {
     this.#databases = databases
     this.#id = id
-    if (isElsewhere) this.#home = 'reference'
+    this.#assertMayHave = assertMayHave
     this.#pages = new PageEditor(id)
     this.#cutter = new ExtentCutter(id, databases.extentLen)
     const sink = eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at))
-    this.#tree = new TreeBuilder(HASH_MODE, { sink })
+    this.#tree = new Tail(HASH_MODE, sink)
   }
 
+  get id () { return this.#id }
+
+  /** Bytes of its tree so far. */
   get size () { return this.#tree.size }
 
   /** Where its bytes are. */
   get home () { return this.#home }
 
+  /** The id under which it shares all that it can: none. @type {undefined} */
+  base
+  /** Bytes that were there before: see `AppendedBlob`. */
+  sharedLen = 0
+
+  /**
+   * Has the empty blob begin with the file of another one, where the disk can make a file of the same blocks. Bytes
+   * that stay are passed over by `skip`; others take their place.
+   *
+   * @param {number} id  of the other one
+   */
+  async shareFile (id) {
+    const { files } = this.#databases
+    if (await files?.len(id) === undefined) return
+    const file = await files?.clone(files.pathOf(id), this.#id)
+    if (file === undefined) return
+    this.isWritten = this.isShared = true
+    this.#file = file
+    this.#home = 'file'
+  }
+
   /** Takes the next bytes. Earlier bytes are written while these are hashed. @param {Uint8Array} bytes */
   async write (bytes) {
+    this.#assertMayHave(this.size + bytes.length)
     this.#tree.update(bytes)
-    const isForFile = this.size > FILE_FROM && this.#databases.files !== undefined
-    if (this.#home === 'extents' && isForFile) await this.#moveToFile()
-    if (this.#file !== undefined) await this.#file.append(bytes)
-    if (this.#home === 'extents') {
-      this.#addExtents(this.#cutter.add(bytes))
-      if (this.#putLen >= PUTS_LEN && this.size > FILE_FROM) await this.#writeBatch()
-    } else if (this.size >= this.#pagesDue) {
-      this.#pagesDue += PAGES_EACH
-      await this.#writeBatch()
-    }
+    await this.#keep(bytes)
+  }
+
+  /**
+   * Says where a subtree may be added, behind bytes that are about to come. See `Tail.expectSubtreeAt`.
+   *
+   * @param {number} position  bytes: the border of a group
+   */
+  expectSubtreeAt (position) { this.#tree.expectSubtreeAt(position) }
+
+  /**
+   * Takes the next bytes, which are not hashed: all bytes of a subtree come like that, and then the subtree.
+   *
+   * @param {Uint8Array} bytes
+   */
+  async writeProven (bytes) {
+    this.#assertMayHave(this.#kept + bytes.length)
+    await this.#keep(bytes)
+  }
+
+  /** The same for bytes that are in the shared file. @param {number} len */
+  async skip (len) {
+    this.#assertMayHave(this.#kept + len)
+    this.#kept += len
+    await this.#file?.skip(len)
+    await this.#writePagesWhenDue()
+  }
+
+  /** Takes a subtree whose bytes have come. See `Tail.addSubtree`. @param {Subtree} subtree */
+  addSubtree ({ cv, len, pairs }) {
+    this.#tree.addSubtree(cv, len)
+    for (const [node, pair] of pairs) this.#pages.setPair(node, pair, 0)
   }
 
   /** The root of the blob. No more bytes may come. */
@@ -92,6 +151,7 @@ export class IncomingBlob {
     this.isWritten = true
     const { data, files, isSync, syncBatch } = this.#databases
     await this.#file?.end()
+    if (this.isShared) await this.#file?.truncate(this.size) // the other blob may be longer
     await allOf([
       data.batch(this.takePuts(), syncBatch),
       ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
@@ -106,6 +166,12 @@ export class IncomingBlob {
     return puts
   }
 
+  /** Nothing of it can go while it is written. */
+  assertMayCommit () {}
+
+  /** Nobody else waits for what it writes to. */
+  async release () {}
+
   /** Waits until nothing is being written any more, and ignores failures. */
   async settle () {
     await this.#writing.catch(() => {})
@@ -116,6 +182,26 @@ export class IncomingBlob {
     const file = this.#file
     this.#file = undefined
     await file?.close()
+  }
+
+  /** @param {Uint8Array} bytes  the next ones */
+  async #keep (bytes) {
+    this.#kept += bytes.length
+    const isForFile = this.#kept > FILE_FROM && this.#databases.files !== undefined
+    if (this.#home === 'extents' && isForFile) await this.#moveToFile()
+    if (this.#file !== undefined) await this.#file.append(bytes)
+    if (this.#home === 'extents') {
+      this.#addExtents(this.#cutter.add(bytes))
+      if (this.#putLen >= PUTS_LEN && this.#kept > FILE_FROM) await this.#writeBatch()
+    } else {
+      await this.#writePagesWhenDue()
+    }
+  }
+
+  async #writePagesWhenDue () {
+    if (this.size < this.#pagesDue) return
+    this.#pagesDue += PAGES_EACH
+    await this.#writeBatch()
   }
 
   /** There is more than a database should hold: what has come so far goes to a file, too. */

@@ -13,6 +13,8 @@ import { fullError } from '../storage/errors.js'
 import { isKept, rangesLen } from '../catalog/presence.js'
 import { nameOf } from '../catalog/roots.js'
 
+/** @import { AppendedBlob } from './append/appended-blob.js' */
+/** @import { FileBlob } from './import/file-blob.js' */
 /** @import { TagCommit } from '../catalog/names/tag-index.js' */
 /** @import { BlobName } from '../blob-store.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
@@ -51,8 +53,31 @@ export const PUT_OPTIONS = [
  * @typedef {object} Known
  * @property {Uint8Array} [alias]  the multihash of another function, which the bytes have, to be a name of the blob
  * @property {string} [path]  of a file that has the bytes and will keep them
+ * @property {Begin} [begin]  default: the blob is empty at first, and has a place of its own
  * @property {boolean} [isAlwaysRead]  is the source read and compared with `expect` although the store has that blob?
  *   Default: false
+ */
+
+/**
+ * Begins a blob of which some bytes are there: where another one ends, or in a file.
+ *
+ * @template [Blob=AppendedBlob | FileBlob]
+ * @callback Begin
+ * @param {number} id  of the new blob
+ * @param {(size: number) => void} assertMayHave  throws when the blob must not have so many bytes
+ * @returns {Promise<Blob | undefined>} undefined when it cannot
+ */
+
+/** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
+
+/**
+ * Writes all of a blob. Ends soon when the signal is aborted.
+ *
+ * @template [Blob=IncomingBlob]
+ * @callback Fill
+ * @param {Blob} blob
+ * @param {AbortSignal} [signal]  of the caller, or of a store that is being closed
+ * @returns {Promise<void>}
  */
 
 /**
@@ -64,6 +89,7 @@ export const PUT_OPTIONS = [
  * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says
  * @property {Uint8Array} [alias]
  * @property {string} [path]
+ * @property {Begin} [begin]
  * @property {boolean} verify  see `PutOptions`
  * @property {AbortSignal} [signal]
  */
@@ -81,10 +107,27 @@ export class BlobWriter {
    * @param {Known} [known]
    * @returns {Promise<PutResult>}
    */
-  put (source, options, { alias, path, isAlwaysRead = false } = {}) {
-    const { signal, onProgress, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
+  put (source, { onProgress, ...options }, known = {}) {
+    /** @type {Fill} */
+    const fill = async (blob, signal) => {
+      for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
+    }
     // Bytes in memory never keep `close` waiting.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
+    return this.fill(fill, options, { ...known, closing, cancel: () => cancelSource(source) })
+  }
+
+  /**
+   * Puts a blob that is filled in.
+   *
+   * @param {Fill<any>} fill  not called when the store has the whole blob that `expect` names
+   * @param {Omit<PutOptions, 'onProgress'>} options
+   * @param {Known & { closing?: AbortController, cancel: () => void }} known  `closing`: is aborted when the store is
+   *   closed; `cancel` is called when `fill` was not, whether the put fails or not
+   * @returns {Promise<PutResult>}
+   */
+  fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
+    const { signal, tag, format = 'raw', meta, ttl, expires, verify = false, ...expectation } = options
     return this.#store.activity.run(async () => {
       assertFormat(format)
       if (tag instanceof TempTag) tag.assertOf(this.#store.protection)
@@ -92,19 +135,19 @@ export class BlobWriter {
       const lasting = { meta, ttl, expires }
       if (typeof tag !== 'string') assertNothing(lasting)
       const expected = new Expectation(expectation)
-      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, verify, signal }
-      if (!isAlwaysRead && expected.root !== undefined) {
-        const result = await this.#putUnread(expected.root, expected, how).catch(error => {
-          cancelSource(source)
-          throw error
-        })
-        if (result !== undefined) {
-          cancelSource(source)
-          return result
-        }
+      const how = { tag, format, lasting: lastingFrom(lasting), alias, path, begin, verify, signal }
+      let isCalled = false
+      const call = (/** @type {NewBlob} */ blob) => {
+        isCalled = true
+        return fill(blob, eitherOf(signal, closing?.signal))
       }
-      const read = { signal: eitherOf(signal, closing?.signal), onProgress, type: 'baobox:put' }
-      return this.#putRead(toPieces(source, read), expected, how)
+      try {
+        const root = isAlwaysRead ? undefined : expected.root
+        const result = root && await this.#putUnread(root, expected, how)
+        return result ?? await this.#putRead(call, expected, how)
+      } finally {
+        if (!isCalled) cancel()
+      }
     }, closing && (reason => closing.abort(reason)))
   }
 
@@ -131,33 +174,35 @@ export class BlobWriter {
   }
 
   /**
-   * @param {AsyncIterable<Uint8Array>} pieces @param {Expectation} expected @param {How} how
+   * @param {(blob: NewBlob) => Promise<void>} fill @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult>}
    */
-  async #putRead (pieces, expected, how) {
+  async #putRead (fill, expected, how) {
     const { databases, evictor, locks, protection, quota } = this.#store
     const isElsewhere = how.path !== undefined
     const id = await databases.ids.newId()
-    const blob = new IncomingBlob(databases, id, { isElsewhere })
     /** @param {number} size  bytes */
-    const assertFits = size => {
+    const assertMayHave = size => {
+      expected.assertMayHave(size)
       if (!isElsewhere && size > quota.limit) throw fullError(size, quota.limit)
     }
+    const begun = await how.begin?.(id, assertMayHave).catch(error => {
+      databases.ids.settle(id)
+      throw error
+    })
+    const blob = begun ?? new IncomingBlob(databases, id, assertMayHave)
     let release = () => {}
     try {
-      assertFits(expected.size ?? 0)
-      for await (const piece of pieces) {
-        expected.assertMayHave(blob.size + piece.length)
-        await blob.write(piece)
-        assertFits(blob.size)
-      }
+      assertMayHave(expected.size ?? 0)
+      await fill(blob)
       expected.assertSize(blob.size)
       const root = blob.root()
       expected.assertRoot(root)
       release = protection.use(root)
       if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
       /** @param {ChunkRanges} present */
-      const lenBeyond = present => isElsewhere ? 0 : blob.size - rangesLen(present, blob.size)
+      const lenBeyond = present =>
+        isElsewhere ? 0 : Math.max(0, blob.size - blob.sharedLen - rangesLen(present, blob.size))
       const reservation = await evictor.reserve(root, lenBeyond)
       try {
         return await locks.run(nameOf(root), () => this.#adopt(id, root, blob, { ...how, reservation }))
@@ -169,6 +214,7 @@ export class BlobWriter {
       throw error
     } finally {
       release()
+      await blob.release()
       if (!blob.mayBeRecorded) databases.ids.settle(id)
     }
   }
@@ -176,7 +222,7 @@ export class BlobWriter {
   /**
    * Commits the record of a written blob, unless the store has the blob already. Under the blob's lock.
    *
-   * @param {number} id @param {Uint8Array} root @param {IncomingBlob} blob
+   * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
    * @param {How & { reservation: Reservation }} how
    * @returns {Promise<PutResult>}
    */
@@ -196,14 +242,22 @@ export class BlobWriter {
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
     const record = {
-      id, size: blob.size, sizeProven: true, complete: true, home: blob.home, created: Date.now(), isNameless
+      id,
+      size: blob.size,
+      sizeProven: true,
+      complete: true,
+      home: blob.home,
+      base: blob.base,
+      created: Date.now(),
+      isNameless
     }
     const lenBefore = before === undefined ? 0 : await this.#store.presence.len(before)
-    const gained = (path === undefined ? record.size : 0) - lenBefore
+    const gained = await this.#store.presence.len(record) - lenBefore
     const aliases = alias === undefined ? [] : [alias]
     const change = { root, before, after: record, gained, reservations: [reservation], aliases, path }
     /** @param {TagCommit} [tags] */
     const commit = tags => {
+      blob.assertMayCommit()
       blob.mayBeRecorded = true
       return this.#store.catalog.commit([change], tags)
     }
@@ -255,14 +309,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Leaves nothing of a blob whose put has failed. @param {number} id @param {IncomingBlob} blob */
+  /** Leaves nothing of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes what was written of a blob that has no record. @param {number} id @param {IncomingBlob} blob */
+  /** Deletes what was written of a blob that has no record. @param {number} id @param {NewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return

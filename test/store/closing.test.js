@@ -19,6 +19,8 @@ describe('store: close()', () => {
     await store.close()
     const calls = {
       put: () => store.put(bytes),
+      splice: () => store.splice(root, { start: 0 }),
+      concat: () => store.concat([root]),
       get: () => collect(store.get(root)),
       bytes: () => store.bytes(root),
       stream: () => collect(store.stream(root)),
@@ -93,9 +95,11 @@ describe('store: close()', () => {
     for (const job of [
       (store, source) => store.put(source(large)),
       (store, source) => store.receive(hash(large), source(sliceOf(large))),
-      (store, source) => listed(store.putMany(source(large)))
+      (store, source) => listed(store.putMany(source(large))),
+      (store, source) => store.splice(root, { start: 5, source: source(large) })
     ]) {
       const { store } = await newStore()
+      await store.put(bytes)
       const source = async function * (bytes) {
         yield bytes.subarray(0, MIB)
         await store.close()
@@ -111,11 +115,14 @@ describe('store: close()', () => {
     const jobs = {
       receive: store => store.receive(hash(large), stream(ragged(sliceOf(large), 3))),
       put: store => store.put(stream(ragged(large, 4))),
-      putMany: store => listed(store.putMany(stream([large.subarray(0, 1000), large])))
+      putMany: store => listed(store.putMany(stream([large.subarray(0, 1000), large]))),
+      splice: store => store.splice(root, { start: 1000, end: 1001, source: stream(ragged(large, 4)) }),
+      concat: store => store.concat([root, root])
     }
     for (const [what, job] of Object.entries(jobs)) {
       for (let turns = 0; turns < 20; turns++) {
         const { store, place, data } = await newStore()
+        await store.put(bytes)
         const working = errorOf(job(store))
         for (let i = 0; i < turns; i++) await new Promise(resolve => setTimeout(resolve))
         await store.close()

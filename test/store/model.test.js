@@ -4,37 +4,40 @@ import fc from 'fast-check'
 import { LEVEL } from '#runtime'
 import { ChunkRanges, hash, toCid } from '../../lib/index.js'
 import { SliceVerifier } from '../../verifier/index.js'
-import { flipped, header, same } from '../support/bytes.js'
-import { GROUP } from '../support/constants.js'
+import { concat, flipped, header, same } from '../support/bytes.js'
+import { GROUP, MIB } from '../support/constants.js'
 import { collect, errorOf, feed, listed, ragged, stream, whole } from '../support/feeding.js'
-import { noise } from '../support/inputs.js'
 import { holds } from '../support/property.js'
 import { databasesOf, flipStoredByte, flipTree, idsIn, recordsIn } from '../support/store/inspect.js'
+import {
+  BLOBS, CROWD, FEW, JOINS, Model, beginsWith, changeBetween, clock, groupsOf, lenOf, numberOf, span
+} from '../support/store/model.js'
 import { expectNoOrphans, inMemory, onDisk, sliceOf } from '../support/store/stores.js'
 
 const FAST = { durability: 'process' }
-/** Few blobs, so that calls meet. Sizes around one group, and one that needs more than a page. */
-const SIZES = [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 500, 9 * GROUP, 66 * GROUP + 5]
-/** Small ones beside them, for calls that take many. */
-const CROWD = 14
-const BLOBS = [...SIZES, ...Array(CROWD).fill(GROUP)].map((size, i) => {
-  const bytes = noise(size, 111 + i)
-  return { bytes, root: hash(bytes), chunks: Math.max(1, Math.ceil(size / 1024)) }
-})
-
 const blob = fc.oneof(
-  { weight: 5, arbitrary: fc.nat(SIZES.length - 1) }, fc.integer({ min: SIZES.length, max: BLOBS.length - 1 })
+  { weight: 5, arbitrary: fc.nat(FEW - 1) }, fc.integer({ min: FEW, max: BLOBS.length - 1 })
 )
 /** Some of them, and of the crowd rather many: one blob may be twice among them. */
 const some = fc.tuple(
   fc.array(blob, { maxLength: 4 }), fc.subarray(
-    Array.from({ length: CROWD }, (_, i) => SIZES.length + i), { minLength: CROWD / 2 }
+    Array.from({ length: CROWD }, (_, i) => FEW + i), { minLength: CROWD / 2 }
   )
 ).map(parts => parts.flat())
 /** Two places in a blob, as shares of it, a little beyond its end. */
 const share = fc.double({ min: 0, max: 1.1, noNaN: true })
 const pair = fc.tuple(share, share)
+/** A share of what may be left alone. */
+const part = fc.double({ min: 0, max: 1, noNaN: true })
+const NUMBERS = [...BLOBS.keys()]
 const name = fc.constantFrom('a', 'b', 'c')
+const tag = fc.option(name, { nil: undefined })
+/** One of what there is, or anything. */
+const which = fc.record({ number: fc.nat(99), isAny: fc.boolean() })
+const chosen = ({ number, isAny }, all, there) => {
+  const from = isAny || there.length === 0 ? all : there
+  return from[number % from.length]
+}
 const call = fc.oneof(
   fc.record({ do: fc.constant('put'), blob }),
   {
@@ -49,6 +52,12 @@ const call = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), blob, pair, verify: fc.boolean() }) },
   fc.record({ do: fc.constant('slice'), blob, pair }),
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('splice'), which, other: blob, part, verify: fc.boolean(), tag })
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('append'), which, other: blob, tag }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('concat'), which, verify: fc.boolean(), tag }) },
   fc.record({ do: fc.constant('missing'), blob, pair }),
   fc.record({ do: fc.constant('delete'), blob }),
   { weight: 2, arbitrary: fc.record({ do: fc.constant('putMany'), some }) },
@@ -66,63 +75,6 @@ const call = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('damage'), which: fc.nat(99), share, isTree: fc.boolean() }) },
   fc.record({ do: fc.constant('readOnly') })
 )
-
-/** The clock that a store sees while its calls come in turn: it stands still but for `sleep`. */
-const clock = { time: Date.now(), real: Date.now }
-
-/** What the store is expected to have of a blob: whole groups. */
-class Model {
-  #groups = new Map()
-  /** Blobs that have lost groups to damage, and were not whole since. */
-  #damaged = new Set()
-
-  /** @param {number} i */
-  of (i) {
-    if (BLOBS[i].bytes.length === 0) return ChunkRanges.all.canonical(0)
-    return this.#groups.get(i) ?? ChunkRanges.none
-  }
-
-  /** Does the store know it? Of a damaged blob nothing may be left. */
-  isThere (i) { return BLOBS[i].bytes.length === 0 || this.#groups.has(i) }
-  isWhole (i) { return this.of(i).contains(0, BLOBS[i].chunks) }
-  add (i, ranges) {
-    if (!ranges.isEmpty) this.#groups.set(i, this.of(i).union(ranges))
-    if (this.isWhole(i)) this.#damaged.delete(i)
-  }
-
-  /** Some of it was found damaged. */
-  lose (i, present) {
-    if (!this.of(i).difference(present).isEmpty) this.#damaged.add(i)
-    this.#groups.set(i, present)
-  }
-
-  get damaged () { return [...this.#damaged].sort((a, b) => a - b) }
-  get known () { return [...this.#groups.keys()] }
-  /** Blobs of which nothing is left. */
-  get lost () { return [...this.#groups].flatMap(([i, groups]) => groups.isEmpty ? [i] : []) }
-  delete (i) {
-    this.#damaged.delete(i)
-    return this.#groups.delete(i)
-  }
-
-  /** Names to numbers of blobs, and to the times at which the tags end. */
-  tags = new Map()
-  get liveTags () {
-    return new Map([...this.tags].filter(([, { expires }]) => expires === undefined || clock.time < expires))
-  }
-
-  isTagged (i) { return [...this.liveTags.values()].some(({ blob }) => blob === i) }
-  get ids () { return this.#groups.size }
-}
-
-const span = ({ bytes }, [a, b]) => {
-  const [start, end] = [a, b].map(share => Math.floor(share * bytes.length)).sort((x, y) => x - y)
-  return { start, end }
-}
-
-/** The groups that a range touches; what lies beyond the end means the last. */
-const groupsOf = ({ bytes, chunks }, ranges) =>
-  ranges.canonical(bytes.length).roundToGroups(4).intersect(new ChunkRanges([0, chunks]))
 
 const CALLS = {
   async put ({ store, model }, { blob }) {
@@ -189,6 +141,33 @@ const CALLS = {
     const missing = groupsOf(BLOBS[blob], ChunkRanges.fromBytes(ranges.start, ranges.end)).difference(model.of(blob))
     if (!missing.isEmpty) expect(error).to.include({ code: 'STORE_MISSING' })
     else expect(same(got[0], sliceOf(bytes, ranges)), `slice ${start} to ${end}`).to.equal(true)
+  },
+
+  /** Makes a blob of another one, whatever that has in common with it. */
+  async splice (real, { which, other, part, verify, tag }) {
+    const blob = chosen(which, NUMBERS, real.model.known)
+    const { start, end, bytes } = changeBetween(BLOBS[blob], BLOBS[other], part)
+    const change = { start, end, source: stream(ragged(bytes, 3)) }
+    const kept = ChunkRanges.fromBytes(0, start).union(ChunkRanges.fromBytes(end, BLOBS[blob].bytes.length))
+    await makes(real, { parts: [{ blob, needed: kept }], whole: other, tag },
+      () => real.store.splice(BLOBS[blob].root, change, { verify, tag }))
+  },
+
+  /** No blob in a file: what happens to the bytes that two blobs share is not in the model. */
+  async append (real, { which, other, tag }) {
+    const fronts = NUMBERS.filter(i => BLOBS[i].bytes.length <= MIB && beginsWith(BLOBS[other], BLOBS[i]))
+    const blob = chosen(which, fronts, fronts.filter(i => real.model.isThere(i)))
+    const { bytes, root } = BLOBS[blob]
+    const source = stream(ragged(BLOBS[other].bytes.subarray(bytes.length), 4))
+    await makes(real, { parts: [{ blob, needed: ChunkRanges.all }], whole: other, tag },
+      () => real.store.append(root, source, { tag }))
+  },
+
+  async concat (real, { which, verify, tag }) {
+    const there = JOINS.filter(({ parts }) => parts.every(i => real.model.isThere(i)))
+    const { parts, whole } = chosen(which, JOINS, there)
+    await makes(real, { parts: parts.map(blob => ({ blob, needed: ChunkRanges.all })), whole, tag },
+      () => real.store.concat(parts.map(i => BLOBS[i].root), { verify, tag }))
   },
 
   async missing ({ store, model }, { blob, pair }) {
@@ -334,12 +313,28 @@ const CALLS = {
   }
 }
 
-const numberOf = cid => BLOBS.findIndex(({ root }) => same(root, cid.multihash.digest))
+/**
+ * Makes a blob of others, each of which must be there as far as it is needed.
+ *
+ * @param {{ parts: { blob: number, needed: ChunkRanges }[], whole: number, tag?: string }} what
+ */
+async function makes ({ model }, { parts, whole, tag }, make) {
+  const results = []
+  const error = await errorOf(async () => results.push(await make()))
+  for (const { blob, needed } of parts) {
+    if (!model.isThere(blob)) return expect(error).to.include({ code: 'STORE_NOT_FOUND' })
+    const isMissing = !groupsOf(BLOBS[blob], needed.union(ChunkRanges.last)).difference(model.of(blob)).isEmpty
+    if (isMissing) return expect(error).to.include({ code: 'STORE_MISSING' })
+  }
+  expect(error, error?.stack).to.equal(undefined)
+  const [{ cid, size, isNew }] = results
+  expect({ blob: numberOf(cid), size, isNew }).to.deep.equal(
+    { blob: whole, size: BLOBS[whole].bytes.length, isNew: !model.isWhole(whole) })
+  if (size > 0) model.add(whole, new ChunkRanges([0, BLOBS[whole].chunks]))
+  if (tag !== undefined) model.tags.set(tag, { blob: whole, expires: undefined })
+}
 
 const isProven = async (store, root) => (await store.stat(root)).sizeProven
-
-const lenOf = (ranges, bytes) =>
-  ranges.isEmpty ? 0 : ranges.toBytes(bytes.length).reduce((sum, [start, end]) => sum + end - start, 0)
 
 /** What the events since the beginning say: which blobs are whole, and what tags name. */
 async function replayed (store, point) {
@@ -391,6 +386,17 @@ async function expectAll ({ store, model, point, tags: tagsOfModel = model.tags 
   expect((await idsIn(data)).length).to.be.at.least(ids.length - model.lost.length)
 }
 
+/** What calls fail with when a blob is deleted meanwhile, or replaced by a whole one. */
+const RACES = ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
+
+/** A call gives the blob of these bytes, unless what it is made of was not there. */
+async function expectMade (making, bytes) {
+  const results = []
+  const error = await errorOf(async () => results.push(await making))
+  if (error) expect(error.code, error.stack).to.be.oneOf(RACES)
+  else expect(same(results[0].cid.multihash.digest, hash(bytes))).to.equal(true)
+}
+
 /** Where, and how many runs there are of each. Files there are on a disk alone. */
 const PLACES = {
   'in memory': { newPlace: inMemory, share: 1 },
@@ -421,10 +427,11 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
     it('any calls at once lose no blob and give no wrong byte', () => holds(name, fc.asyncProperty(
       fc.array(fc.record({
         what: fc.constantFrom(
-          'put', 'putMany', 'putMany', 'receive', 'get', 'getMany', 'missing', 'delete', 'deleteMany', 'gc',
-          'compact', 'fsck'
+          'put', 'putMany', 'putMany', 'receive', 'splice', 'append', 'concat', 'get', 'getMany', 'missing', 'delete',
+          'deleteMany', 'gc', 'compact', 'fsck'
         ),
         blob,
+        other: blob,
         some,
         pair
       }), { minLength: 2, maxLength: 12 }), async calls => {
@@ -440,31 +447,40 @@ for (const [where, { newPlace, share }] of Object.entries(PLACES)) {
             const got = []
             const error = await errorOf(async () => got.push(await store.bytes(root, { start, end })))
             if (error) {
-              expect(error.code, error.stack).to.be.oneOf(
-                ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
-              )
+              expect(error.code, error.stack).to.be.oneOf(RACES)
             } else expect(same(got[0], bytes.subarray(start, end))).to.equal(true)
           },
           putMany: (_blob, _span, some) => listed(store.putMany(some.map(i => BLOBS[i].bytes))),
           async getMany (_blob, _span, some) {
             for (const [at, { bytes, error }] of (await listed(store.getMany(rootsOf(some)))).entries()) {
               if (error) {
-                expect(error.code, error.stack).to.be.oneOf(
-                  ['STORE_NOT_FOUND', 'STORE_MISSING', 'STORE_CHANGED']
-                )
+                expect(error.code, error.stack).to.be.oneOf(RACES)
               } else expect(same(bytes, BLOBS[some[at]].bytes)).to.equal(true)
             }
           },
-          deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => store.delete(root))),
+          splice: (blob, _span, _some, other) => {
+            const { start, end, bytes } = changeBetween(blob, other, 0)
+            return expectMade(store.splice(blob.root, { start, end, source: stream([bytes]) }), other.bytes)
+          },
+          append: (blob, _span, _some, { bytes }) =>
+            expectMade(store.append(blob.root, stream([bytes])), concat([blob.bytes, bytes])),
+          concat: (blob, _span, _some, other) =>
+            expectMade(store.concat([blob.root, other.root]), concat([blob.bytes, other.bytes])),
+          deleteMany: (_blob, _span, some) => Promise.all(rootsOf(some).map(root => run.delete({ root }))),
           missing: ({ root }) => store.missing(root),
-          delete: ({ root }) => store.delete(root),
+          /** What a call is made of that goes on is not deleted. */
+          async delete ({ root }) {
+            const error = await errorOf(store.delete(root))
+            if (error) expect(error, error.stack).to.include({ code: 'STORE_TAGGED' })
+          },
           compact: () => store.compact(),
           gc: () => store.gc(),
           fsck: async () => expect(await store.fsck({ repair: true })).to.include({ isSound: true })
         }
         try {
           await Promise.all(
-            calls.map(({ what, blob, some, pair }) => run[what](BLOBS[blob], span(BLOBS[blob], pair), some))
+            calls.map(({ what, blob, other, some, pair }) =>
+              run[what](BLOBS[blob], span(BLOBS[blob], pair), some, BLOBS[other]))
           )
           for (const { bytes, root } of BLOBS) {
             if (await errorOf(store.stat(root))) continue

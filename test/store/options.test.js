@@ -18,6 +18,7 @@ describe('store: options', () => {
     const odd = { ofset: 5 }
     const calls = {
       put: store => store.put(BYTES, odd),
+      append: store => store.append(ROOT, BYTES, odd),
       putMany: store => listed(store.putMany([BYTES], odd)),
       getMany: store => listed(store.getMany([ROOT], odd)),
       get: store => listed(store.get(ROOT, odd)),

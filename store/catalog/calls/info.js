@@ -50,6 +50,7 @@ export class Census {
   async #count (signal) {
     const { catalog, life, presence } = this.#store
     const counts = { blobs: 0, partial: 0, bytes: 0 }
+    counts.bytes += await catalog.bases.len()
     for await (const batch of catalog.entryBatches()) {
       for (const { record } of batch) {
         if (record === undefined) continue // a damaged one: fsck tells

@@ -3,7 +3,7 @@
 // A tag that has expired counts as gone, also before garbage collection takes it away. Whether it has is asked of the
 // clock of the system: when that is set back, the tag counts again.
 
-import { SortedCursor } from '../sorted-cursor.js'
+import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
 import { nameOf } from '../roots.js'
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsOf, tagsWith } from '../../storage/format/keys.js'

@@ -12,6 +12,7 @@ import {
 } from '../../storage/content/tree-pages.js'
 import { RunList } from '../../storage/content/runs.js'
 import { VIEWS, allOfId, extentsOf, placeOfKey } from '../../storage/format/keys.js'
+import { fileIdOf } from '../../storage/format/records.js'
 import { eachReadable, isCorruption, isOfSystem } from '../../storage/errors.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
@@ -75,7 +76,7 @@ export function partAround ({ id, size, home }, { start, end }, present) {
  */
 export async function inspectBlob (databases, root, record, { signal, onProgress } = {}) {
   const { data, files } = databases
-  files?.forget(record.id)
+  files?.forget(fileIdOf(record))
   const snapshot = data.supports.explicitSnapshots ? data.snapshot() : undefined
   const options = snapshot === undefined ? VIEWS : { ...VIEWS, snapshot }
   const scan = new BlobScan(databases, root, record, options)

@@ -11,6 +11,7 @@ import {
 } from '../../storage/content/tree-pages.js'
 import { BlobScan, allChunks, isShapely, storedChunks } from './inspect-blob.js'
 import { VIEWS, extentKey, pageKey, placeOfKey } from '../../storage/format/keys.js'
+import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
 import { eachReadable, isOfSystem, orIfUnreadable } from '../../storage/errors.js'
 import { recomputePairs } from './recompute-pairs.js'
 
@@ -59,14 +60,15 @@ export async function proveBlob (databases, root, record, part, signal) {
  */
 export async function dropWrong (databases, root, record, right, part, signal) {
   const size = allChunks(record.size)
-  // After a look at all of it, without finding any group, the size is a claim again.
-  const isNothing = part.isWhole && right.isEmpty
+  // After a look at all of it, without finding any group, the size is a claim again. That of a sharer is known from its
+  // entry.
+  const isNothing = part.isWhole && right.isEmpty && record.home !== 'shared'
   const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = record.home === 'reference' && !complete && part.isWhole ? 'file' : record.home
   const after = { ...record, sizeProven, complete, home }
   if (complete && record.complete && !part.isWhole) return after // nothing is to be dropped
-  if (home === 'file' && part.isWhole) await settleFile(databases, root, record, right, signal)
+  if (isInOwnFile({ home }) && part.isWhole) await settleFile(databases, root, record, right, signal)
   const changes = new Changes(databases)
   await sortOut(databases, record, right, part, changes, signal)
   // Of a complete blob no group may have a mark yet.
@@ -117,7 +119,8 @@ async function rightChunks (databases, root, record, stored, part, signal) {
 async function settleFile (databases, root, record, right, signal) {
   const { files, isSync } = databases
   if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
-  const writer = await files.writer(record.id, { mayBeShared: record.home === 'file' }) // which is not written to
+  const mayBeShared = isInOwnFile(record) // which is not written to
+  const writer = await files.writer(fileIdOf(record), { mayBeShared })
   const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
     for (const [start, end] of theirs === undefined ? [] : right.toBytes(record.size)) {

@@ -3,6 +3,7 @@
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
+import { fileIdOf } from '../../storage/format/records.js'
 import { heldChunks, wholeOf } from './inspect-blob.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
@@ -37,7 +38,8 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
   }
   if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
     // All of it is wrong: it may be another blob's, in an index in which two records have one id.
-    if (right.isEmpty && record.home !== 'reference') return leaveData(store, root, record, { isDoubtful: true })
+    const isElsewhere = record.home === 'reference' || record.home === 'shared'
+    if (right.isEmpty && !isElsewhere) return leaveData(store, root, record, { isDoubtful: true })
     if (await hasOtherOwner(store, record)) return undefined
   }
   const after = await dropWrong(databases, root, reachable, right, part, signal)
@@ -89,8 +91,8 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
  *
  * @param {StoreContext} store @param {BlobRecord} record
  */
-const isFileTaken = async ({ databases: { files } }, { id, home }) =>
-  home !== 'extents' && (await files?.isTaken(id) ?? false)
+const isFileTaken = async ({ databases: { files } }, record) =>
+  record.home !== 'extents' && (await files?.isTaken(fileIdOf(record)) ?? false)
 
 /**
  * Does another record have the same id?

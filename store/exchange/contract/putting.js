@@ -1,5 +1,6 @@
 // The contract of `put`, `delete` and `list`: what comes into a store, stays there and goes.
 
+import { concat } from '../../../lib/core/bytes.js'
 import { toCid } from '../../../lib/hash/cid.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -111,6 +112,25 @@ export const PUTTING = {
     for (const { type, detail } of events) equal([type, detail.total], ['baobox:put', bytes.length], 'an event')
     equal(events.at(-1).detail.done, bytes.length, 'bytes done at the end')
     equal(events.length > 1, true, 'there are several events')
+  },
+
+  async 'splice() and concat() make the blobs that put() makes' ({ open }) {
+    const store = await open()
+    const [bytes, other] = [noise(5 * MIB + 300_001), noise(MIB, 1)]
+    const { cid } = await store.put(bytes)
+    const [start, end] = [2 * MIB + GROUP_LEN + 5, 3 * MIB + 5]
+    for (const source of [other.subarray(0, end - start), other, undefined]) {
+      const expected = concat([bytes.subarray(0, start), ...source === undefined ? [] : [source], bytes.subarray(end)])
+      const made = await store.splice(cid, { start, end, source })
+      equal([String(made.cid), made.size], [String(toCid(hash(expected))), expected.length], 'what splice returns')
+      sameBytes(await store.bytes(made.cid), expected, 'the spliced blob')
+      sameBytes(await collect(store.slice(made.cid)), sliceOf(expected), 'the slice of the spliced blob')
+    }
+    const joined = concat([bytes, bytes])
+    const made = await store.concat([cid, cid])
+    equal(String(made.cid), String(toCid(hash(joined))), 'what concat returns')
+    sameBytes(await store.bytes(made.cid), joined, 'the joined blob')
+    equal((await store.fsck()).isSound, true, 'the store is sound')
   },
 
   async 'put() of the same blobs at the same time stores each once' ({ open, where }) {

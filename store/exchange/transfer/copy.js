@@ -20,7 +20,7 @@ import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js
 /** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { Tag } from '../../storage/format/tags.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
-/** @import { SortedCursor } from '../../catalog/sorted-cursor.js' */
+/** @import { SortedCursor } from '../../storage/level/sorted-cursor.js' */
 /** @import { SelectionOptions } from './selection.js' */
 
 /** @typedef {SelectionOptions & ProgressOptions} CopyOptions  `onProgress` gets `baobox:copy`, in bytes copied */

@@ -6,6 +6,7 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { getSoon, readSoon } from '../../storage/content/read-pace.js'
 import { VIEWS, extentKey } from '../../storage/format/keys.js'
+import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
 import { hashesTo, subtreesOf } from './subtrees.js'
 
 /** @import { BlobRecord } from '../../storage/format/records.js' */
@@ -51,10 +52,10 @@ export class SmallReads {
   }
 
   /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
-  #stored ({ home, id }, from, to) {
-    if (home === 'extents') return this.#inExtents(id, from, to)
+  #stored (record, from, to) {
+    if (record.home === 'extents') return this.#inExtents(record.id, from, to)
     const { files } = this.#databases
-    return home === 'file' && files !== undefined ? readSoon(files, id, from, to) : undefined
+    return isInOwnFile(record) && files !== undefined ? readSoon(files, fileIdOf(record), from, to) : undefined
   }
 
   /**

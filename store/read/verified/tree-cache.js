@@ -36,13 +36,13 @@ export class TrustedTree {
 
   /**
    * @param {Uint8Array} root
-   * @param {{ id: number, size: number }} blob
+   * @param {{ id: number, size: number, base?: number }} blob
    * @param {(change: number) => void} [onCount]  told how many pages have come, or gone
    */
-  constructor (root, { id, size }, onCount = () => {}) {
+  constructor (root, { id, size, base }, onCount = () => {}) {
     this.#root = root
     this.#size = size
-    this.#pages = new Pages(id)
+    this.#pages = new Pages(id, base)
     this.#onCount = onCount
   }
 
@@ -164,7 +164,7 @@ export class TrustedTrees {
   /** Pages of all trees; each tree counts as one more. */
   #count = 0
 
-  /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean }} record */
+  /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean, base?: number }} record */
   of (root, record) {
     // Blobs of one group have no pairs to be kept.
     if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)

@@ -4,7 +4,7 @@
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { isDenied, isNoFile, missing } from '../errors.js'
 import { VIEWS, pathKey } from '../format/keys.js'
-import { decodePath } from '../format/records.js'
+import { decodePath, fileIdOf, isInOwnFile } from '../format/records.js'
 import { BaoError, truncated } from '../../../lib/core/errors.js'
 
 /** @import { BlobRecord } from '../format/records.js' */
@@ -77,10 +77,10 @@ export class FileReader {
   }
 
   async #open () {
-    const { id, home } = this.#record
+    const { id } = this.#record
     const { files } = this.#databases
     if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
-    if (home === 'file') return files.reader(id)
+    if (isInOwnFile(this.#record)) return files.reader(fileIdOf(this.#record))
     const path = await pathOfReference(this.#databases, id)
     if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
     return files.readerOf(path)

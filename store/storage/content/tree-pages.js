@@ -29,6 +29,8 @@ const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
 export const PAGE_SPAN = PAGE_CHUNKS * CHUNK_LEN
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
+/** Bands of a blob of 2^53 - 1 bytes. */
+const BANDS = 7
 /** Pages that a reader keeps, at most. A path from the root to a group has at most seven. */
 const KEPT_PAGES = 64
 
@@ -50,6 +52,12 @@ export function placeInPages (node, level = levelOf(node)) {
 
 /** The lowest page over a group. @param {number} group  index in the blob @returns {PageName} */
 export const pageOfGroup = group => ({ band: 0, lastChunk: (Math.floor(group / PAGE_GROUPS) + 1) * PAGE_CHUNKS - 1 })
+
+/** The pages of all bands that lie over a chunk. @param {number} chunk @returns {PageName[]} */
+export const pagesOver = chunk => Array.from({ length: BANDS }, (_, band) => {
+  const span = PAGE_CHUNKS * PAGE_GROUPS ** band
+  return { band, lastChunk: (Math.floor(chunk / span) + 1) * span - 1 }
+})
 
 /**
  * All keys that a complete blob of one chunk group can have: that of its extent, and that of a page, which a slice or a
@@ -82,6 +90,24 @@ export class Page {
     this.#slots = Math.max(this.#slots, slot + 1)
   }
 
+  /** How many pairs are known. */
+  get pairCount () {
+    let count = 0
+    for (let slot = 0; slot < this.#slots; slot++) if (this.pair(slot) !== undefined) count++
+    return count
+  }
+
+  /** Does it say nothing? */
+  get isEmpty () { return this.#slots === 0 && this.#bytes.subarray(0, BITS_LEN).every(bits => bits === 0) }
+
+  /** Takes over the pairs that another page has. @param {Page} other */
+  lay (other) {
+    for (let slot = 0; slot < PAGE_PAIRS; slot++) {
+      const pair = other.pair(slot)
+      if (pair !== undefined) this.setPair(slot, pair, 0)
+    }
+  }
+
   /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when it is not known */
   pair (slot) {
     const pair = this.#bytes.subarray(BITS_LEN + slot * PAIR_LEN, BITS_LEN + (slot + 1) * PAIR_LEN)
@@ -109,11 +135,16 @@ export class Page {
 /** Pages of one blob, in memory. */
 export class Pages {
   #id
+  #base
   #pages = /** @type {Map<number, { name: PageName, page: Page }>} */ (new Map())
 
-  /** @param {number} id */
-  constructor (id) {
+  /**
+   * @param {number} id
+   * @param {number} [base]  under which id other blobs have the same pairs, but for those that are under `id`
+   */
+  constructor (id, base) {
     this.#id = id
+    this.#base = base
   }
 
   get count () { return this.#pages.size }
@@ -145,11 +176,12 @@ export class Pages {
       await this.read(data, first, options)
       return
     }
-    const keys = [first, ...others].map(name => pageKey(this.#id, name))
-    const stored = await orIfUnreadable(data.getMany(keys, options)) ??
-      await Promise.all(keys.map(key => orIfUnreadable(data.get(key, options))))
-    let i = 0
-    for (const [number, name] of missing) this.#pages.set(number, { name, page: new Page(stored[i++]) })
+    const wanted = [first, ...others]
+    const own = await storedPages(data, this.#id, wanted, options)
+    const shared = this.#base === undefined ? [] : await storedPages(data, this.#base, wanted, options)
+    for (const [i, [number, name]] of [...missing].entries()) {
+      this.#pages.set(number, { name, page: pageOf(own[i], shared[i]) })
+    }
   }
 
   /**
@@ -160,7 +192,11 @@ export class Pages {
    * @param {object} options  for the database
    */
   async read (data, name, options) {
-    const page = new Page(await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options)))
+    const own = await orIfUnreadable(getSmall(data, pageKey(this.#id, name), options))
+    const shared = this.#base === undefined
+      ? undefined
+      : await orIfUnreadable(getSmall(data, pageKey(this.#base, name), options))
+    const page = pageOf(own, shared)
     this.#pages.set(numberOf(name), { name, page })
     return page
   }
@@ -170,13 +206,36 @@ export class Pages {
     const puts = []
     for (const [number, { name, page }] of this.#pages) {
       if (name.lastChunk >= chunks) continue
-      puts.push({ type: /** @type {const} */ ('put'), key: pageKey(this.#id, name), value: page.bytes })
       this.#pages.delete(number)
+      if (page.isEmpty) continue
+      puts.push({ type: /** @type {const} */ ('put'), key: pageKey(this.#id, name), value: page.bytes })
     }
     return puts
   }
 
   clear () { this.#pages.clear() }
+}
+
+/**
+ * @param {SafeDatabase} data @param {number} id @param {PageName[]} names @param {object} options
+ * @returns {Promise<(Uint8Array | undefined)[]>}
+ */
+async function storedPages (data, id, names, options) {
+  const keys = names.map(name => pageKey(id, name))
+  return await orIfUnreadable(data.getMany(keys, options)) ??
+    Promise.all(keys.map(key => orIfUnreadable(data.get(key, options))))
+}
+
+/**
+ * What a blob has by itself counts in front of what it shares.
+ *
+ * @param {Uint8Array} [own] @param {Uint8Array} [shared]
+ */
+function pageOf (own, shared) {
+  if (shared === undefined) return new Page(own)
+  const page = new Page(shared)
+  if (own !== undefined) page.lay(new Page(own))
+  return page
 }
 
 /** Pages end with a multiple of 1024 chunks, and there are fewer bands than 16. @param {PageName} name */
@@ -225,13 +284,13 @@ export class StoredOutboard {
   /**
    * @param {SafeDatabase} data
    * @param {Uint8Array} root
-   * @param {{ id: number, size: number }} blob
+   * @param {{ id: number, size: number, base?: number }} blob
    * @param {object} options  for the database
    */
-  constructor (data, root, { id, size }, options) {
+  constructor (data, root, { id, size, base }, options) {
     this.#data = data
     this.#options = options
-    this.#pages = new Pages(id)
+    this.#pages = new Pages(id, base)
     this.root = root
     this.size = size
   }

@@ -5,7 +5,7 @@
 // It follows no links, and does not open for writing or delete anything but regular files.
 
 import { constants } from 'node:fs'
-import { lstat, open, readdir, rm } from 'node:fs/promises'
+import { chmod, copyFile, lstat, open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LruCache } from '../../../lib/core/lru.js'
 import { BlobFile } from './blob-file.js'
@@ -86,6 +86,71 @@ export class BlobFolder {
       if (code === 'ENOENT') throw movedError(dirname(this.#path))
       const isOther = code === 'EEXIST' || isNoFile(error)
       throw isOther || (isDenied(error) && await this.len(id) !== undefined) ? obstructed(path, error) : error
+    }
+  }
+
+  /**
+   * The file of an id, for bytes behind its last one. Its readers may keep it open.
+   *
+   * @param {number} id @param {number} len  bytes that it must have
+   * @returns {Promise<FileWriter | undefined>} undefined when nothing may be appended: it is missing, has another
+   *   length, or has other names (hard links), under which it is somebody else's, too
+   */
+  async appender (id, len) {
+    this.#assertOpen()
+    this.#assertWritable()
+    const handle = await openRegular(this.pathOf(id), { writes: true }).catch(unlessUnusable)
+    if (handle === undefined) return undefined
+    const { size, nlink } = await handle.stat()
+    if (size === len && nlink < 2) return new FileWriter(handle, len)
+    await handle.close()
+    return undefined
+  }
+
+  /** Cuts a file off, if it is longer. @param {number} id @param {number} len  bytes that stay */
+  async cutOff (id, len) {
+    this.#assertWritable()
+    const handle = await openRegular(this.pathOf(id), { writes: true }).catch(unlessUnusable)
+    if (handle === undefined) return
+    try {
+      if ((await handle.stat()).size > len) await handle.truncate(len)
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /**
+   * Makes a file for an id out of the blocks of another one, where the disk can do that: none of them is copied before
+   * it is written to.
+   *
+   * @param {string} source  path of the other file @param {number} id  which has never had a file
+   * @param {{ from?: number }} [options]  `from`: bytes that the other file must have. Default: none
+   * @returns {Promise<FileWriter | undefined>} undefined where that fails: the disk cannot, the other file is missing,
+   *   the folder is missing, or something stands where it or the file would. Then `writer` succeeds, or tells
+   */
+  async clone (source, id, { from = 0 } = {}) {
+    this.#assertOpen()
+    this.#assertWritable()
+    const found = await stat(source).catch(() => undefined)
+    if (!found?.isFile() || found.size < from) return undefined
+    const path = this.pathOf(id)
+    try {
+      await this.make()
+      if (await lstat(path).catch(unlessMissing) !== undefined) return undefined
+    } catch {
+      return undefined
+    }
+    try {
+      // Of a link macOS would clone the link.
+      const other = await realpath(source)
+      await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+      // It has the mode of the other file, and is to have that of a new one, which may be written to.
+      await chmod(path, (await stat(this.#path)).mode & 0o666)
+      return new FileWriter(await openRegular(path, { writes: true }))
+    } catch (error) {
+      const isOthers = /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST'
+      if (!isOthers) await rm(path, { force: true })
+      return undefined
     }
   }
 
@@ -215,6 +280,11 @@ export class BlobFolder {
     this.#kept.peek(id)?.retire()
     this.#kept.delete(id)
   }
+}
+
+/** @param {unknown} error @returns {undefined} */
+function unlessUnusable (error) {
+  if (!isNoFile(error) && !isDenied(error)) throw error
 }
 
 /** @param {string} path  where nothing is */

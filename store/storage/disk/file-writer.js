@@ -1,23 +1,27 @@
 // Writes bytes to a file: one after the other, gathered until a write is worth its cost, or each at its position.
 
-import { fdatasync, writev } from 'node:fs'
+import { fdatasync, ftruncate, writev } from 'node:fs'
 
 /** @import { OpenFile } from './blob-file.js' */
 
-/** Bytes that are gathered before they are written. */
+/**
+ * Bytes that are gathered before they are written, and the most that one call of the system writes. From 2 MiB on,
+ * Linux looks for as much contiguous memory for its cache, which can take ten times as long as the write.
+ */
 const WRITE_LEN = 1 << 20
 
 export class FileWriter {
   #handle
   #buffers = [new Uint8Array(0), new Uint8Array(0)]
   #filled = 0
-  #position = 0
+  #position
   #writing = Promise.resolve()
   #syncing = Promise.resolve()
 
-  /** @param {OpenFile} handle */
-  constructor (handle) {
+  /** @param {OpenFile} handle @param {number} [position]  where the first byte is appended. Default: 0 */
+  constructor (handle, position = 0) {
     this.#handle = handle
+    this.#position = position
   }
 
   /**
@@ -37,14 +41,29 @@ export class FileWriter {
     }
   }
 
+  /** Leaves bytes that are in the file as they are, behind those that were appended before. @param {number} len */
+  async skip (len) {
+    await this.#flush()
+    this.#position += len
+  }
+
+  /** Cuts the file off, once everything is written. @param {number} len  bytes @returns {Promise<void>} */
+  truncate (len) {
+    return new Promise((resolve, reject) => {
+      ftruncate(this.#handle.fd, len, error => error ? reject(error) : resolve())
+    })
+  }
+
   /**
    * @param {Uint8Array[]} pieces  side by side; left alone until they are written
    * @param {number} position  of the first
    */
   async write (pieces, position) {
-    const due = pieces.reduce((len, { length }) => len + length, 0)
-    const written = await writeSome(this.#handle.fd, pieces, position)
-    if (written < due) await this.write(after(pieces, written), position + written)
+    for (let rest = pieces; rest.length > 0;) {
+      const written = await writeSome(this.#handle.fd, upTo(WRITE_LEN, rest), position)
+      rest = after(rest, written)
+      position += written
+    }
   }
 
   /** Waits until everything is written. */
@@ -82,6 +101,17 @@ export class FileWriter {
 const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
   writev(fd, pieces, position, (error, len) => error ? reject(error) : resolve(len))
 })
+
+/** The first bytes of pieces. @param {number} len  at most @param {Uint8Array[]} pieces */
+function upTo (len, pieces) {
+  const first = []
+  for (const piece of pieces) {
+    if (len === 0) break
+    first.push(piece.subarray(0, len))
+    len -= first[first.length - 1].length
+  }
+  return first
+}
 
 /** What is left of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes */
 function after (pieces, done) {

@@ -11,11 +11,12 @@
 //         08 | multihash              an alias: another name of a blob
 //         09 | hash (32) | multihash  the same alias, in the order of the blobs
 //         0a | id (8)                 the path of an imported file
+//         0b | base (8) | size (8)    a sharer: a blob that shares its bytes with others
 // data    id (8) | chunk (8) | 00         an extent: verified bytes of the blob from this chunk on
 //         id (8) | chunk (8) | 01 + band  a page of the tree (tree-pages.js), under the last chunk that it covers.
 //                                         So a blob that is written from start to end is written in the order of its
 //                                         keys, and LevelDB never has to move it
-// files   blobs/id                    the bytes of a large blob, instead of extents
+// files   blobs/id                    the bytes of a large blob, instead of extents; or of several that share them
 
 import { CHUNK_LEN, HASH_LEN } from '../../../lib/core/constants.js'
 import { compare } from 'uint8arrays/compare'
@@ -45,7 +46,8 @@ export const KIND = {
   event: 6,
   alias: 8,
   aliasOf: 9,
-  path: 10
+  path: 10,
+  sharer: 11
 }
 const KINDS = new Set(Object.values(KIND))
 const [EXTENT, PAGE] = [0, 1]
@@ -86,6 +88,22 @@ export function doomedKey (id, allocate = allocateFresh) {
 /** @param {number} id */
 export const pathKey = id => encode(KIND.path, { u64: id })
 
+/**
+ * A blob that shares its bytes with others. Two of the same size would be the same blob.
+ *
+ * @param {number} base  the id under which the bytes are @param {number} size  of the blob
+ */
+export const sharerKey = (base, size) => encode(KIND.sharer, { u64: base }, { u64: size })
+
+/**
+ * @param {Uint8Array} key  of a sharer
+ * @returns {{ base: number, size: number } | undefined} undefined for a key that no store writes
+ */
+export function placeOfSharer (key) {
+  const [base, size] = key.length === 1 + 2 * ID_LEN ? [u64At(key, 1), u64At(key, 1 + ID_LEN)] : [Infinity, 0]
+  return base <= MAX_ID && size > 0 && size <= Number.MAX_SAFE_INTEGER ? { base, size } : undefined
+}
+
 /** An entry of the log. @param {number} position  how many bytes the log has had up to the end of the entry */
 export const eventKey = position => encode(KIND.event, { u64: position })
 
@@ -98,6 +116,10 @@ export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
 export const allDoomed = allOfKind(KIND.doomed)
 export const allEvents = allOfKind(KIND.event)
+/** All sharers, those of a base from the shortest to the longest. */
+export const allSharers = allOfKind(KIND.sharer)
+/** @param {number} base */
+export const allSharersOf = base => ({ gte: sharerKey(base, 0), lt: sharerKey(base + 1, 0) })
 /** Every entry of the index. */
 export const allOfIndex = { gte: stateKey }
 

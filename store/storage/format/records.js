@@ -8,7 +8,7 @@ import { hashInto } from '../../../lib/hash/hasher.js'
 import { CHECK_LEN, checkOf, encode, setU64, u64At } from './codec.js'
 import { allocateFresh } from './buffers.js'
 import {
-  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, stateKey
+  ID_LEN, KIND, MAX_ID, aliasKey, doomedKey, hashOfKey, idOfIndexKey, multihashOfAlias, pathKey, placeOfSharer, stateKey
 } from './keys.js'
 
 /** @import { Allocate } from './buffers.js' */
@@ -31,38 +31,49 @@ export const LAYOUT_VERSION = 1
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte present?
  * @property {Home} home
+ * @property {number} [base]  of a home `shared`: the id under which the file is, and the pairs that several blobs share
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
  * @property {boolean} [isDamaged]  were groups of it lost to damage, and have not all come back yet?
  */
 
 /**
- * @typedef {'extents' | 'file' | 'reference'} Home  where the bytes are: in the data database, in a file of the
- *   store, or in an imported file, which is not the store's
+ * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database, in a file of
+ *   the store, in an imported file, which is not the store's, or at the beginning of a file of the store that several
+ *   blobs share
  */
+
+/** The id whose file has the bytes, if a file of the store has them. @param {{ id: number, base?: number }} record */
+export const fileIdOf = ({ id, base = id }) => base
+
+/** Are the bytes in a file of the store? @param {{ home: Home }} record */
+export const isInOwnFile = ({ home }) => home === 'file' || home === 'shared'
 
 const SIZE_PROVEN = 1
 const COMPLETE = 2
 const NAMELESS = 4
 /** The values of bits 3 and 4. @type {Home[]} */
-const HOMES = ['extents', 'file', 'reference']
+const HOMES = ['extents', 'file', 'reference', 'shared']
 const HOME_SHIFT = 3
 const HOME_MASK = 3
 const DAMAGED = 32
 const MAX_FLAGS = 63
-/** Bytes of a record without its check. */
+/** Bytes of a record without its check; one with a base is longer. */
 const RECORD_LEN = 25
+const SHARED_LEN = RECORD_LEN + ID_LEN
 
 /** @param {Uint8Array} root @param {BlobRecord} record @param {Allocate} [allocate] */
 export function encodeRecord (root, record, allocate = allocateFresh) {
-  const { id, size, sizeProven, complete, home, created, isNameless, isDamaged } = record
-  const bytes = allocate(RECORD_LEN + CHECK_LEN)
+  const { id, size, sizeProven, complete, home, created, isNameless, isDamaged, base } = record
+  const len = home === 'shared' ? SHARED_LEN : RECORD_LEN
+  const bytes = allocate(len + CHECK_LEN)
   setU64(bytes, 0, id)
   setU64(bytes, 8, size)
   bytes[16] = (sizeProven ? SIZE_PROVEN : 0) | (complete ? COMPLETE : 0) | (isNameless ? NAMELESS : 0) |
     HOMES.indexOf(home) << HOME_SHIFT | (isDamaged ? DAMAGED : 0)
   setU64(bytes, 17, created)
-  bytes.set(recordCheckOf(root, bytes), RECORD_LEN)
+  if (home === 'shared') setU64(bytes, RECORD_LEN, /** @type {number} */ (base))
+  bytes.set(recordCheckOf(root, bytes, len), len)
   return bytes
 }
 
@@ -71,15 +82,17 @@ export function encodeRecord (root, record, allocate = allocateFresh) {
  * @returns {BlobRecord | undefined} undefined when it is damaged, or no store writes such a record
  */
 export function decodeRecord (root, bytes) {
-  if (bytes.length !== RECORD_LEN + CHECK_LEN) return undefined
-  if (!areEqual(bytes, RECORD_LEN, recordCheckOf(root, bytes))) return undefined
+  const len = bytes.length - CHECK_LEN
+  if (len !== RECORD_LEN && len !== SHARED_LEN) return undefined
+  if (!areEqual(bytes, len, recordCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
   // Anybody can compute the check, so each value is looked at, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
-  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || home === undefined || flags > MAX_FLAGS) {
-    return undefined
-  }
+  if (id > MAX_ID || !isSizePossible || created > MAX_TIME || flags > MAX_FLAGS) return undefined
+  if ((home === 'shared') !== (len === SHARED_LEN)) return undefined
+  const base = home === 'shared' ? u64At(bytes, RECORD_LEN) : undefined
+  if (base !== undefined && base > MAX_ID) return undefined
   return {
     id,
     size,
@@ -88,24 +101,26 @@ export function decodeRecord (root, bytes) {
     home,
     created,
     isNameless: (flags & NAMELESS) !== 0,
-    isDamaged: (flags & DAMAGED) !== 0
+    isDamaged: (flags & DAMAGED) !== 0,
+    ...base === undefined ? undefined : { base }
   }
 }
 
-const checkInput = new Uint8Array(HASH_LEN + RECORD_LEN)
+const checkInput = new Uint8Array(HASH_LEN + SHARED_LEN)
+const plainInput = checkInput.subarray(0, HASH_LEN + RECORD_LEN)
 const checkHash = new Uint8Array(HASH_LEN)
 const recordCheck = checkHash.subarray(0, CHECK_LEN)
 
 /**
  * Computes what `checkOf` does, without allocating.
  *
- * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record
+ * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @param {number} len  of the record
  * @returns {Uint8Array} valid until the next call
  */
-function recordCheckOf (root, bytes) {
+function recordCheckOf (root, bytes, len) {
   checkInput.set(root)
-  for (let i = 0; i < RECORD_LEN; i++) checkInput[HASH_LEN + i] = bytes[i]
-  hashInto(checkInput, checkHash)
+  for (let i = 0; i < len; i++) checkInput[HASH_LEN + i] = bytes[i]
+  hashInto(len === RECORD_LEN ? plainInput : checkInput, checkHash)
   return recordCheck
 }
 
@@ -181,6 +196,35 @@ function checkedPart (name, bytes) {
   return part.length > 0 && equals(bytes.subarray(-CHECK_LEN), checkOf(name, part)) ? part : undefined
 }
 
+/**
+ * Says which blob a sharer is. Beside its record, so that a damaged record can be made again.
+ *
+ * @typedef {object} Sharer
+ * @property {Uint8Array} root
+ * @property {number} id
+ */
+
+const SHARER_LEN = HASH_LEN + ID_LEN
+
+/** @param {Uint8Array} key  of the sharer @param {Sharer} sharer */
+export function encodeSharer (key, { root, id }) {
+  const value = encode(root, { u64: id })
+  return encode(value, checkOf(key, value))
+}
+
+/**
+ * @param {Uint8Array} key @param {Uint8Array} bytes
+ * @returns {Sharer & { base: number, size: number } | undefined} undefined when it is damaged, or no store writes such
+ *   an entry
+ */
+export function decodeSharer (key, bytes) {
+  const place = placeOfSharer(key)
+  const value = checkedPart(key, bytes)
+  if (place === undefined || value?.length !== SHARER_LEN) return undefined
+  const id = u64At(value, HASH_LEN)
+  return id <= MAX_ID ? { ...place, root: new Uint8Array(value.subarray(0, HASH_LEN)), id } : undefined
+}
+
 /** Bytes of an alias without its check. */
 const ALIAS_LEN = HASH_LEN + 1
 
@@ -241,6 +285,7 @@ export function isWellFormed (key, value) {
     case KIND.alias: return key.length > 1 && decodeAlias(multihashOfAlias(key), value) !== undefined
     case KIND.aliasOf: return key.length > 1 + HASH_LEN && value.length === 0
     case KIND.path: return isPath(key, value)
+    case KIND.sharer: return decodeSharer(key, value) !== undefined
     default: return key.length > 0
   }
 }

@@ -7,12 +7,14 @@ import { VIEWS, allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../format/k
 import { decodeRecord, isWellFormed } from '../format/records.js'
 import { readEntries } from '../level/entries.js'
 
+/** @import { BlobRecord } from '../format/records.js' */
 /** @import { SafeDatabase } from '../level/safe-database.js' */
 /** @import { Databases } from '../databases.js' */
 
 /**
  * @typedef {object} Recorded
- * @property {IdSet} ids  the ids in all records
+ * @property {IdSet} ids  the ids in all records, and the bases
+ * @property {Map<number, number>} bases  how long the longest sharer of each base is, in bytes
  * @property {number} after  an id after all of them
  * @property {boolean} areAll  could all records be read?
  */
@@ -48,8 +50,7 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
     if (id !== undefined && isOrphan(id)) orphans.push(id)
   }
   if (orphans.length === 0) return true
-  // One flipped bit in a table of LevelDB may hide a record, whose data is no orphan then.
-  if (!(await isInOrder(databases.index, signal) && await isIndexKnown(databases.index, signal))) return false
+  if (!await isWhole(databases.index, signal)) return false
   for (const id of new Set(orphans)) {
     signal?.throwIfAborted()
     await orIfUnreadable(databases.deleteDoomed([{ id }]))
@@ -60,21 +61,52 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
 
 /** The ids that records name. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
-  const recorded = { ids: new IdSet(), after: 0, areAll: true }
+  /** @type {Recorded} */
+  const recorded = { ids: new IdSet(), bases: new Map(), after: 0, areAll: true }
   for await (const entries of readEntries(index, allBlobs, () => { recorded.areAll = false })) {
     signal?.throwIfAborted()
     for (const [key, value] of entries) {
       const root = hashOfKey(key)
       const record = root && decodeRecord(root, value)
       if (record === undefined) recorded.areAll = false
-      else {
-        recorded.after = Math.max(recorded.after, record.id + 1)
-        recorded.ids.add(record.id)
-      }
+      else add(recorded, record)
     }
   }
   return recorded
 }
+
+/** @param {Recorded} recorded @param {BlobRecord} record */
+function add (recorded, { id, base, size }) {
+  recorded.after = Math.max(recorded.after, id + 1, (base ?? 0) + 1)
+  recorded.ids.add(id)
+  if (base === undefined) return
+  recorded.ids.add(base)
+  recorded.bases.set(base, Math.max(recorded.bases.get(base) ?? 0, size))
+}
+
+/**
+ * Cuts off what a crash has left at the end of files that blobs share.
+ *
+ * @param {Databases} databases @param {Recorded} recorded @param {AbortSignal} [signal]
+ */
+export async function cutOffBases ({ index, files }, { bases, areAll }, signal) {
+  if (!areAll || files === undefined) return
+  const tooLong = []
+  for (const [base, longest] of bases) {
+    signal?.throwIfAborted()
+    if ((await files.len(base) ?? 0) > longest) tooLong.push({ base, longest })
+  }
+  if (tooLong.length === 0 || !await isWhole(index, signal)) return
+  for (const { base, longest } of tooLong) await files.cutOff(base, longest)
+}
+
+/**
+ * Can no record be hidden, so that what no record names is an orphan? One flipped bit in a table of LevelDB may hide
+ * one.
+ *
+ * @param {SafeDatabase} index @param {AbortSignal} [signal]
+ */
+const isWhole = async (index, signal) => await isInOrder(index, signal) && isIndexKnown(index, signal)
 
 /**
  * Has every entry of the index a shape that this release writes?

@@ -2,7 +2,7 @@
 // id that is free. A store that was closed is opened without looking through it.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
-import { recordedIds, sweepOrphans } from './orphan-sweep.js'
+import { cutOffBases, recordedIds, sweepOrphans } from './orphan-sweep.js'
 import { VIEWS, allDoomed, idOfKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 
@@ -29,6 +29,7 @@ export async function recover (databases, { create, sweeps, signal }) {
   const isSettled = (/** @type {number} */ id) => id >= swept
   const isSwept = !sweeps || state === undefined || recorded === undefined ||
     await sweepOrphans(databases, recorded, isSettled, signal)
+  if (sweeps && state !== undefined && recorded !== undefined) await cutOffBases(databases, recorded, signal)
   await ids.begin({ next, swept, isSwept })
 }
 

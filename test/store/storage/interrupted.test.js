@@ -3,7 +3,7 @@
 // opened again.
 import { expect } from 'chai'
 import { hash } from '../../../lib/index.js'
-import { same } from '../../support/bytes.js'
+import { concat, same } from '../../support/bytes.js'
 import { GROUP } from '../../support/constants.js'
 import { collect, errorOf, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
@@ -12,6 +12,9 @@ import { inMemory, sliceOf } from '../../support/store/stores.js'
 const KEPT = noise(70 * GROUP + 5, 401)
 const COMING = noise(66 * GROUP + 77, 402)
 const HALF = { start: 0, end: 40 * GROUP }
+const SPLICED = concat([
+  KEPT.subarray(0, 33 * GROUP), noise(GROUP, 404), noise(500, 405), KEPT.subarray(34 * GROUP + 500)
+])
 
 const WRITES = ['put', 'batch', 'del', 'clear']
 const READS = ['get', 'getMany', 'getSync']
@@ -34,6 +37,11 @@ const JOBS = {
     const pieces = stream([COMING.subarray(0, 300_000), COMING.subarray(300_000)])
     return store.put(pieces, { signal, tag: 'coming' })
   },
+  'a splice': async (store, signal) => {
+    const source = stream([noise(GROUP, 404), noise(500, 405)])
+    const { cid } = await store.splice(hash(KEPT), { start: 33 * GROUP, end: 34 * GROUP + 500, source }, { signal })
+    expect(cid.multihash.digest).to.deep.equal(hash(SPLICED))
+  },
   'a receive': (store, signal) => store.receive(hash(COMING), stream([sliceOf(COMING)]), undefined, { signal }),
   'a receive of the rest': async (store, signal) => {
     await store.receive(hash(COMING), stream([sliceOf(COMING, HALF)]), HALF, { signal })
@@ -48,6 +56,7 @@ const JOBS = {
 
 async function expectInOrder (store) {
   expect(same(await store.bytes(hash(KEPT)), KEPT), 'what is tagged is there').to.equal(true)
+  if (await store.has(hash(SPLICED))) expect(same(await store.bytes(hash(SPLICED)), SPLICED)).to.equal(true)
   const there = await store.stat(hash(COMING)).catch(error => {
     expect(error.code).to.equal('STORE_NOT_FOUND')
   })

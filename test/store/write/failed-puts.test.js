@@ -26,6 +26,18 @@ describe('store: failed writes', () => {
     expect(await listed(again.list())).to.have.length(0)
   }
 
+  it('a put or append() that is refused before its source is read cancels the source', async () => {
+    const { store } = await newStore({ quota: MIB })
+    const { cid } = await store.put(small)
+    for (const run of [source => store.put(source, { size: 2 * MIB }),
+      source => store.append(cid, source, { size: 2 * MIB })]) {
+      let cancelled = 0
+      const source = new ReadableStream({ cancel () { cancelled++ } })
+      expect(await errorOf(run(source))).to.include({ code: 'STORE_FULL' })
+      expect(cancelled).to.equal(1)
+    }
+  })
+
   for (const place of [0, 1, 100_000, 5 * MIB, 10 * MIB]) {
     it(`a put whose source throws after ${place} bytes leaves nothing`, async () => {
       const made = await newStore()

@@ -28,15 +28,17 @@ function tapped (store, happens) {
     restores.push(() => { on[method] = original })
   }
   for (const level of [index, data]) for (const method of WRITES) tap(level, method)
-  for (const method of ['sync', 'remove']) tap(files, method)
-  const { writer } = files
-  files.writer = async id => {
-    await happens(async () => {}) // a file that is open is not left behind
-    const file = await writer.call(files, id)
-    for (const method of ['write', 'sync']) tap(file, method)
-    return file
+  for (const method of ['sync', 'remove', 'cutOff']) tap(files, method)
+  for (const method of ['writer', 'appender']) {
+    const original = files[method]
+    files[method] = async (...args) => {
+      await happens(async () => {}) // a file that is open is not left behind
+      const file = await original.apply(files, args)
+      if (file !== undefined) for (const method of ['write', 'sync']) tap(file, method)
+      return file
+    }
+    restores.push(() => { files[method] = original })
   }
-  restores.push(() => { files.writer = writer })
   return () => { for (const restore of restores) restore() }
 }
 

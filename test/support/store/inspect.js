@@ -10,11 +10,12 @@ import { nameOf } from '../../../store/catalog/roots.js'
 import { PageEditor } from '../../../store/storage/content/tree-pages.js'
 import {
   aliasKey, aliasOfKey, allAliases, allAliasesByBlob, allBlobs, allDoomed, allEvents, allOfId, allTagged, allUsed,
-  blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, stateKey, tagKey, taggedKey, tagsWith,
-  usedKey
+  blobKey, doomedKey, extentKey, hashOfKey, idOfKey, offsetOfExtent, pathKey, sharerKey, stateKey, tagKey, taggedKey,
+  tagsWith, usedKey
 } from '../../../store/storage/format/keys.js'
 import {
-  decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeState
+  decodeDoomed, decodeRecord, decodeState, encodeAlias, encodeDoomed, encodePath, encodeRecord, encodeSharer,
+  encodeState
 } from '../../../store/storage/format/records.js'
 import { encodeTag } from '../../../store/storage/format/tags.js'
 import { dataIds } from '../../../store/storage/level/data-ids.js'
@@ -101,6 +102,8 @@ export const tagBesideBlobEntry = (index, root, name) => new Entry(index, tagged
 /** An alias by its multihash; and beside the blob that it leads to. */
 export const aliasEntry = (index, multihash) => new Entry(index, aliasKey(multihash))
 export const aliasBesideBlobEntry = (index, root, multihash) => new Entry(index, aliasOfKey(root, multihash))
+/** What the index says of a blob that shares its bytes. @param {number} size  of the blob */
+export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(base, size))
 /** An extent. @param {number} offset  bytes, whole chunks */
 export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
 
@@ -118,13 +121,14 @@ export const malformedKeys = len =>
  */
 export async function flipStoredByte (store, root, at) {
   const { data, files } = databasesOf(store)
-  const { id, home } = await recordOf(store, root)
-  if (home === 'file') {
-    if ((await files.len(id) ?? 0) <= at) return false
-    const reader = files.reader(id)
+  const { id, base, home } = await recordOf(store, root)
+  if (home === 'file' || home === 'shared') {
+    const file = base ?? id
+    if ((await files.len(file) ?? 0) <= at) return false
+    const reader = files.reader(file)
     const [byte] = await reader.read(at, at + 1)
     reader.release()
-    const writer = await files.writer(id)
+    const writer = await files.writer(file)
     await writer.write([Uint8Array.of(byte ^ 1)], at)
     await writer.close()
     return true
@@ -187,6 +191,12 @@ export const readState = async index => decodeState(await stateEntry(index).read
 export const changeState = async (index, changes) =>
   stateEntry(index).write(encodeState({ ...await readState(index), ...changes }))
 
+/** Writes the entry of a blob that shares its bytes, with a right check, whatever it says. */
+export function writeSharer (index, { base, size, root, id }) {
+  const key = sharerKey(base, size)
+  return index.put(key, encodeSharer(key, { root, id }), VIEWS)
+}
+
 /** Notes that the data of an id is being deleted. */
 export const noteDeletion = (index, id) => deletionEntry(index, id).write(encodeDoomed([id]))
 
@@ -240,7 +250,8 @@ export async function scannedIdsIn (data) {
 }
 
 /** The ids that no record has. */
-export const idsWithout = (ids, records) => ids.filter(id => !records.some(record => record.id === id))
+export const idsWithout = (ids, records) =>
+  ids.filter(id => !records.some(record => record.id === id || record.base === id))
 
 /**
  * Everything in the data database. Extents have an offset in bytes, pages have none. Values are copies, because a level

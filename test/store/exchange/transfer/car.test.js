@@ -1,4 +1,4 @@
-// Stores are written as CARs and read from them, whoever else has written or reads these.
+// Stores are written as CARs and read from them, also those that other programs have written, or read.
 import { CarReader } from '@ipld/car/reader'
 import { CarWriter } from '@ipld/car/writer'
 import { expect } from 'chai'

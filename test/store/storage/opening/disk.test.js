@@ -133,7 +133,7 @@ describe('store: on a disk', () => {
     const opening = place.open({ wait: 60_000 })
     await killed(child)
     const store = await opening
-    // In one process, too: whoever closes lets the next one in.
+    // In one process, too: a store that closes lets the next one in.
     const next = place.open({ wait: 60_000 })
     await store.close()
     expect(await (await next).put(Uint8Array.of(1))).to.include({ isNew: true })

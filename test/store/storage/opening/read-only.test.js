@@ -1,4 +1,4 @@
-// A store that is opened for reading leaves its directory as it is, whoever else has it open.
+// A store that is opened for reading leaves its directory as it is, also when another process has it open.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -123,6 +123,8 @@ describe('store: opened for reading', () => {
       put: () => store.put(SMALL),
       putMany: () => listed(store.putMany([SMALL])),
       importFile: () => store.importFile(path),
+      splice: () => store.splice(cid, { start: 1 }),
+      concat: () => store.concat([cid, cid]),
       'importFile by reference': () => store.importFile(path, { mode: 'reference' }),
       receive: () => store.receive(hash(PART), sliceOf(PART)),
       delete: () => store.delete(cid, { force: true }),

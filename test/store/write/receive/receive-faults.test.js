@@ -1,12 +1,12 @@
 // receive() of slices that are wrong, truncated or aborted.
 import { expect } from 'chai'
-import { hash } from '../../../lib/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { errorOf, ragged, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { expectPartial } from '../../support/store/partial.js'
-import { newStores, sliceOf } from '../../support/store/stores.js'
+import { hash } from '../../../../lib/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { errorOf, ragged, stream } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { expectPartial } from '../../../support/store/partial.js'
+import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 describe('store: receive() of a faulty slice', () => {
   const newStore = newStores()

@@ -2,12 +2,12 @@
 import { readdir, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { same } from '../../support/bytes.js'
-import { GROUP, MIB } from '../../support/constants.js'
-import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { expectNoOrphans, gated, onDisk, sliceOf } from '../../support/store/stores.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { same } from '../../../support/bytes.js'
+import { GROUP, MIB } from '../../../support/constants.js'
+import { collect, errorOf, ragged, stream } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { expectNoOrphans, gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 
 const bytes = noise(9 * MIB + 777, 700)
 const root = hash(bytes)

@@ -2,14 +2,14 @@
 // pages say that something is here once
 // the disk has it.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { MIB } from '../../support/constants.js'
-import { errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { databasesOf } from '../../support/store/inspect.js'
-import { expectNoOrphans, onDisk, sliceOf } from '../../support/store/stores.js'
-import { meddle } from '../../support/store/writers.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { databasesOf } from '../../../support/store/inspect.js'
+import { expectNoOrphans, onDisk, sliceOf } from '../../../support/store/stores.js'
+import { meddle } from '../../../support/store/writers.js'
 
 /** A large blob, while these tests run. */
 let BYTES, ROOT, SLICE

@@ -1,15 +1,15 @@
 // A slice that is being received: its verifier, what the verifier has proven, and the file that the bytes go to, if
 // any.
 
-import { BaoError } from '../../lib/core/errors.js'
-import { toCid } from '../../lib/hash/cid.js'
+import { BaoError } from '../../../lib/core/errors.js'
+import { toCid } from '../../../lib/hash/cid.js'
 import { ProvenGroups } from './proven-groups.js'
-import { SliceVerifier } from '../../verifier/slice/slice.js'
+import { SliceVerifier } from '../../../verifier/slice/slice.js'
 
 /** @import { ProvenBatch } from './proven-groups.js' */
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { FileWriter } from '../storage/disk/file-writer.js' */
-/** @import { SliceOptions } from '../../verifier/slice/slice.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { FileWriter } from '../../storage/disk/file-writer.js' */
+/** @import { SliceOptions } from '../../../verifier/slice/slice.js' */
 
 export class IncomingSlice {
   #databases

@@ -1,11 +1,11 @@
 // Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That costs no lookups and no
 // memory.
 
-import { HASH_LEN } from '../../lib/core/constants.js'
-import { damagedRecord, isCorruption } from '../storage/errors.js'
-import { BATCH_ENTRIES } from '../storage/level/entries.js'
+import { HASH_LEN } from '../../../lib/core/constants.js'
+import { damagedRecord, isCorruption } from '../errors.js'
+import { BATCH_ENTRIES } from './entries.js'
 
-/** @import { Entry } from '../storage/level/entries.js' */
+/** @import { Entry } from './entries.js' */
 
 export class SortedCursor {
   #iterator

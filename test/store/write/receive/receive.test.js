@@ -1,13 +1,13 @@
 // receive() keeps verified slices, in any order and from any number of senders.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { flipped, same, withHeader } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { collect, errorOf, ragged, stream } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { idsIn } from '../../support/store/inspect.js'
-import { expectPartial } from '../../support/store/partial.js'
-import { newStores, onDisk, sliceOf } from '../../support/store/stores.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { flipped, same, withHeader } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { collect, errorOf, ragged, stream } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { idsIn } from '../../../support/store/inspect.js'
+import { expectPartial } from '../../../support/store/partial.js'
+import { newStores, onDisk, sliceOf } from '../../../support/store/stores.js'
 
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */

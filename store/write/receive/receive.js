@@ -1,24 +1,25 @@
 // Receives slices, and stores what they prove. Three stages run in parallel: (1) verify the next piece, (2) write
 // earlier groups, (3) sync the file and record the groups that were written in (2).
 
-import { Background, eitherOf } from '../storage/concurrency/activity.js'
-import { chunkCount } from '../../lib/tree/geometry.js'
-import { parseRoot } from '../../lib/hash/cid.js'
-import { toPieces } from '../../lib/source/source.js'
-import { toRanges } from '../../lib/tree/ranges.js'
+import { Background, eitherOf } from '../../storage/concurrency/activity.js'
+import { chunkCount } from '../../../lib/tree/geometry.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { toPieces } from '../../../lib/source/source.js'
+import { toRanges } from '../../../lib/tree/ranges.js'
 import { IncomingSlice } from './incoming-slice.js'
 import { PendingRecords } from './pending-records.js'
-import { nameOf } from '../catalog/roots.js'
-import { rangesLen } from '../catalog/presence.js'
+import { nameOf } from '../../catalog/roots.js'
+import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { rangesLen } from '../../catalog/presence.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ProvenBatch } from './proven-groups.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
-/** @import { Reservation } from '../catalog/quota.js' */
-/** @import { BlobRecord } from '../storage/format/records.js' */
-/** @import { SliceVerifier } from '../../verifier/slice/slice.js' */
-/** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
-/** @import { ChunkRanges, RangesLike } from '../../lib/tree/ranges.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { SliceVerifier } from '../../../verifier/slice/slice.js' */
+/** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
+/** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
 /** Bytes that are written to a file before it is synced and they are recorded. */
 const RECORD_LEN = 1 << 24
@@ -139,8 +140,8 @@ export class BlobReceiver {
         const { provenBatches } = received
         const record = await this.#prepareRecord(slice, provenBatches, forCopy)
         if (record === undefined) return false
-        const isFile = record.home === 'file'
-        if (isFile) await slice.spill(record.id, provenBatches, options, this.#pending.under(root, record.id))
+        const isFile = isInOwnFile(record)
+        if (isFile) await slice.spill(fileIdOf(record), provenBatches, options, this.#pending.under(root, record.id))
         if (isFile && this.#store.databases.isSync) return true
         await this.#record(slice, received.takeDue(), record, options)
         return false
@@ -176,7 +177,7 @@ export class BlobReceiver {
     const { root, received, verifier } = slice
     const { catalog } = this.#store
     const present = await this.#store.presence.of(before)
-    const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before.id, present)
+    const { puts, fresh, reach, lens } = await received.operations(batches, this.#store.databases, before, present)
     const now = present.union(fresh)
     if (now.isEmpty) return received.forget(batches)
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
@@ -189,7 +190,8 @@ export class BlobReceiver {
     let gained = 0
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
-    const groups = { record: before, present: now, gained, reservations }
+    // What blobs share counts as long as one of them is there.
+    const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.len += gained
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })

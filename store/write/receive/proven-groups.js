@@ -1,17 +1,18 @@
 // What a slice has proven, until it is recorded: chunk groups, and the pairs that lead to them.
 
-import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../storage/content/tree-pages.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../lib/core/constants.js'
-import { ExtentCutter } from '../storage/content/extents.js'
-import { RunList } from '../storage/content/runs.js'
-import { levelOf } from '../../lib/tree/geometry.js'
-import { u8 } from '../../lib/engine/arena.js'
+import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
+import { ExtentCutter } from '../../storage/content/extents.js'
+import { RunList } from '../../storage/content/runs.js'
+import { levelOf } from '../../../lib/tree/geometry.js'
+import { fileIdOf } from '../../storage/format/records.js'
+import { u8 } from '../../../lib/engine/arena.js'
 
-/** @import { Databases } from '../storage/databases.js' */
-/** @import { FileWriter } from '../storage/disk/file-writer.js' */
-/** @import { Operation } from '../storage/level/safe-database.js' */
-/** @import { Reservation } from '../catalog/quota.js' */
-/** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { FileWriter } from '../../storage/disk/file-writer.js' */
+/** @import { Operation } from '../../storage/level/safe-database.js' */
+/** @import { Reservation } from '../../catalog/quota.js' */
+/** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 
 /** Bytes that are gathered before they are written. */
 const BATCH_LEN = 1 << 22
@@ -220,17 +221,19 @@ export class ProvenGroups {
    *
    * @param {ProvenBatch[]} batches
    * @param {Databases} databases
-   * @param {number} id
+   * @param {{ id: number, base?: number }} blob
    * @param {ChunkRanges} present
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
    *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
    *   `lens`: how many fresh bytes each batch has. There is an operation whenever anything is present: an empty batch
    *   would bring nothing to the disk
    */
-  async operations (batches, { data, extentLen }, id, present) {
+  async operations (batches, { data, extentLen }, blob, present) {
+    const { id } = blob
+    const fileId = fileIdOf(blob)
     // When the blob was deleted meanwhile, so were its file and the pairs on the path.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
-    const there = batches.filter(({ file }) => file === undefined || file === id)
+    const there = batches.filter(({ file }) => file === undefined || file === fileId)
 
     const pages = new PageEditor(id)
     await pages.load(data, [

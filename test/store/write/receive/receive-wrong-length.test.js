@@ -1,12 +1,12 @@
 // receive() of slices whose header claims a wrong length.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { concat, header, same, withHeader } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { expectPartial } from '../../support/store/partial.js'
-import { newStores, sliceOf } from '../../support/store/stores.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { concat, header, same, withHeader } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { expectPartial } from '../../../support/store/partial.js'
+import { newStores, sliceOf } from '../../../support/store/stores.js'
 
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */

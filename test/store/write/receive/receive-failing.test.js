@@ -1,16 +1,16 @@
 // Receiving when something fails at any call to databases and files, or the process ends there.
 // test/slow/receive-failing.test.js has two calls that run at the same time.
 import { expect } from 'chai'
-import { hash } from '../../../lib/index.js'
-import { MIB } from '../../support/constants.js'
-import { errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { reason } from '../../support/store/failing.js'
-import { countedBytes, databasesOf, writesRecord } from '../../support/store/inspect.js'
+import { hash } from '../../../../lib/index.js'
+import { MIB } from '../../../support/constants.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { reason } from '../../../support/store/failing.js'
+import { countedBytes, databasesOf, writesRecord } from '../../../support/store/inspect.js'
 import {
   IN_FILE, ONE_AT_A_TIME, QUOTA, expectRight, fails, receive, testFailing
-} from '../../support/store/receive-jobs.js'
-import { gated, onDisk, sliceOf } from '../../support/store/stores.js'
+} from '../../../support/store/receive-jobs.js'
+import { gated, onDisk, sliceOf } from '../../../support/store/stores.js'
 
 describe('store: receive() when calls to the disk fail', () => {
   testFailing(ONE_AT_A_TIME)

@@ -1,12 +1,12 @@
 // receive() and put() of the same blob, one after the other and at the same time.
 import { expect } from 'chai'
-import { ChunkRanges, hash } from '../../../lib/index.js'
-import { flipped, same } from '../../support/bytes.js'
-import { GROUP } from '../../support/constants.js'
-import { collect, errorOf } from '../../support/feeding.js'
-import { noise } from '../../support/inputs.js'
-import { idsIn, recordsIn } from '../../support/store/inspect.js'
-import { gated, newStores, sliceOf } from '../../support/store/stores.js'
+import { ChunkRanges, hash } from '../../../../lib/index.js'
+import { flipped, same } from '../../../support/bytes.js'
+import { GROUP } from '../../../support/constants.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { idsIn, recordsIn } from '../../../support/store/inspect.js'
+import { gated, newStores, sliceOf } from '../../../support/store/stores.js'
 
 const GROUP_CHUNKS = 16
 /** 41 groups, the last one short. */

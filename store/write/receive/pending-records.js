@@ -1,13 +1,13 @@
 // Blobs of which slices are being received, and which have no record yet. Their data is written under ids that count as
 // under way; the record follows the first groups.
 
-import { FILE_FROM } from './blob-builder.js'
-import { nameOf } from '../catalog/roots.js'
+import { FILE_FROM } from '../blob-builder.js'
+import { nameOf } from '../../catalog/roots.js'
 
 /** @import { IncomingSlice } from './incoming-slice.js' */
-/** @import { BlobRecord, Home } from '../storage/format/records.js' */
-/** @import { Change } from '../catalog/catalog.js' */
-/** @import { StoreContext } from '../exchange/store-context.js' */
+/** @import { BlobRecord, Home } from '../../storage/format/records.js' */
+/** @import { Change } from '../../catalog/catalog.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
 
 /**
  * @typedef {object} PendingBlob

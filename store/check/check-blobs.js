@@ -1,0 +1,179 @@
+// Checks the bytes and the tree of blobs, and puts right what is wrong.
+
+import { ChunkRanges } from '../../lib/tree/ranges.js'
+import { toCid } from '../../lib/hash/cid.js'
+import { createYielder } from '../../lib/source/async-util.js'
+import { rangesLen } from '../catalog/presence.js'
+import { nameOf } from '../catalog/roots.js'
+import { presentChunks } from '../storage/content/tree-pages.js'
+import { fileIdOf } from '../storage/format/records.js'
+import { IdSet } from '../storage/level/id-set.js'
+import { inspectBlob } from './blob/inspect-blob.js'
+import { settleBlob } from './blob/settle-blob.js'
+import { isPartOf } from './check-sharers.js'
+import { rightSmallBlobs } from './check-small.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { ProgressOptions } from '../../lib/core/types.js' */
+/** @import { Findings } from './blob/inspect-blob.js' */
+/** @import { Shared } from './check-sharers.js' */
+/** @import { BlobRecord } from '../storage/format/records.js' */
+/** @import { StoreContext } from '../exchange/store-context.js' */
+
+/**
+ * @typedef {object} DamagedBlob
+ * @property {CID} cid
+ * @property {number} size  bytes, to make bytes of the ranges
+ * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
+ * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that are present without a mark in the tree
+ * @property {number} strays  entries beside the blob's own, or not in their shape
+ * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair
+ *   would drop at most
+ * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
+ *   fails? The bytes may be right, so `repair` drops nothing of it
+ */
+
+export class BlobCheck {
+  blobs = 0
+  damaged = /** @type {DamagedBlob[]} */ ([])
+  /** Could the database not read all of them? */
+  isUnreadable = false
+  /** Is what is wrong put right? */
+  repairs
+  #store
+  #isOthersToo
+  #signal
+  #onProgress
+  /** Bytes, so far and of all blobs. */
+  #done = 0
+  #total = 0
+
+  /**
+   * @param {StoreContext} store
+   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`: has
+   *   another record the same id?
+   */
+  constructor (store, { repair, isOthersToo, signal, onProgress }) {
+    this.#store = store
+    this.repairs = repair
+    this.#isOthersToo = isOthersToo
+    this.#signal = signal
+    this.#onProgress = onProgress
+  }
+
+  /** Says, for progress, that a blob will be looked at. @param {BlobRecord} record */
+  async expect (record) {
+    const { data } = this.#store.databases
+    this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
+  }
+
+  /**
+   * @param {AsyncIterable<{ root: Uint8Array, record?: BlobRecord }[]>} batches  all blobs
+   * @param {number} limit  ids from there on are new
+   */
+  async checkAll (batches, limit) {
+    const alone = await this.#idsOfOneExtent(limit)
+    const sharers = /** @type {Shared[]} */ ([])
+    const yieldWhenDue = createYielder(this.#signal)
+    for await (const batch of batches) {
+      const right = await rightSmallBlobs(this.#store.databases.data, batch, id => alone.has(id))
+      for (const blob of batch) {
+        const { root, record } = blob
+        if (record?.home === 'shared') sharers.push({ root, record })
+        else if (record !== undefined) await this.check(root, record, right.has(blob))
+      }
+      await yieldWhenDue()
+    }
+    sharers.sort((a, b) => fileIdOf(a.record) - fileIdOf(b.record) || b.record.size - a.record.size)
+    for (let i = 0, longest; i < sharers.length; i++) longest = await this.#checkSharer(sharers[i], longest)
+  }
+
+  /**
+   * Reads no byte twice that several blobs share, as long as they are right.
+   *
+   * @param {Shared} blob
+   * @param {Shared} [longest]  the last that was read and found right, if its base is the same
+   * @returns {Promise<Shared | undefined>} the same for the next
+   */
+  async #checkSharer (blob, longest) {
+    const isOfBase = longest !== undefined && longest.record.base === blob.record.base
+    const isRight = isOfBase && blob.record.complete && await isPartOf(this.#store.databases, blob, longest)
+    const isSound = await this.check(blob.root, blob.record, isRight)
+    if (isOfBase) return longest
+    return isSound && blob.record.complete ? blob : undefined
+  }
+
+  /**
+   * Small blobs are under such ids, if there is nothing beside them.
+   *
+   * @param {number} limit  ids from there on are new
+   */
+  async #idsOfOneExtent (limit) {
+    const alone = new IdSet()
+    for await (const { id, isAlone } of this.#store.databases.dataIds(0)) {
+      this.#signal?.throwIfAborted()
+      if (id !== undefined && id < limit && isAlone) alone.add(id)
+    }
+    return alone
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {boolean} isRight  is it known to be?
+   * @returns {Promise<boolean>} was nothing found?
+   */
+  async check (root, record, isRight) {
+    this.blobs++
+    if (isRight) {
+      this.#done += record.size
+      this.#tell(this.#done)
+      return true
+    }
+    const before = this.#done
+    const findings = await this.#inspect(root, record, true)
+    if (findings.isUnreadable) this.isUnreadable = true
+    this.#done = before + rangesLen(findings.expected, record.size)
+    // It may have been changed or deleted meanwhile: what does not move is looked at.
+    if (!findings.isSound) await this.#store.locks.run(nameOf(root), () => this.#settle(root))
+    return findings.isSound
+  }
+
+  /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
+  async #settle (root) {
+    const { record } = await this.#store.catalog.find(root)
+    if (record === undefined) return
+    const { isSound, expected, right, data, tree, strays, isFileUnreadable } = await this.#inspect(root, record, false)
+    if (isSound) return
+    const kept = isFileUnreadable ? undefined : this.repairs ? await this.repair(root, record, right) : right
+    const lost = kept === undefined ? ChunkRanges.none : expected.union(tree).difference(kept)
+    const isUnreadable = kept === undefined
+    this.damaged.push({ cid: toCid(root), size: record.size, data, tree, strays, lost, isUnreadable })
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @param {ChunkRanges} [before]  what is right of it
+   * @returns {Promise<ChunkRanges | undefined>} as `settleBlob`
+   */
+  async repair (root, record, before) {
+    const { catalog, presence } = this.#store
+    // Data that is another blob's is not this one's to delete.
+    if (before?.isEmpty && this.#isOthersToo(record.id)) {
+      await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
+      return before
+    }
+    return settleBlob(this.#store, root, record, { signal: this.#signal })
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {boolean} isTold @returns {Promise<Findings>} */
+  #inspect (root, record, isTold) {
+    const before = this.#done
+    return inspectBlob(this.#store.databases, root, record, {
+      signal: this.#signal,
+      onProgress: isTold ? ({ detail: { done } }) => this.#tell(before + done) : undefined
+    })
+  }
+
+  /** @param {number} done  bytes */
+  #tell (done) { this.#onProgress?.({ type: 'baobox:fsck', detail: { done, total: this.#total } }) }
+}

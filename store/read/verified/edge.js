@@ -1,0 +1,46 @@
+// Reads what the right edge of a stored tree consists of: all that a longer blob, which begins with the same bytes,
+// needs to know of it. Everything is proven by the root.
+
+import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { leftLen } from '../../../lib/tree/geometry.js'
+import { concat } from '../../../lib/core/bytes.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
+
+/** @import { TrustedTree } from './tree-cache.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+
+/**
+ * @typedef {object} Edge
+ * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right, which every longer blob has, too
+ * @property {{ node: number, pair: Uint8Array }[]} pairs  of parents that a longer blob has not, or not alike
+ * @property {number} start  in bytes: where the group begins that is not whole; the size when all are
+ */
+
+/**
+ * @param {TrustedTree} tree @param {SafeDatabase} data @param {number} size  bytes: more than a group
+ * @returns {Promise<Edge>}
+ * @throws {BaoError} BAO_PARENT_MISMATCH, BAO_TRUNCATED
+ */
+export async function readEdge (tree, data, size) {
+  const expected = async (/** @type {number} */ start, /** @type {number} */ end) =>
+    new Uint8Array(await tree.expected(start, end, data, () => VIEWS))
+  /** @type {Edge} */
+  const edge = { subtrees: [], pairs: [], start: 0 }
+  while (size - edge.start > GROUP_LEN) {
+    const { start } = edge
+    const len = leftLen(size - start)
+    const middle = start + len
+    const cv = await expected(start, middle)
+    edge.subtrees.push({ cv, len })
+    if (size - start < 2 * len) {
+      edge.pairs.push({ node: middle / CHUNK_LEN - 1, pair: concat([cv, await expected(middle, size)]) })
+    }
+    edge.start = middle
+  }
+  if (size - edge.start === GROUP_LEN) {
+    edge.subtrees.push({ cv: await expected(edge.start, size), len: GROUP_LEN })
+    edge.start = size
+  }
+  return edge
+}

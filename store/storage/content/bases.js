@@ -1,0 +1,290 @@
+// Knows which blobs share a file, so that the file goes with the last of them, and is cut off when the longest goes.
+//
+// A base is an id that no record has as its own. Under it are the file and the pairs that all its sharers have alike.
+// The index has an entry for each sharer, written and deleted with its record. What is read of the entries stays in
+// memory, and every commit changes it there: so a commit knows at once, without waiting, what it gives up.
+
+import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
+import { encodeSharer } from '../format/records.js'
+import { readEntries } from '../level/entries.js'
+
+/** @import { Change } from '../../catalog/catalog.js' */
+/** @import { Databases } from '../databases.js' */
+/** @import { BlobRecord } from '../format/records.js' */
+/** @import { Operation } from '../level/safe-database.js' */
+
+/**
+ * @typedef {object} Base
+ * @property {number[]} sizes  of the sharers, in bytes, from the shortest to the longest
+ * @property {number} leaving  sharers whose deletion is being written, and may fail
+ * @property {boolean} isGone  have all sharers been deleted, and with them the file?
+ * @property {boolean} isInDoubt  may there be others? Then neither the file nor a part of it is given up while the
+ *   store is open
+ */
+
+export class Bases {
+  #databases
+  #known = /** @type {Map<number, Base>} */ (new Map())
+  #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
+  /** Whose file is being written to, or cut off. */
+  #claimed = /** @type {Set<number>} */ (new Set())
+
+  /** @param {Databases} databases */
+  constructor (databases) {
+    this.#databases = databases
+  }
+
+  /** Reads who shares these bases, before a change of one of them. @param {(number | undefined)[]} bases */
+  async load (bases) {
+    for (const base of bases) if (base !== undefined && !this.#known.has(base)) await this.#loadOnce(base)
+  }
+
+  /** Are all of these known, so that `load` would read nothing? @param {(number | undefined)[]} bases */
+  knows (bases) { return bases.every(base => base === undefined || this.#known.has(base)) }
+
+  /** @param {number} base @returns {Promise<void>} */
+  #loadOnce (base) {
+    const reading = this.#reading.get(base) ?? this.#read(base).finally(() => this.#reading.delete(base))
+    this.#reading.set(base, reading)
+    return reading
+  }
+
+  /** @param {number} base */
+  async #read (base) {
+    const known = { sizes: /** @type {number[]} */ ([]), leaving: 0, isGone: false, isInDoubt: false }
+    const onDamage = () => { known.isInDoubt = true }
+    for await (const entries of readEntries(this.#databases.index, allSharersOf(base), onDamage)) {
+      for (const [key] of entries) {
+        const size = placeOfSharer(key)?.size
+        if (size === undefined) onDamage()
+        else known.sizes.push(size)
+      }
+    }
+    // What stands behind the longest sharer may be the end of one whose entry is hidden.
+    const longest = known.sizes.at(-1) ?? Infinity
+    if ((await this.#databases.files?.len(base) ?? 0) > longest) onDamage()
+    this.#known.set(base, known)
+  }
+
+  /**
+   * Begins to write to the file of a base, or to cut it off. One caller at a time may.
+   *
+   * @param {number} base
+   * @returns {boolean} false when another one does
+   */
+  claim (base) {
+    if (this.#claimed.has(base)) return false
+    this.#claimed.add(base)
+    return true
+  }
+
+  /** Ends a claim, and cuts off what no sharer has: the longest may have gone. @param {number} base */
+  async release (base) {
+    try {
+      await this.#cutOff(base)
+    } finally {
+      this.#claimed.delete(base)
+    }
+  }
+
+  /** Cuts the file of a base off behind its longest sharer, unless it is being written to. @param {number} base */
+  async trim (base) { if (this.claim(base)) await this.release(base) }
+
+  /** @param {number} base */
+  async #cutOff (base) {
+    // The longest sharer may go while the file is cut off behind it.
+    for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
+      len = this.longest(base)
+      await this.#databases.files?.cutOff(base, len)
+    }
+  }
+
+  /** @param {number} base */
+  #mayCutOff (base) {
+    const known = this.#known.get(base)
+    return known !== undefined && known.sizes.length > 0 && known.leaving === 0 && !known.isInDoubt
+  }
+
+  /** Have all sharers been deleted, and with them the file? @param {number} base */
+  isGone (base) { return this.#known.get(base)?.isGone ?? false }
+
+  /** Bytes of the longest sharer: 0 when there is none. The base was loaded. @param {number} base */
+  longest (base) { return this.#known.get(base)?.sizes.at(-1) ?? 0 }
+
+  /** Bytes in the files of all bases. */
+  async len () {
+    let [sum, last] = [0, { base: -1, size: 0 }]
+    for await (const entries of readEntries(this.#databases.index, allSharers)) {
+      for (const [key] of entries) {
+        const place = placeOfSharer(key)
+        if (place === undefined) continue
+        if (place.base === last.base) sum -= last.size
+        sum += place.size
+        last = place
+      }
+    }
+    return sum
+  }
+
+  /**
+   * Applies changes of records, and notes at each what it gives up. The bases were loaded. Then `confirm` or `doubt` is
+   * called.
+   *
+   * @param {Change[]} changes
+   * @returns {Operation[]} for the index, in the batch of the changes
+   */
+  apply (changes) {
+    const operations = /** @type {Operation[]} */ ([])
+    for (const change of changes) {
+      const { root, before, after } = change
+      const [from, to] = [sharerOf(before), sharerOf(after)]
+      if (from?.base === to?.base && from?.id === to?.id && from?.size === to?.size) continue
+      if (to !== undefined) {
+        change.gained += this.#add(to)
+        change.joined = to.base
+        const key = sharerKey(to.base, to.size)
+        operations.push({ type: 'put', key, value: encodeSharer(key, { root, id: to.id }) })
+      }
+      if (from !== undefined) {
+        change.gained += this.#remove(from)
+        change.left = from.base
+        operations.push({ type: 'del', key: sharerKey(from.base, from.size) })
+      }
+    }
+    // Of several changes that leave a base, the first one gives it up.
+    const seen = new Set()
+    for (const change of changes) {
+      const { left } = change
+      if (left === undefined || seen.has(left)) continue
+      seen.add(left)
+      change.isBaseGone = this.#isUnshared(left)
+    }
+    for (const base of seen) this.#of(base).leaving++
+    return operations
+  }
+
+  /**
+   * Notes that changes were written. Of several deletions that were written at a time, the last one gives up the base.
+   *
+   * @param {Change[]} changes
+   */
+  confirm (changes) {
+    for (const base of basesLeft(changes)) this.#of(base).leaving--
+    for (const change of changes) {
+      const { left } = change
+      if (left === undefined) continue
+      change.isBaseGone ||= this.#isUnshared(left)
+      if (change.isBaseGone) this.#of(left).isGone = true
+    }
+  }
+
+  /**
+   * Notes that nobody knows whether changes were written. What they are about stays until the store is opened again.
+   *
+   * @param {Change[]} changes  that were applied
+   * @returns {boolean} are they about any base?
+   */
+  doubt (changes) {
+    for (const base of basesLeft(changes)) this.#of(base).leaving--
+    for (const { before, after, left, joined } of changes) {
+      if (left !== undefined) this.#add(/** @type {Sharer} */ (sharerOf(before)))
+      if (joined !== undefined) this.#remove(/** @type {Sharer} */ (sharerOf(after)))
+    }
+    const bases = changes.flatMap(({ left, joined }) => [left, joined]).filter(base => base !== undefined)
+    for (const base of bases) {
+      this.#of(base).isInDoubt = true
+      this.#databases.ids.hold(base)
+    }
+    return bases.length > 0
+  }
+
+  /** Is there no sharer any more, for sure? @param {number} base */
+  #isUnshared (base) {
+    const { sizes, leaving, isGone, isInDoubt } = this.#of(base)
+    return sizes.length === 0 && leaving === 0 && !isGone && !isInDoubt
+  }
+
+  /** @param {number} base */
+  #of (base) {
+    const known = this.#known.get(base)
+    if (known === undefined) throw new Error(`base ${base} is changed before it was loaded`)
+    return known
+  }
+
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} bytes by which the file grows */
+  #add ({ base, size }) {
+    const { sizes } = this.#of(base)
+    const before = this.longest(base)
+    const at = sizes.findLastIndex(other => other < size) + 1
+    if (sizes[at] !== size) sizes.splice(at, 0, size)
+    return this.longest(base) - before
+  }
+
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} the same, negative when it shrinks */
+  #remove ({ base, size }) {
+    const { sizes } = this.#of(base)
+    const before = this.longest(base)
+    removeFrom(sizes, size)
+    return this.longest(base) - before
+  }
+
+  /**
+   * Writes the entry of a sharer that has lost it.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record
+   * @returns {Promise<number>} bytes by which the file grows, as far as its length was known
+   */
+  async add (root, record) {
+    const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
+    await this.load([base])
+    const key = sharerKey(base, size)
+    await this.#databases.index.put(key, encodeSharer(key, { root, id }), this.#databases.syncBatch)
+    return this.#add({ base, size })
+  }
+
+  /**
+   * Deletes an entry that no record matches.
+   *
+   * @param {number} base @param {number} size
+   * @returns {Promise<number>} the same as of `add`, negative when the file shrinks
+   */
+  async drop (base, size) {
+    await this.load([base])
+    await this.#databases.index.del(sharerKey(base, size))
+    return this.#remove({ base, size })
+  }
+
+  /** Begins to count what deletions would free, one after the other, without deleting anything. */
+  trial () {
+    const bases = /** @type {Map<number, number[]>} */ (new Map())
+    return {
+      /** @param {BlobRecord} record @returns {Promise<number>} bytes */
+      lenWithout: async record => {
+        const sharer = sharerOf(record)
+        if (sharer === undefined) return 0
+        await this.load([sharer.base])
+        const sizes = bases.get(sharer.base) ?? [...this.#known.get(sharer.base)?.sizes ?? []]
+        bases.set(sharer.base, sizes)
+        const before = sizes.at(-1) ?? 0
+        removeFrom(sizes, sharer.size)
+        return before - (sizes.at(-1) ?? 0)
+      }
+    }
+  }
+}
+
+/** @typedef {{ base: number, id: number, size: number }} Sharer */
+
+/** @param {number[]} sizes @param {number} size  which may be missing */
+function removeFrom (sizes, size) {
+  const at = sizes.lastIndexOf(size)
+  if (at >= 0) sizes.splice(at, 1)
+}
+
+/** The bases that changes leave, each once. @param {Change[]} changes */
+const basesLeft = changes => new Set(changes.flatMap(({ left }) => left ?? []))
+
+/** @param {BlobRecord} [record] @returns {Sharer | undefined} */
+const sharerOf = record => record?.home === 'shared'
+  ? { base: /** @type {number} */ (record.base), id: record.id, size: record.size }
+  : undefined

@@ -1,0 +1,197 @@
+// Appends to stored blobs. A blob in a file of the store shares that file with the longer blob from then on. Where that
+// cannot be, the longer blob gets a place of its own, as by `splice`.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { cancelSource, closeSource, openSource, withProgress } from '../../../lib/source/source.js'
+import { nameOf } from '../../catalog/roots.js'
+import { sourceOf } from '../../read/snapshot.js'
+import { TrustedTree } from '../../read/verified/tree-cache.js'
+import { Page, PageEditor } from '../../storage/content/tree-pages.js'
+import { VIEWS, allOfId, placeOfKey } from '../../storage/format/keys.js'
+import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { Original } from '../grow/original.js'
+import { fillSpliced } from '../grow/splice.js'
+import { AppendedBlob } from './appended-blob.js'
+import { readEdge } from '../../read/verified/edge.js'
+
+/** @import { BlobName } from '../../blob-store.js' */
+/** @import { OpenSource, ProgressOptions, Source } from '../../../lib/core/types.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { Edge } from '../../read/verified/edge.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+/** @import { NewOptions } from './appended-blob.js' */
+/** @import { GrowOptions } from '../grow/splice.js' */
+/** @import { Begin, Fill } from '../put.js' */
+/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { PutResult } from '../put-many.js' */
+
+export class Appender {
+  #store
+
+  /** @param {StoreContext} store */
+  constructor (store) {
+    this.#store = store
+  }
+
+  /**
+   * @param {BlobName} cid @param {Source} source @param {GrowOptions} options  see `BlobStore.append`
+   * @returns {Promise<PutResult>}
+   */
+  async append (cid, source, { verify = this.#store.verifies, onProgress, ...options }) {
+    const root = parseRoot(cid, 'cid')
+    const release = this.#store.protection.tag(root, 'raw')
+    /** @type {Fill<IncomingBlob | AppendedBlob>} */
+    const fill = async (blob, signal) => {
+      const opened = await openSource(source, signal)
+      const how = { signal, onProgress, type: 'baobox:append' }
+      try {
+        if (blob instanceof AppendedBlob) return await fillAppended(blob, opened, how)
+        const original = await Original.find(this.#store, root, { verifies: verify, signal })
+        await fillSpliced(blob, original, { start: original.size, source: opened }, how)
+      } catch (error) {
+        cancelSource(source) // it may not have been read yet
+        throw error
+      } finally {
+        await closeSource(opened, signal)
+      }
+    }
+    const closing = new AbortController()
+    /** @type {Begin<AppendedBlob>} */
+    const begin = (id, assertMayHave) => this.#begin(root, id, assertMayHave)
+    try {
+      return await this.#store.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Begins a blob in the file of another one.
+   *
+   * @param {Uint8Array} root  of the other @param {number} id  of the new one
+   * @param {(size: number) => void} assertMayHave
+   */
+  async #begin (root, id, assertMayHave) {
+    const { record } = await this.#store.catalog.find(root)
+    if (!record?.complete || !isInOwnFile(record)) return undefined
+    this.#store.catalog.uses.touch(root)
+    return this.#share(root, record, { id, assertMayHave })
+  }
+
+  /**
+   * @param {Uint8Array} root @param {BlobRecord} record @param {NewOptions} options
+   * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob goes on
+   *   where this one ends, or is just being written there; others have a name for the file; the base has not all of its
+   *   pairs; or something is damaged
+   */
+  async #share (root, record, options) {
+    const { bases } = this.#store.catalog
+    const base = fileIdOf(record)
+    if (!bases.claim(base)) return undefined
+    let blob
+    try {
+      blob = await this.#shareClaimed(root, record, base, options)
+      return blob
+    } catch (error) {
+      // What is damaged is found once more, and healed if it can be, when all bytes are read.
+      if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
+      throw error
+    } finally {
+      if (blob === undefined) await bases.release(base).catch(() => this.#store.activity.noteLeftovers())
+    }
+  }
+
+  /** @param {Uint8Array} root @param {BlobRecord} record @param {number} base @param {NewOptions} options */
+  async #shareClaimed (root, record, base, options) {
+    const { catalog: { bases }, databases } = this.#store
+    const { data, files } = databases
+    const { size } = record
+    await bases.load([base])
+    if (files === undefined || (record.home === 'shared' && bases.longest(base) !== size)) return undefined
+    const tree = new TrustedTree(root, record)
+    const edge = await readEdge(tree, data, size)
+    // A longer blob would look for all other pairs under the base.
+    if (record.home === 'shared' && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
+    const source = sourceOf(databases, root, record, [edge.start, size], VIEWS)
+    let bytes
+    try {
+      bytes = await source.read(edge.start, size)
+    } finally {
+      await source.close()
+    }
+    const isRight = bytes.length === 0 || await tree.isRight(bytes, edge.start, data, () => VIEWS)
+    if (bytes.length < size - edge.start || !isRight) return undefined
+    if (record.home === 'file' && !await this.#becomeSharer(root, record, edge)) return undefined
+    const file = await files.appender(base, size)
+    if (file === undefined) return undefined
+    try {
+      return await new AppendedBlob(this.#store, options, { root, base, size, edge, bytes, file }).begin()
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  /**
+   * Has a blob share its file, and all that others may have alike. It gets an id of its own, under which the pairs are
+   * that they have not.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} seen @param {Edge} edge
+   * @returns {Promise<boolean>} false when the blob was replaced or deleted meanwhile
+   */
+  async #becomeSharer (root, seen, edge) {
+    const { activity, catalog, databases, locks } = this.#store
+    const { data, ids, syncBatch } = databases
+    const id = await ids.newId()
+    let [isRecorded, mayBeRecorded] = [false, false]
+    try {
+      const own = new PageEditor(id)
+      for (const { node, pair } of edge.pairs) own.setPair(node, pair, 0)
+      const puts = own.take()
+      if (puts.length > 0) await data.batch(puts, syncBatch)
+      await locks.run(nameOf(root), async () => {
+        const { record: before } = await catalog.find(root)
+        if (before?.id !== seen.id || !before.complete || before.home !== 'file') return
+        /** @type {BlobRecord} */
+        const after = { ...before, id, base: before.id, home: 'shared' }
+        mayBeRecorded = true
+        await catalog.commit([{ root, before, after, gained: 0 - before.size }])
+        isRecorded = true
+        mayBeRecorded = false
+      })
+      return isRecorded
+    } finally {
+      if (mayBeRecorded) {
+        activity.noteLeftovers()
+      } else {
+        if (!isRecorded) await databases.deleteData(id).catch(() => activity.noteLeftovers())
+        ids.settle(id)
+      }
+    }
+  }
+}
+
+/**
+ * How many pairs a sharer has by itself: those of its edge, and those that were computed again because the base has
+ * lost them.
+ *
+ * @param {SafeDatabase} data @param {number} id
+ */
+async function pairCountOf (data, id) {
+  let count = 0
+  for await (const [key, value] of data.iterator({ ...allOfId(id), ...VIEWS })) {
+    if (placeOfKey(key)?.band !== undefined) count += new Page(value).pairCount
+  }
+  return count
+}
+
+/** @param {AppendedBlob} blob @param {OpenSource} source @param {ProgressOptions & { type: string }} options */
+async function fillAppended (blob, source, { signal, onProgress, type }) {
+  const total = source.size === undefined ? undefined : blob.size + source.size
+  for await (const piece of withProgress(source, { signal })) {
+    await blob.write(piece)
+    onProgress?.({ type, detail: { done: blob.size, total } })
+  }
+}

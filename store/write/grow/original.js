@@ -1,0 +1,144 @@
+// A stored blob of which another one is made. Bytes that are hashed again are verified first, so that damage never
+// becomes content. Bytes that stay where they were bring their subtrees along: damage in them would stay damage.
+
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { createYielder, withYields } from '../../../lib/source/async-util.js'
+import { GROUP_LEN } from '../../storage/content/tree-pages.js'
+import { fileIdOf, isInOwnFile } from '../../storage/format/records.js'
+import { FILE_FROM } from '../blob-builder.js'
+import { CopiedBytes, SharedBytes } from './kept-bytes.js'
+import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { Span } from '../../read/verified/subtrees.js' */
+/** @import { IncomingBlob } from '../blob-builder.js' */
+
+/**
+ * @typedef {object} OriginalOptions
+ * @property {boolean} verifies  are bytes that stay compared with the root?
+ * @property {AbortSignal} [signal]
+ */
+
+export class Original {
+  #store
+  #root
+  #record
+  #options
+
+  /**
+   * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
+   * @param {OriginalOptions} options
+   */
+  constructor (store, root, record, options) {
+    this.#store = store
+    this.#root = root
+    this.#record = record
+    this.#options = options
+  }
+
+  /**
+   * Finds a blob, and proves its size. The caller protects it.
+   *
+   * @param {StoreContext} store @param {Uint8Array} root @param {OriginalOptions} options
+   * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
+   */
+  static async find (store, root, options) {
+    const { record } = await store.access.use(root, options.signal)
+    const original = new Original(store, root, record, options)
+    await original.#require(ChunkRanges.last)
+    return original
+  }
+
+  /** Bytes of the blob. */
+  get size () { return this.#record.size }
+
+  /**
+   * Waits until the bytes outside of a range are present, if they can be healed.
+   *
+   * @param {number} start @param {number} end
+   * @throws {BaoError} STORE_MISSING { cid, ranges }
+   */
+  requireAround (start, end) {
+    return this.#require(ChunkRanges.fromBytes(0, start).union(ChunkRanges.fromBytes(end, Math.max(end, this.size))))
+  }
+
+  /**
+   * Has an empty blob begin with the file of this one, if that is worth it and the disk can share its bytes. That of a
+   * base may go on behind this blob: what is not written over is cut off at the end.
+   *
+   * @param {IncomingBlob} blob @param {number} len  bytes that may stay where they are
+   */
+  async share (blob, len) {
+    if (isInOwnFile(this.#record) && len > FILE_FROM) await blob.shareFile(fileIdOf(this.#record))
+  }
+
+  /**
+   * Adds bytes at the end of a blob, and hashes them.
+   *
+   * @param {IncomingBlob} blob @param {number} start @param {number} end
+   * @param {() => void} tell  called whenever more has come
+   */
+  async move (blob, start, end, tell) {
+    for await (const piece of this.#read(start, end, true)) {
+      await blob.write(piece)
+      tell()
+    }
+  }
+
+  /**
+   * The same for bytes that stay where they were: whole subtrees are not hashed for the new tree.
+   *
+   * @param {IncomingBlob} blob
+   * @param {number} start  the end of the blob, which consists of whole subtrees so far
+   * @param {number} end  the border of a group, or the end of the original
+   * @param {() => void} tell
+   */
+  async keep (blob, start, end, tell) {
+    if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // the group may become the root
+    const subtrees = new StoredSubtrees(this.#store, this.#root, this.#record)
+    const options = { ...this.#options, end, read: this.#read.bind(this) }
+    const bytes = blob.isShared
+      ? new SharedBytes(this.#store.databases, blob, options)
+      : new CopiedBytes(blob, options)
+    const yieldWhenDue = createYielder(this.#options.signal)
+    try {
+      for (const span of keptSpans({ start, end }, this.size)) {
+        await yieldWhenDue()
+        const subtree = await subtrees.find(span)
+        if (subtree === undefined) {
+          await bytes.pass()
+          await this.#rehash(blob, span, tell)
+        } else {
+          await bytes.keep(span, subtree)
+          blob.addSubtree(subtree)
+          tell()
+        }
+      }
+    } finally {
+      await bytes.close()
+    }
+  }
+
+  /**
+   * Hashes bytes that stay where they were. A subtree may follow.
+   *
+   * @param {IncomingBlob} blob @param {Span} span  that `keep` could take @param {() => void} tell
+   */
+  async #rehash (blob, { start, end }, tell) {
+    blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)
+    await this.move(blob, start, end, tell)
+  }
+
+  /** @param {number} start @param {number} end @param {boolean} verify */
+  #read (start, end, verify) {
+    const { signal } = this.#options
+    return withYields(this.#store.reader.get(this.#root, { start, end, verify, reuse: true, signal }), signal)
+  }
+
+  /** @param {ChunkRanges} wanted @throws {BaoError} STORE_MISSING { cid, ranges } */
+  async #require (wanted) {
+    const reading = this.#store.healer.read(this.#root, { notes: true, signal: this.#options.signal })
+    this.#record = await reading.present(this.#record, wanted)
+  }
+}

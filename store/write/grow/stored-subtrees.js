@@ -1,0 +1,90 @@
+// Finds finished subtrees of a stored blob: chaining values and pairs, proven against its root without its bytes.
+
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { BaoError, parentMismatch, truncated } from '../../../lib/core/errors.js'
+import { HASH_MODE } from '../../../lib/engine/mode.js'
+import { parentCvIn } from '../../../lib/hash/subtree.js'
+import { subtreesOf } from '../../read/verified/subtrees.js'
+import { GROUP_LEN, StoredOutboard } from '../../storage/content/tree-pages.js'
+import { VIEWS } from '../../storage/format/keys.js'
+
+/** @import { BlobRecord } from '../../storage/format/records.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
+/** @import { Subtree } from '../blob-builder.js' */
+/** @import { Span } from '../../read/verified/subtrees.js' */
+
+export class StoredSubtrees {
+  #data
+  #tree
+  #outboard
+
+  /** @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record */
+  constructor ({ access, databases: { data } }, root, record) {
+    this.#data = data
+    this.#tree = access.trees.of(root, record)
+    this.#outboard = new StoredOutboard(data, root, record, VIEWS)
+  }
+
+  /**
+   * @param {Span} span  see `keptSpans`
+   * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged: its bytes
+   *   may be right
+   */
+  async find ({ start, end }) {
+    try {
+      const cv = (await this.#tree.expected(start, end, this.#data, () => VIEWS)).slice()
+      const subtree = { cv, len: end - start, pairs: /** @type {Subtree['pairs']} */ ([]) }
+      if (end - start > GROUP_LEN) {
+        await this.#outboard.prepare([middleOf(start, end)]) // one page has all pairs of 1 MiB
+        this.#addPairs(subtree.pairs, { start, end }, cv)
+      }
+      return subtree
+    } catch (error) {
+      if (error instanceof BaoError && FAULTS.includes(error.code)) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Adds the pairs of a perfect subtree, each of them compared with the one above it.
+   *
+   * @param {Subtree['pairs']} pairs @param {Span} span @param {Uint8Array} cv  that its pair must have
+   */
+  #addPairs (pairs, { start, end }, cv) {
+    if (end - start <= GROUP_LEN) return
+    const node = middleOf(start, end)
+    const pair = new Uint8Array(PAIR_LEN)
+    if (!this.#outboard.copyPair({ node }, pair, 0)) throw truncated({ node, wanted: PAIR_LEN, got: 0 })
+    if (!areEqual(cv, 0, parentCvIn(HASH_MODE, pair, false))) throw parentMismatch(node)
+    pairs.push([node, pair])
+    const middle = (start + end) / 2
+    this.#addPairs(pairs, { start, end: middle }, pair.subarray(0, HASH_LEN))
+    this.#addPairs(pairs, { start: middle, end }, pair.subarray(HASH_LEN))
+  }
+}
+
+/** What a tree says of pairs that are wrong, or missing. */
+const FAULTS = ['BAO_PARENT_MISMATCH', 'BAO_TRUNCATED']
+
+/** The parent of a perfect subtree. @param {number} start @param {number} end */
+const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
+
+/**
+ * Subtrees of at most 1 MiB that lie side by side between two borders of groups, or up to the end of the blob. None of
+ * them is a root, neither of this blob nor of one that begins with them: the first is cut in two, as a root has no
+ * chaining value.
+ *
+ * @param {Span} span  more than the first group @param {number} size  of the blob
+ * @returns {Generator<Span>}
+ */
+export function * keptSpans (span, size) {
+  for (const { start, end } of subtreesOf(span, size)) {
+    if (start === 0 && end > GROUP_LEN) {
+      yield { start, end: end / 2 }
+      yield { start: end / 2, end }
+    } else {
+      yield { start, end }
+    }
+  }
+}

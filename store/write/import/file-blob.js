@@ -1,0 +1,91 @@
+// A blob whose bytes are in a file already: in somebody else's, or in one of the store that has the same blocks. The
+// file is hashed, on several threads where that is quicker, and only the tree is written.
+
+import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
+import { HASH_MODE } from '../../../lib/engine/mode.js'
+import { hashSource } from '../../../lib/parallel/hash-source.js'
+import { allOf } from '../../storage/concurrency/activity.js'
+import { PageWriter } from './page-writer.js'
+
+/** @import { ProgressOptions } from '../../../lib/core/types.js' */
+/** @import { Databases } from '../../storage/databases.js' */
+/** @import { FileWriter } from '../../storage/disk/file-writer.js' */
+
+export class FileBlob {
+  home
+  /** The id under which it shares all that it can: none. @type {undefined} */
+  base
+  /** Bytes that the store had before. */
+  sharedLen = 0
+  /** May anything be kept under the id? */
+  isWritten = true
+  /** Was the write of its record begun, and not acknowledged? */
+  mayBeRecorded = false
+  #databases
+  #path
+  #file
+  #assertMayHave
+  #pages
+  #hashed = { root: new Uint8Array(0), size: 0 }
+
+  /**
+   * @param {Databases} databases @param {number} id
+   * @param {object} about
+   * @param {string} about.path  of the file
+   * @param {FileWriter} [about.file]  the same, when it is the store's
+   * @param {(size: number) => void} about.assertMayHave  throws when the blob must not have so many bytes
+   */
+  constructor (databases, id, { path, file, assertMayHave }) {
+    this.home = file === undefined ? /** @type {const} */ ('reference') : /** @type {const} */ ('file')
+    this.#databases = databases
+    this.#path = path
+    this.#file = file
+    this.#assertMayHave = assertMayHave
+    this.#pages = new PageWriter(databases.data, id)
+  }
+
+  /** Bytes, once they are hashed. */
+  get size () { return this.#hashed.size }
+
+  /** Must be called once. @param {ProgressOptions & { type: string }} options */
+  async hash ({ onProgress, ...options }) {
+    /** @type {ProgressOptions['onProgress']} */
+    const tell = event => {
+      this.#assertMayHave(event.detail.done)
+      onProgress?.(event)
+    }
+    const outboard = { groupLog: GROUP_LOG, order: /** @type {const} */ ('pre'), writer: this.#pages }
+    const hashing = { ...options, mode: HASH_MODE, outboard, onProgress: tell }
+    this.#hashed = await hashSource(this.#path, hashing)
+  }
+
+  root () { return this.#hashed.root }
+
+  /** Writes what is left, to the disk if the store is so durable. */
+  async finish () {
+    const { files, isSync } = this.#databases
+    await allOf([
+      this.#pages.finish({ sync: isSync }),
+      ...isSync && this.#file !== undefined ? [this.#file.sync(), files?.sync()] : []
+    ])
+    await this.#closeFile()
+  }
+
+  /** Nothing of it can go while it is written. */
+  assertMayCommit () {}
+
+  /** Nobody else waits for what it writes to. */
+  async release () {}
+
+  /** Waits until nothing is being written any more, and ignores failures. */
+  async settle () {
+    await this.#pages.settle()
+    await this.#closeFile().catch(() => {})
+  }
+
+  async #closeFile () {
+    const file = this.#file
+    this.#file = undefined
+    await file?.close()
+  }
+}

@@ -1,0 +1,59 @@
+// Puts a file into the store: as a file of the same blocks where the disk can make one, else as a copy of its bytes; or
+// as a reference to it.
+
+import { absolute, openRegular } from '#disk'
+import { toPieces } from '../../../lib/source/source.js'
+import { NOT_REGULAR } from '../../storage/errors.js'
+import { FILE_FROM } from '../blob-builder.js'
+import { FileBlob } from './file-blob.js'
+
+/** @import { Begin, Fill, PutOptions } from '../put.js' */
+/** @import { IncomingBlob } from '../blob-builder.js' */
+/** @import { StoreContext } from '../../exchange/store-context.js' */
+
+/**
+ * See `BlobStore.importFile`.
+ *
+ * @param {StoreContext} store
+ * @param {string | URL} path
+ * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
+ */
+export async function importFile ({ databases, writer }, path, { mode = 'copy', onProgress, ...options }) {
+  if (mode !== 'copy' && mode !== 'reference') {
+    throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
+  }
+  const { files } = databases
+  const source = absolute(path)
+  if (mode === 'reference') {
+    if (files === undefined) {
+      throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
+    }
+    await assertRegular(source)
+  }
+  /** @type {Begin<FileBlob>} */
+  const begin = async (id, assertMayHave) => {
+    if (mode === 'reference') return new FileBlob(databases, id, { path: source, assertMayHave })
+    const file = await files?.clone(source, id, { from: FILE_FROM + 1 })
+    if (files === undefined || file === undefined) return undefined
+    return new FileBlob(databases, id, { path: files.pathOf(id), file, assertMayHave })
+  }
+  /** @type {Fill<IncomingBlob | FileBlob>} */
+  const fill = async (blob, signal) => {
+    const how = { signal, onProgress, type: 'baobox:put' }
+    if (blob instanceof FileBlob) return blob.hash(how)
+    for await (const piece of toPieces(source, how)) await blob.write(piece)
+  }
+  const known = { path: mode === 'reference' ? source : undefined, begin, closing: new AbortController(), cancel () {} }
+  return writer.fill(fill, options, known)
+}
+
+/** @param {string} path */
+async function assertRegular (path) {
+  try {
+    const file = await openRegular(path, { follows: true })
+    await file.close()
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== NOT_REGULAR) throw error
+    throw new TypeError(`"path" expected a regular file, got ${path}`, { cause: error })
+  }
+}

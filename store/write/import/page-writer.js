@@ -1,0 +1,100 @@
+// Writes the pairs of a blob to its pages while the blob is hashed, in whatever order subtrees of it come.
+
+import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
+import { u8 } from '../../../lib/engine/arena.js'
+import { eachPair } from '../../../lib/outboard/pairs.js'
+import { leftChunks } from '../../../lib/tree/geometry.js'
+import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
+
+/** @import { SubtreeSink } from '../../../lib/core/types.js' */
+/** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
+
+/** Those of 256 MiB. */
+const PAGES_EACH = (1 << 28) / CHUNK_LEN
+
+/** @implements {SubtreeSink} */
+export class PageWriter {
+  groupLog = GROUP_LOG
+  #data
+  #each
+  #pages
+  #eachPair
+  /** Chunks from the first on whose pairs have come, and where subtrees end that came before their turn. */
+  #joined = 0
+  #ahead = /** @type {Map<number, number>} */ (new Map())
+  /** Pages in front of this chunk are complete, and those in front of the other are written. */
+  #settled = 0
+  #written = 0
+  #writing = Promise.resolve()
+
+  /**
+   * @param {SafeDatabase} data @param {number} id  of the blob
+   * @param {{ each?: number }} [options]  `each`: chunks after which pages are written
+   */
+  constructor (data, id, { each = PAGES_EACH } = {}) {
+    this.#data = data
+    this.#each = each
+    this.#pages = new PageEditor(id)
+    this.#eachPair = eachPair(GROUP_LOG, (node, at) => this.pair(node, at))
+  }
+
+  /** @type {SubtreeSink['pair']} */
+  pair (node, at) { this.#pages.setPair(node, u8, at) }
+
+  /** @type {SubtreeSink['subtree']} */
+  subtree (level, index, startChunk, chunks, at) {
+    this.#eachPair.subtree(level, index, startChunk, chunks, at)
+    this.#settled = startChunk // the parent of what came before may come with this subtree
+  }
+
+  /** @type {SubtreeSink['putSubtree']} */
+  putSubtree (startChunk, chunks, pairs) {
+    let at = 0
+    forEachParent(startChunk, chunks, node => {
+      this.#pages.setPair(node, pairs, at)
+      at += PAIR_LEN
+    })
+    this.#ahead.set(startChunk, startChunk + chunks)
+    for (let end; (end = this.#ahead.get(this.#joined)) !== undefined;) {
+      this.#ahead.delete(this.#joined)
+      this.#settled = this.#joined
+      this.#joined = end
+    }
+  }
+
+  /**
+   * Writes complete pages when there are enough, behind those that are being written. Resolves when these are. Several
+   * calls may wait at a time: one for each thread that hashes.
+   */
+  async flush () {
+    if (this.#settled - this.#written < this.#each) return
+    this.#written = this.#settled
+    const puts = this.#pages.take(this.#settled)
+    const before = this.#writing
+    this.#writing = before.then(() => this.#data.batch(puts))
+    this.#writing.catch(() => {}) // the next call awaits it, and throws
+    await before
+  }
+
+  /** Writes the rest. @param {{ sync: boolean }} options */
+  async finish (options) {
+    await this.#writing
+    await this.#data.batch(this.#pages.take(), options)
+  }
+
+  /** Waits until nothing is being written any more, and ignores failures. */
+  settle () { return this.#writing.catch(() => {}) }
+}
+
+/**
+ * Visits the parents of a subtree, from groups on, in pre-order.
+ *
+ * @param {number} start  chunks @param {number} chunks @param {(node: number) => void} visit
+ */
+function forEachParent (start, chunks, visit) {
+  if (chunks <= GROUP_CHUNKS) return
+  const left = leftChunks(chunks)
+  visit(start + left - 1)
+  forEachParent(start, left, visit)
+  forEachParent(start + left, chunks - left, visit)
+}

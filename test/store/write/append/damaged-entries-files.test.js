@@ -1,0 +1,219 @@
+// Damage to what the databases have of blobs that share a file: their records, the entries that say so, and the pairs.
+// What fsck() says of it, what a repair does, and that other blobs are read as before.
+import { expect } from 'chai'
+import { BlobStore } from '../../../../store/index.js'
+import { same } from '../../../support/bytes.js'
+import { MIB } from '../../../support/constants.js'
+import {
+  damageRecord, entriesOf, isPage, recordEntry, recordOf, sharerEntry, writeSharer
+} from '../../../support/store/inspect.js'
+import {
+  ALL, QUOTA, expectCounted, expectReads, expectRight, expectSound, grow, lensOfFiles, rootOf
+} from '../../../support/store/sharers.js'
+import { expectNoOrphans, onDisk } from '../../../support/store/stores.js'
+
+const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB, 2 * MIB + 300_000]
+const [SHORTEST, SHORT, LONG, LONGEST] = SIZES
+
+/**
+ * Damage of the index, and what comes of it: what fsck() finds, which blobs cannot be read before a repair, whether a
+ * repair brings them back, and how long the file is afterwards.
+ */
+const INDEX_DAMAGE = {
+  'a damaged record of the longest blob': {
+    damage: ({ index }) => damageRecord(index, rootOf(LONGEST)),
+    found: { records: [LONGEST] },
+    unread: { [LONGEST]: 'STORE_CORRUPT' },
+    comesBack: true
+  },
+  'a damaged record of a shorter blob': {
+    damage: ({ index }) => damageRecord(index, rootOf(SHORT)),
+    found: { records: [SHORT] },
+    unread: { [SHORT]: 'STORE_CORRUPT' },
+    comesBack: true
+  },
+  'damaged records of all blobs': {
+    damage: async ({ index }) => { for (const size of SIZES) await damageRecord(index, rootOf(size)) },
+    found: { records: SIZES },
+    unread: Object.fromEntries(SIZES.map(size => [size, 'STORE_CORRUPT'])),
+    comesBack: true
+  },
+  'a lost entry of the longest blob': {
+    damage: ({ index, base }) => sharerEntry(index, base, LONGEST).remove(), found: { strays: 1 }, unread: {}
+  },
+  'a lost entry of a shorter blob': {
+    damage: ({ index, base }) => sharerEntry(index, base, SHORT).remove(), found: { strays: 1 }, unread: {}
+  },
+  'an entry with a wrong check': {
+    damage: ({ index, base }) => sharerEntry(index, base, SHORT).change(value => value.fill(0)),
+    found: { strays: 2 }, // an entry that no store writes, and one that is missing
+    unread: {}
+  },
+  'an entry with the id of another blob': {
+    damage: ({ index, base }) => writeSharer(index, { base, size: SHORT, root: rootOf(SHORT), id: base }),
+    found: { strays: 2 },
+    unread: {}
+  },
+  'an entry of the longest blob without its record': {
+    damage: ({ index }) => recordEntry(index, rootOf(LONGEST)).remove(),
+    found: { strays: 1, orphans: 1 },
+    unread: { [LONGEST]: 'STORE_NOT_FOUND' },
+    fileLen: LONG
+  },
+  'an entry of a shorter blob without its record': {
+    damage: ({ index }) => recordEntry(index, rootOf(SHORT)).remove(),
+    found: { strays: 1, orphans: 1 },
+    unread: { [SHORT]: 'STORE_NOT_FOUND' }
+  },
+  'entries without any record': {
+    damage: async ({ index }) => { for (const size of SIZES) await recordEntry(index, rootOf(size)).remove() },
+    found: { strays: 4, orphans: 4 }, // one edge is empty, and there is the base
+    unread: Object.fromEntries(SIZES.map(size => [size, 'STORE_NOT_FOUND'])),
+    fileLen: 0
+  },
+  'a record that is gone while another one is damaged': {
+    damage: async ({ index }) => {
+      await damageRecord(index, rootOf(SHORT))
+      await recordEntry(index, rootOf(LONGEST)).remove()
+    },
+    found: { records: [SHORT, LONGEST] },
+    unread: { [SHORT]: 'STORE_CORRUPT', [LONGEST]: 'STORE_NOT_FOUND' },
+    comesBack: true
+  },
+  'a damaged record and its lost entry': {
+    damage: async ({ index, base }) => {
+      await damageRecord(index, rootOf(LONGEST))
+      await sharerEntry(index, base, LONGEST).remove()
+    },
+    found: { records: [LONGEST] },
+    unread: { [LONGEST]: 'STORE_CORRUPT' }
+  }
+}
+
+const sizeOf = cid => SIZES.find(size => same(rootOf(size), cid.multihash.digest))
+
+describe('store: damaged records, entries and pairs of blobs that share a file', () => {
+  const places = []
+  afterEach(async () => { for (const place of places.splice(0)) await place.remove() })
+
+  /** A store with blobs that share a file, and the id of their base. */
+  async function grown () {
+    const place = await onDisk()
+    places.push(place)
+    const store = await place.open({ quota: QUOTA })
+    await grow(store, SIZES)
+    const { base } = await recordOf(store, rootOf(LONGEST))
+    return { place, store, base }
+  }
+
+  for (const [what, { damage, found, unread, comesBack = false, fileLen = LONGEST }] of Object.entries(INDEX_DAMAGE)) {
+    it(`fsck() finds ${what}, and a repair settles it`, async () => {
+      const { place, store: before, base } = await grown()
+      await before.close()
+      await place.look(({ index }) => damage({ index, base }))
+      let store = await place.open({ quota: QUOTA })
+      for (const repair of [false, true]) {
+        await expectReads(store, SIZES, unread)
+        const { records, damaged, tags, orphans, strays } = await store.fsck({ repair })
+        expect({ damaged, tags, orphans, strays }).to.deep.equal(
+          { damaged: [], tags: [], orphans: found.orphans ?? 0, strays: found.strays ?? 0 })
+        expect(records.map(({ cid }) => sizeOf(cid))).to.have.members(found.records ?? [])
+        for (const { isRestored } of records) expect(isRestored).to.equal(repair && comesBack)
+      }
+      const after = comesBack ? {} : Object.fromEntries(Object.keys(unread).map(size => [size, 'STORE_NOT_FOUND']))
+      for (let round = 0; round < 2; round++) {
+        await expectSound(store)
+        await expectReads(store, SIZES, after)
+        expect(await expectCounted(store)).to.equal(what === 'a damaged record and its lost entry' ? LONG : fileLen)
+        expect(await lensOfFiles(store)).to.deep.equal(fileLen === 0 ? [] : [fileLen])
+        await store.close()
+        store = await place.open({ quota: QUOTA })
+      }
+      await store.close()
+      await expectNoOrphans(place)
+    })
+  }
+
+  it('rescue() makes records again that are damaged, and no blob that shares the file is lost', async () => {
+    const { place, store } = await grown()
+    await store.close()
+    await place.look(async ({ index }) => {
+      for (const size of [SHORT, LONGEST]) await damageRecord(index, rootOf(size))
+    })
+    const { records } = await BlobStore.rescue(place.where)
+    expect(records.map(({ cid, isRestored }) => [sizeOf(cid), isRestored])).to.have.deep.members(
+      [[SHORT, true], [LONGEST, true]])
+    const again = await place.open({ quota: QUOTA })
+    await expectReads(again, SIZES)
+    await expectSound(again)
+  })
+
+  for (const [what, deleteOthers] of Object.entries({
+    'delete()': async store => { for (const size of [LONG, SHORTEST, SHORT]) await store.delete(rootOf(size)) },
+    'deleteMany()': store => store.deleteMany([SHORTEST, SHORT, LONG].map(rootOf)),
+    'gc()': async store => {
+      await store.tags.set('kept', rootOf(LONGEST))
+      await store.gc()
+    }
+  })) {
+    it(`${what} of all blobs that the index shows keeps the longest, whose entry is lost`, async () => {
+      const { place, store: before, base } = await grown()
+      await before.close()
+      await place.look(({ index }) => sharerEntry(index, base, LONGEST).remove())
+      const store = await place.open({ quota: QUOTA })
+      await deleteOthers(store)
+      await expectRight(store, LONGEST)
+      expect(await store.fsck({ repair: true })).to.include({ strays: 1, orphans: 0 })
+      expect(await expectCounted(store)).to.equal(LONGEST)
+      await store.close()
+      const again = await place.open({ quota: QUOTA })
+      await expectRight(again, LONGEST)
+      await expectSound(again)
+      await again.delete(rootOf(LONGEST), { force: true })
+      expect(await lensOfFiles(again)).to.deep.equal([])
+      expect(await expectCounted(again)).to.equal(0)
+    })
+  }
+
+  it('append() to a blob whose longer one has lost its entry leaves the file alone', async () => {
+    const { place, store: before, base } = await grown()
+    await before.close()
+    await place.look(({ index }) => sharerEntry(index, base, LONGEST).remove())
+    const store = await place.open({ quota: QUOTA })
+    await store.append(rootOf(LONG), ALL.subarray(LONG, 3 * MIB))
+    await expectReads(store, SIZES)
+    await expectRight(store, 3 * MIB)
+    expect(await lensOfFiles(store)).to.deep.equal([LONGEST, 3 * MIB])
+  })
+
+  it('lost or wrong pairs of any blob, and of the base, are computed again', async () => {
+    for (const isLost of [true, false]) {
+      for (const which of ['base', ...SIZES]) {
+        const { place, store: before, base } = await grown()
+        const id = which === 'base' ? base : (await recordOf(before, rootOf(which))).id
+        await before.close()
+        let count = 0
+        await place.look(async ({ data }) => {
+          for (const { value, put, del } of (await entriesOf(data)).filter(entry => entry.id === id && isPage(entry))) {
+            count++
+            await (isLost ? del() : put(value.fill(7, 8)))
+          }
+        })
+        expect(count > 0, `pages of ${which}`).to.equal(which !== LONG) // whose tree is perfect
+        const store = await place.open({ quota: QUOTA })
+        const { damaged } = await store.fsck()
+        if (count > 0) expect(damaged.map(({ size }) => size)).to.include(which === 'base' ? LONGEST : which)
+        for (const { data, tree } of damaged) expect([data.isEmpty, tree.isEmpty]).to.deep.equal([true, false])
+        const repaired = await store.fsck({ repair: true })
+        for (const { lost } of repaired.damaged) expect(lost.isEmpty).to.equal(true)
+        await expectSound(store)
+        await expectReads(store, SIZES)
+        await store.append(rootOf(LONGEST), ALL.subarray(LONGEST, 3 * MIB))
+        await expectRight(store, 3 * MIB)
+        await expectSound(store)
+        await place.remove()
+        places.pop()
+      }
+    }
+  }).timeout(60_000)
+})

@@ -1,0 +1,25 @@
+// What is said of blobs that were made of others: they are as if they had been put.
+import { expect } from 'chai'
+import { MAX_GROUP_LOG, hash } from '../../../lib/index.js'
+import { createOutboardSync, encodeSliceSync } from '../../../encoder/index.js'
+import { hex, same } from '../bytes.js'
+import { collect } from '../feeding.js'
+
+/** The store has exactly this blob, with all of its tree. */
+export async function expectBlob (store, { cid, size }, bytes) {
+  expect(hex(cid.multihash.digest), 'root').to.equal(hex(hash(bytes)))
+  expect(size, 'size').to.equal(bytes.length)
+  expect(same(await store.bytes(cid), bytes), 'bytes').to.equal(true)
+  const { isSound, ...report } = await store.fsck({ cids: [cid] })
+  if (!isSound) expect.fail(JSON.stringify(report))
+}
+
+/** What others verify the blob with is what the bytes give, at every group log. */
+export async function expectSlices (store, cid, bytes) {
+  expect(same((await store.outboard(cid)).bytes, createOutboardSync(bytes).bytes), 'outboard').to.equal(true)
+  for (let groupLog = 0; groupLog <= MAX_GROUP_LOG; groupLog++) {
+    const expected = encodeSliceSync(bytes, createOutboardSync(bytes, { groupLog }))
+    const got = await collect(store.slice(cid, undefined, { groupLog }))
+    expect(same(got, expected), `slice at group log ${groupLog}`).to.equal(true)
+  }
+}
