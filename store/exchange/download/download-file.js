@@ -26,6 +26,7 @@ export async function downloadFile (openStore, cid, path, options) {
   const { signal } = options
   const store = await openStore(`${target}.part`)
   let result
+  let isEmpty = false
   try {
     result = await store.download(root, options)
     if (result.received < result.size && !await isRight(store, root, signal)) {
@@ -33,8 +34,12 @@ export async function downloadFile (openStore, cid, path, options) {
       result = await store.download(root, options)
     }
     if (!await placeFile(store, root, target, result.size)) await store.exportFile(root, target, { signal })
+  } catch (error) {
+    isEmpty = await store.list({ limit: 1 }).next().then(({ done }) => done === true, () => false)
+    throw error
   } finally {
     await store.close()
+    if (isEmpty) await removeFolder(`${target}.part`)
   }
   await removeFolder(`${target}.part`)
   return result

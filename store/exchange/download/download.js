@@ -2,13 +2,15 @@
 // what protects the blobs meanwhile.
 
 import { DEFAULT_RETRIES, DEFAULT_STALL } from '../../../verifier/mirrors/relay.js'
+import { DEFAULT_MAX_DUPLICATES } from '../../../verifier/mirrors/duplicates.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { systemClock } from '../../../verifier/mirrors/patience.js'
 import { ChunkRanges, toRanges } from '../../../lib/tree/ranges.js'
-import { BlobDownload } from './blob-download.js'
+import { assertName } from '../../catalog/names/tag-target.js'
+import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
 import { MemberDownloads } from './members.js'
@@ -20,6 +22,7 @@ import { MemberDownloads } from './members.js'
 /** @import { RangesLike } from '../../../lib/tree/ranges.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { MirrorReport } from '../../../verifier/mirrors/health.js' */
+/** @import { TagFormat } from '../../storage/format/tags.js' */
 /** @import { DownloadTerms } from './downloader.js' */
 /** @import { WholeMember } from './members.js' */
 /** @import { DownloadEvent } from './progress.js' */
@@ -31,10 +34,16 @@ import { MemberDownloads } from './members.js'
  * @property {RangesLike} [ranges]  what is wanted of the blob, in whole chunk groups; default: everything
  * @property {boolean} [recursive]  is the blob a sequence of hashes (also a collection) whose members are wanted, too?
  *   Mirrors must be able to give any blob then: URLs need `{cid}` or `{hex}` in them. Default: false
+ * @property {string} [tag]  the name of a tag that the blob gets when what is wanted has come, with `recursive` for the
+ *   members, too. Until then `.part` stands behind its name, so that `gc` keeps what has come, also after a crash
  * @property {number} [maxMembers]  how many of them there may be; default: 4 194 304 (2^22)
  * @property {number} [parallel]  how many mirrors are asked at once; default: 4
  * @property {number} [retries]  how often a mirror is asked again after failures in a row; default: 3
  * @property {number} [stall]  milliseconds in which a mirror must bring 16 KiB; default: 15 000
+ * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
+ *   (RFC 6249). With `recursive` none are added, because such a URL has one blob. Default: 4, 0 for none
+ * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, where servers
+ *   have nothing that proves a part of the blob, and everything is wanted. Default: 1 GiB; of members: 16 MiB
  * @property {AbortSignal} [signal]
  * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
  * @property {(member: WholeMember) => void} [onMember]  gets each member once, in no certain order, when it is whole;
@@ -50,13 +59,17 @@ import { MemberDownloads } from './members.js'
  * @property {MirrorReport[]} mirrors  what each has brought, and the last error of each
  */
 
-/** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'maxMembers' | 'onMember'>} FileDownloadOptions */
+/** @typedef {Omit<DownloadOptions, 'ranges' | 'recursive' | 'tag' | 'maxMembers' | 'onMember'>} FileDownloadOptions */
 
 /** Of one whole blob. */
-export const BLOB_OPTIONS = ['from', 'parallel', 'retries', 'stall', 'signal', 'onProgress']
-export const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'maxMembers', 'onMember']
+export const BLOB_OPTIONS = [
+  'from', 'parallel', 'retries', 'stall', 'maxDuplicates', 'maxUnverified', 'signal', 'onProgress'
+]
+export const DOWNLOAD_OPTIONS = [...BLOB_OPTIONS, 'ranges', 'recursive', 'tag', 'maxMembers', 'onMember']
 const DEFAULT_PARALLEL = 4
 const DEFAULT_MAX_MEMBERS = 2 ** 22
+/** As much as an upload to a handler may have: what a liar can have written to the disk, and then deleted. */
+const DEFAULT_MAX_UNVERIFIED = 2 ** 30
 
 /**
  * See `BlobStore.download`.
@@ -67,28 +80,37 @@ const DEFAULT_MAX_MEMBERS = 2 ** 22
  * @returns {Promise<DownloadResult>}
  */
 export async function download (store, cid, options, clock = systemClock) {
-  const { from, ranges, recursive = false, maxMembers = DEFAULT_MAX_MEMBERS, signal, onProgress, onMember } = options
+  const { from, ranges, recursive = false, tag, maxMembers = DEFAULT_MAX_MEMBERS, onMember } = options
+  const { signal, onProgress } = options
   const { parallel = DEFAULT_PARALLEL, retries = DEFAULT_RETRIES, stall = DEFAULT_STALL } = options
+  const { maxDuplicates = DEFAULT_MAX_DUPLICATES, maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
   const root = parseRoot(cid, 'cid')
   const wanted = toRanges(ranges)
   if (recursive && ranges !== undefined) throw new TypeError('"recursive" excludes "ranges"')
+  if (tag !== undefined) assertName('tag', tag)
   assertInteger('maxMembers', maxMembers)
   assertInteger('parallel', parallel, 1)
   assertInteger('retries', retries)
   assertInteger('stall', stall, 1)
+  assertInteger('maxUnverified', maxUnverified)
   if (typeof from !== 'object' || from === null || !(Symbol.iterator in from || Symbol.asyncIterator in from)) {
     throw new TypeError(`"from" expected an array or another iterable of mirrors, got ${describe(from)}`)
   }
   const closing = new AbortController()
   const either = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal])
   const progress = new DownloadProgress({ onProgress, clock })
-  const terms = { from, anyBlob: recursive, parallel, retries, stall, progress, clock, signal: either }
+  const terms = {
+    from, anyBlob: recursive, parallel, retries, stall, maxDuplicates, progress, clock, signal: either
+  }
   return store.activity.run(async () => {
     either.throwIfAborted()
     const release = recursive ? store.protection.tag(root, 'hashseq') : store.protection.use(root)
+    const work = () => recursive
+      ? downloadSequence(store, terms, root, { maxMembers, maxUnverified, onMember })
+      : downloadBlob(store, terms, { root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0 })
     try {
-      if (recursive) return await downloadSequence(store, terms, root, { maxMembers, onMember })
-      return await downloadBlob(store, terms, root, wanted)
+      if (tag === undefined) return await work()
+      return await underTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
     } finally {
       release()
     }
@@ -96,38 +118,67 @@ export async function download (store, cid, options, clock = systemClock) {
 }
 
 /**
- * @param {StoreContext} store @param {DownloadTerms} terms @param {Uint8Array} root @param {ChunkRanges} wanted
+ * Has a tag protect a blob from the beginning of its download. A tag of that name keeps what it names until all has
+ * come.
+ *
+ * @template T
+ * @param {StoreContext} store @param {{ name: string, root: Uint8Array, format: TagFormat }} tag
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function underTag ({ tags, catalog }, tag, work) {
+  const part = { ...tag, name: `${tag.name}.part` }
+  await tags.set([part])
+  try {
+    const result = await work()
+    await tags.set([tag])
+    await tags.delete(part.name)
+    return result
+  } catch (error) {
+    const hasCome = await catalog.get(tag.root).catch(() => true)
+    if (!hasCome) await tags.delete(part.name)
+    throw error
+  }
+}
+
+/**
+ * @param {StoreContext} store @param {DownloadTerms} terms
+ * @param {{ root: Uint8Array, wanted: ChunkRanges, maxUnverified: number }} what
  * @returns {Promise<DownloadResult>}
  */
-async function downloadBlob (store, terms, root, wanted) {
+async function downloadBlob (store, terms, what) {
   const { progress } = terms
   const downloader = new Downloader(terms)
-  const blob = new BlobDownload(store, terms, downloader.signal, { root, wanted })
+  const blob = new BlobDownload(store, terms, downloader.signal, {
+    ...what, onDuplicate: (from, url, http) => downloader.addDuplicate(from, url, http)
+  })
   progress.state = () => ({ ...blob.progress, mirrors: blob.reports(downloader.mirrors) })
   try {
     await downloader.run(blob)
   } finally {
     await downloader.end()
   }
-  const { complete = false } = await store.catalog.get(root) ?? {}
+  const { complete = false } = await store.catalog.get(what.root) ?? {}
   progress.report({ isDue: true })
   const mirrors = blob.reports(downloader.mirrors)
-  return { cid: toCid(root), size: blob.size ?? 0, received: blob.received, complete, mirrors }
+  return { cid: toCid(what.root), size: blob.size ?? 0, received: blob.received, complete, mirrors }
 }
 
 /**
  * The sequence comes first, whole, and then its members.
  *
  * @param {StoreContext} store @param {DownloadTerms} terms @param {Uint8Array} root
- * @param {{ maxMembers: number, onMember?: (member: WholeMember) => void }} options
+ * @param {{ maxMembers: number, maxUnverified: number, onMember?: (member: WholeMember) => void }} options
  * @returns {Promise<DownloadResult>}
  */
-async function downloadSequence (store, terms, root, { maxMembers, onMember }) {
+async function downloadSequence (store, terms, root, { maxMembers, maxUnverified, onMember }) {
   const { progress } = terms
   const downloader = new Downloader(terms)
   const reports = () => downloader.mirrors.map(({ report }) => report)
   const assertSize = (/** @type {number} */ size) => assertSequence(root, size, maxMembers)
-  const sequence = new BlobDownload(store, terms, downloader.signal, { root, wanted: ChunkRanges.all, assertSize })
+  const sequence = new BlobDownload(store, terms, downloader.signal, {
+    root, wanted: ChunkRanges.all, maxUnverified: Math.min(maxUnverified, maxMembers * HASH_LEN), assertSize
+  })
   progress.state = () => ({ done: sequence.progress.done, mirrors: reports() })
   try {
     await downloader.run(sequence)

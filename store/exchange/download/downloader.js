@@ -1,14 +1,16 @@
 // Has mirrors do the work of a download. It knows which mirrors there are, which of them are idle, and when one may be
-// asked again. What is fetched, the work itself decides: one blob (blob-download.js), or the members of a sequence
+// asked again. What is fetched, the work itself decides: one blob (blob/blob-download.js), or the members of a sequence
 // (members.js).
 
+import { Duplicates } from '../../../verifier/mirrors/duplicates.js'
 import { Health } from '../../../verifier/mirrors/health.js'
 import { fetchExhausted } from '../../../lib/core/errors.js'
-import { mirrorOf } from '../../../verifier/mirrors/mirror.js'
+import { mirrorsOf } from '../../../verifier/mirrors/mirror.js'
 import { abortable, untilAborted } from '../../../lib/source/async-util.js'
 
 /** @import { Clock } from '../../../verifier/mirrors/patience.js' */
-/** @import { MirrorLike } from '../../../verifier/mirrors/mirror.js' */
+/** @import { Mirror, MirrorLike } from '../../../verifier/mirrors/mirror.js' */
+/** @import { HttpOptions } from '../../../verifier/sources/http.js' */
 /** @import { DownloadProgress } from './progress.js' */
 
 /** More than any mirror has. */
@@ -20,7 +22,7 @@ const MAX_REQUESTS = 6
  * @typedef {object} DownloadTerms
  * @property {Iterable<MirrorLike> | AsyncIterable<MirrorLike>} from
  * @property {boolean} [anyBlob]  must mirrors be able to give any blob? Default: false
- * @property {number} parallel @property {number} retries @property {number} stall
+ * @property {number} parallel @property {number} retries @property {number} stall @property {number} maxDuplicates
  * @property {AbortSignal} signal
  * @property {DownloadProgress} progress
  * @property {Clock} clock
@@ -41,7 +43,7 @@ const MAX_REQUESTS = 6
 
 /**
  * @typedef {object} Work
- * @property {() => Promise<void>} refill  looks for what is to be done. Called before tasks are taken
+ * @property {(mirrors: Health[]) => Promise<void>} refill  looks for what is to be done. Called before tasks are taken
  * @property {boolean} isDone
  * @property {(health: Health, asked: Asked) => Task | undefined} take  undefined when the mirror can do nothing now
  * @property {(mirrors: Health[], isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, unless more
@@ -52,6 +54,7 @@ export class Downloader {
   #terms
   #ended = new AbortController()
   #adding
+  #duplicates
   /** The tasks of each mirror that is busy. @type {Map<Health, Set<Task>>} */
   #busy = new Map()
   #running = /** @type {Set<Promise<void>>} */ (new Set())
@@ -68,18 +71,32 @@ export class Downloader {
     this.#terms = terms
     /** Aborts when the download ends, however that is. */
     this.signal = AbortSignal.any([terms.signal, this.#ended.signal])
+    this.#duplicates = new Duplicates(terms.maxDuplicates)
     this.#adding = this.#addMirrors()
+  }
+
+  /**
+   * Adds the mirror behind a URL that another mirror has named.
+   *
+   * @param {Mirror} from @param {URL} url @param {HttpOptions} http
+   */
+  addDuplicate (from, url, http) {
+    const mirror = this.#duplicates.take(from, url, http, this.mirrors.map(({ mirror }) => mirror))
+    if (mirror === undefined) return
+    this.mirrors.push(new Health(mirror))
+    this.#wake()
   }
 
   /** Does work until it is done. @param {Work} work */
   async run (work) {
     while (true) {
       const woken = new Promise(resolve => { this.#wake = () => resolve(undefined) })
-      await work.refill()
+      await work.refill(this.mirrors)
       this.#throwFailure()
       if (work.isDone) return
-      this.#giveTasks(work)
-      if (!work.giveUp(this.mirrors, this.#isOpen)) await this.#wait(woken)
+      const now = this.#terms.clock.now() // one time for both: a mirror is asked now, or waited for
+      this.#giveTasks(work, now)
+      if (!work.giveUp(this.mirrors, this.#isOpen)) await this.#wait(woken, now)
       this.#throwFailure()
     }
   }
@@ -100,11 +117,13 @@ export class Downloader {
   async #addMirrors () {
     try {
       for await (const from of abortable(this.#terms.from, this.#ended.signal)) {
-        const mirror = mirrorOf(from)
-        if (this.#terms.anyBlob && !mirror.hasAnyBlob) {
-          throw new TypeError(`"from" expected mirrors of any blob: ${mirror.location} has one. Put {cid} into the URL`)
+        for (const mirror of mirrorsOf(from)) {
+          if (this.#terms.anyBlob && !mirror.hasAnyBlob) {
+            const message = `"from" expected mirrors of any blob: ${mirror.location} has one. Put {cid} into the URL`
+            throw new TypeError(message)
+          }
+          this.mirrors.push(new Health(mirror))
         }
-        this.mirrors.push(new Health(mirror))
         this.#wake()
       }
     } catch (error) {
@@ -118,11 +137,10 @@ export class Downloader {
    * Gives tasks to mirrors that are not busy: one to each in turn, first to those of which least is known, then to the
    * quickest.
    *
-   * @param {Work} work
+   * @param {Work} work @param {number} now
    */
-  #giveTasks (work) {
-    const { clock, parallel } = this.#terms
-    const now = clock.now()
+  #giveTasks (work, now) {
+    const { parallel } = this.#terms
     const usable = this.mirrors.filter(({ isUsable }) => isUsable)
     const ready = usable.filter(({ retryAt }) => retryAt <= now)
     ready.sort((a, b) => (b.rate || MAX_RATE) - (a.rate || MAX_RATE))
@@ -157,12 +175,11 @@ export class Downloader {
   /**
    * Waits until a mirror has ended a task, may be asked again, or is added.
    *
-   * @param {Promise<unknown>} woken
+   * @param {Promise<unknown>} woken @param {number} now
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of that can happen
    */
-  async #wait (woken) {
+  async #wait (woken, now) {
     const { clock } = this.#terms
-    const now = clock.now()
     const times = this.mirrors.filter(({ isUsable }) => isUsable).map(({ retryAt }) => retryAt)
       .filter(time => time > now)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {

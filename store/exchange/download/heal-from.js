@@ -5,7 +5,7 @@ import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { DEFAULT_STALL } from '../../../verifier/mirrors/relay.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { fetchExhausted } from '../../../lib/core/errors.js'
-import { mirrorOf } from '../../../verifier/mirrors/mirror.js'
+import { mirrorsOf } from '../../../verifier/mirrors/mirror.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { systemClock, withPatience } from '../../../verifier/mirrors/patience.js'
 
@@ -29,7 +29,7 @@ const MAX_LEN = 1 << 26
  *   or throws FETCH_EXHAUSTED; RangeError for more than 64 MiB
  */
 export function healFrom (mirrors, { stall = DEFAULT_STALL } = {}) {
-  const list = [...mirrors].map(mirror => mirrorOf(mirror))
+  const list = [...mirrors].flatMap(mirror => mirrorsOf(mirror))
   return async (cid, ranges, { signal } = {}) => {
     const chunks = [...ranges].reduce((sum, [start, end]) => sum + end - start, 0)
     if (chunks * CHUNK_LEN > MAX_LEN) {

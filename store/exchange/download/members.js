@@ -7,8 +7,10 @@ import { HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { LOOKUP_COUNT } from '../../read/get-many.js'
 import { nameOf } from '../../catalog/roots.js'
-import { BlobDownload } from './blob-download.js'
-import { HeadReceiver } from './head-receiver.js'
+import { Supply } from '../../../verifier/mirrors/supply.js'
+import { BlobDownload } from './blob/blob-download.js'
+import { HeadReceiver } from './blob/head-receiver.js'
+import { MemberRun, RUN_COUNT } from './member-run.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Health } from '../../../verifier/mirrors/health.js' */
@@ -30,7 +32,11 @@ const MAX_NAMED = 100
  * @property {number} size  bytes
  * @property {number} received  bytes that were missing before
  */
-/** @typedef {{ index: number, root: Uint8Array, name: string }} Member */
+/**
+ * @typedef {object} Member
+ * @property {number} index @property {Uint8Array} root @property {string} name
+ * @property {boolean} [isSingle]  is it to be asked for alone? Default: false
+ */
 /** @typedef {Member & { blob: BlobDownload }} ActiveMember */
 /** @typedef {Member & { error: BaoError }} LostMember */
 /** @typedef {{ index: number, cid: CID, error: BaoError }} MissingMember  `error`: FETCH_EXHAUSTED */
@@ -48,6 +54,14 @@ export class MemberDownloads {
   #next = []
   /** In their order, by name. @type {Map<string, ActiveMember>} */
   #active = new Map()
+  /** Members that come in one stream, and their names. @type {{ run: MemberRun, names: Set<string> } | undefined} */
+  #run
+  /** Has a stream ended since members were begun last? */
+  #runHasEnded = false
+  /** Mirrors whose stream has brought nothing. They are asked for one member at a time. @type {WeakSet<Health>} */
+  #noRuns = new WeakSet()
+  /** The mirror that is asked for streams. @type {Health | undefined} */
+  #streaming
   /** Members that no mirror has, as long as others may come. @type {LostMember[]} */
   #parked = []
   /** How many mirrors there were when they were looked for. */
@@ -72,18 +86,22 @@ export class MemberDownloads {
   }
 
   get isDone () {
-    return this.#isAtEnd && this.#next.length + this.#active.size + this.#parked.length + this.#lost.count === 0
+    const left = this.#next.length + this.#active.size + this.#parked.length + this.#lost.count
+    return this.#isAtEnd && left === 0 && this.#run === undefined
   }
 
-  /** Ends members that are whole, and begins others. */
-  async refill () {
+  /** Ends members that are whole, and begins others. @param {Health[]} mirrors */
+  async refill (mirrors) {
     for (const member of this.#active.values()) {
       await member.blob.refill()
       if (!member.blob.isDone) continue
       this.#active.delete(member.name)
       this.#ended(member, member.blob.size ?? 0, member.blob.received)
     }
-    while (this.#active.size < MAX_ACTIVE) {
+    this.#runHasEnded = false
+    this.#streaming = this.#onlyStream(mirrors)
+    if (this.#streaming !== undefined) await this.#readAhead(RUN_COUNT)
+    while (this.#active.size < MAX_ACTIVE && (this.#streaming === undefined || this.#next[0]?.isSingle)) {
       const member = await this.#following()
       if (member === undefined) return
       const blob = new BlobDownload(this.#store, this.#terms, this.#signal, {
@@ -96,29 +114,53 @@ export class MemberDownloads {
   }
 
   /**
+   * The mirror, if there is one only, and it can give many members in one stream. Several share the members better when
+   * they are asked for single ones.
+   *
+   * @param {Health[]} mirrors
+   */
+  #onlyStream (mirrors) {
+    const [only, ...others] = mirrors.filter(({ isUsable }) => isUsable)
+    const isIt = only?.mirror.members !== undefined && others.length === 0 && !this.#noRuns.has(only)
+    return isIt ? only : undefined
+  }
+
+  /** Reads from the sequence until so many members wait, or it has ended. @param {number} count */
+  async #readAhead (count) {
+    while (this.#next.length < count && !this.#isAtEnd) {
+      const { done, value } = await this.#coming.next()
+      if (done) this.#isAtEnd = true
+      else await this.#addNext(value)
+    }
+  }
+
+  /** @param {Member[]} members */
+  async #addNext (members) {
+    const found = await this.#store.catalog.findMany(members.map(({ root }) => root))
+    const before = new Set([...this.#next.map(({ name }) => name), ...this.#run?.names ?? [], ...this.#active.keys()])
+    for (const [i, member] of members.entries()) {
+      const { record } = found[i]
+      // In their order: what is whole behind one that is not is told later, when its turn comes.
+      if (record?.complete && this.#next.length === 0) {
+        this.#ended(member, record.size, 0)
+        continue
+      }
+      const isSingle = record !== undefined || before.has(member.name) || this.#lost.names.has(member.name)
+      this.#next.push({ ...member, isSingle })
+      before.add(member.name)
+    }
+  }
+
+  /**
    * The next member that the store lacks. A member may stand in a sequence twice: the second waits for the first.
    *
    * @returns {Promise<Member | undefined>}
    */
   async #following () {
     while (true) {
-      if (this.#next.length === 0) {
-        const { done, value } = await this.#coming.next()
-        if (done) {
-          this.#isAtEnd = true
-          return undefined
-        }
-        const found = await this.#store.catalog.findMany(value.map(({ root }) => root))
-        for (const [i, member] of value.entries()) {
-          const { record } = found[i]
-          // In their order: what is whole behind one that is not is told later, when its turn comes.
-          if (record?.complete && this.#next.length === 0) this.#ended(member, record.size, 0)
-          else this.#next.push(member)
-        }
-        continue
-      }
+      await this.#readAhead(1)
       const [member] = this.#next
-      if (this.#active.has(member.name)) return undefined
+      if (member === undefined || this.#active.has(member.name) || this.#run?.names.has(member.name)) return undefined
       this.#next.shift()
       if (!this.#lost.names.has(member.name)) return member
       this.#lost.count++
@@ -127,6 +169,10 @@ export class MemberDownloads {
 
   /** @param {Health} health @param {Asked} asked @returns {Task | undefined} */
   take (health, asked) {
+    if (health === this.#streaming && asked.isIdle && this.#run === undefined) {
+      const members = this.#next.filter(({ isSingle }) => !isSingle).slice(0, RUN_COUNT)
+      if (members.length > 0) return { run: this.#beginRun(health, members), isSmall: false }
+    }
     for (const mayRace of asked.isIdle ? [false, true] : [false]) {
       for (const { blob } of this.#active.values()) {
         const task = blob.take(health, { ...asked, mayRace })
@@ -134,6 +180,37 @@ export class MemberDownloads {
       }
     }
     return undefined
+  }
+
+  /**
+   * Has a mirror send members in one stream. When that ends early, the one at which it has ended is asked for alone.
+   *
+   * @param {Health} health @param {Member[]} members
+   * @returns {Task['run']}
+   */
+  #beginRun (health, members) {
+    const taken = new Set(members)
+    this.#next = this.#next.filter(member => !taken.has(member))
+    const names = new Set(members.map(({ name }) => name))
+    const { root: sequence } = this.#sequence
+    const onWhole = (/** @type {Member} */ member, /** @type {number} */ size) => this.#ended(member, size, size)
+    const run = new MemberRun(this.#store, this.#terms, this.#heads, { sequence, members, onWhole })
+    this.#run = { run, names }
+    const { clock, retries } = this.#terms
+    return async () => {
+      const since = clock.now()
+      const failure = await run.fetch(health.mirror, this.#signal)
+      this.#run = undefined
+      this.#runHasEnded = true
+      if (run.received > 0) health.gained(run.received, clock.now() - since)
+      if (this.#signal.aborted || run.left.length === 0) return
+      const [first, ...others] = run.left
+      if (run.left.length === names.size) this.#noRuns.add(health)
+      this.#next.unshift({ ...first, isSingle: true }, ...others)
+      if (failure === undefined) return
+      new Supply(health).failed(failure, ChunkRanges.all, { retries, now: clock.now(), since })
+      this.#terms.progress.report({ isDue: true })
+    }
   }
 
   /**
@@ -148,7 +225,7 @@ export class MemberDownloads {
     if (usable.length === 0 && (!this.#isAtEnd || this.#next.length > 0)) {
       throw fetchExhausted(mirrors.flatMap(({ error }) => error ?? []))
     }
-    let hasChanged = this.#lookAgain(mirrors.length, isOpen)
+    let hasChanged = this.#lookAgain(mirrors.length, isOpen) || this.#runHasEnded
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless(mirrors)) continue
       const lost = { ...member, error: blob.exhausted(mirrors) }
@@ -158,7 +235,8 @@ export class MemberDownloads {
       this.#active.delete(member.name)
       hasChanged = true
     }
-    if (this.#isAtEnd && this.#next.length + this.#active.size + this.#parked.length === 0 && this.#lost.count > 0) {
+    const left = this.#next.length + this.#active.size + this.#parked.length
+    if (this.#isAtEnd && left === 0 && this.#run === undefined && this.#lost.count > 0) {
       throw this.#missingMembers()
     }
     return hasChanged
@@ -193,8 +271,8 @@ export class MemberDownloads {
     const members = first.sort((a, b) => a.index - b.index)
       .map(({ index, root, error }) => ({ index, cid: toCid(root), error }))
     const cid = toCid(this.#sequence.root, HASHSEQ)
-    const what = `${count} of ${this.#sequence.count} members of ${cid} could be had from no mirror`
-    const message = `${what}: the first is member ${members[0].index}, ${members[0].cid}`
+    const what = `no mirror has ${count} of the ${this.#sequence.count} members of ${cid}`
+    const message = `${what}: the first of them is member ${members[0].index}, ${members[0].cid}`
     return new BaoError('FETCH_MEMBERS_MISSING', message, { cid, members, cause: members[0].error })
   }
 
@@ -209,9 +287,9 @@ export class MemberDownloads {
   /** @returns {{ done: number, members: import('./progress.js').MembersState }} */
   get progress () {
     /** @type {MemberState[]} */
-    const current = [...this.#active.values()].map(({ index, root, blob }) => ({
+    const current = [...this.#run?.run.current ?? [], ...Array.from(this.#active.values(), ({ index, root, blob }) => ({
       index, cid: toCid(root), ...blob.progress
-    }))
+    }))]
     const done = current.reduce((sum, { done }) => sum + done, this.#done.bytes)
     return { done, members: { done: this.#done.members, total: this.#sequence.count, current } }
   }

@@ -5,10 +5,11 @@ import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
+import { mirrorOf } from '../../../../verifier/index.js'
 import { BlobStore } from '../../../../store/index.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { endings, streamOf } from '../../../support/servers.js'
+import { endings, fetchOf, file, streamOf } from '../../../support/servers.js'
 
 const content = noise(3_000_000, 471)
 const outboard = createOutboardSync(content)
@@ -50,6 +51,20 @@ describe('a download to a file', () => {
     }
   })
 
+  it('takes long blobs from a server that has the bytes alone', async () => {
+    const long = noise((1 << 24) + 1, 472)
+    const { cid } = createOutboardSync(long)
+    const at = 'https://plain.example/movie'
+    for (const [ending, isRight] of [[endings.flip(1 << 24), false], [endings.whole, true]]) {
+      const from = [mirrorOf(at, { fetch: fetchOf({ [at]: file(long, { ending }) }) })]
+      const error = await errorOf(BlobStore.downloadFile(cid, path, { from }))
+      if (!isRight) expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
+      expect(existsSync(path)).to.equal(isRight)
+    }
+    expect((await readFile(path)).equals(long)).to.equal(true)
+    expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+  })
+
   it('goes on where it was interrupted, and leaves the file as it was until then', async () => {
     await writeFile(path, 'old')
     const controller = new AbortController()
@@ -70,6 +85,20 @@ describe('a download to a file', () => {
     expect(await errorOf(BlobStore.downloadFile(cid, path, { from }))).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(existsSync(path)).to.equal(false)
     expect(await readdir(folder)).to.deep.equal(['movie.mp4.part'])
+  })
+
+  it('leaves nothing behind when nothing has come', async () => {
+    expect(await errorOf(BlobStore.downloadFile(cid, path, { from: [] }))).to.include({ code: 'FETCH_EXHAUSTED' })
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('says why a mirror cannot be reached', async () => {
+    const refuse = () => Promise.reject(new TypeError('fetch failed', {
+      cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    }))
+    const from = [mirrorOf('http://localhost/blob', { fetch: refuse })]
+    const { message } = await errorOf(BlobStore.downloadFile(cid, path, { from, retries: 0 }))
+    expect(message).to.match(/^no mirror is left: http:.*: ECONNREFUSED$/)
   })
 
   it('fetches again what was damaged of the part of an earlier run', async () => {

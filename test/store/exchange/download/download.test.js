@@ -126,6 +126,23 @@ describe('a download into a store', () => {
     await expectWhole(store)
   }))
 
+  it('counts for a mirror only what it has brought itself, also of a part that another has raced for', () =>
+    withStore(async store => {
+      const silent = async (_cid, ranges, { signal }) => {
+        if (ranges.equals(ChunkRanges.last)) return encodeSliceSync(content, outboard, ranges)
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }
+      const failing = async (_cid, ranges) => {
+        if (ranges.equals(ChunkRanges.last)) return encodeSliceSync(content, outboard, ranges)
+        while (!await store.has(cid)) await pause(1)
+        throw new Error('gone')
+      }
+      const from = [named('silent', silent), named('failing', failing), named('good', slices())]
+      const result = await store.download(cid, { from })
+      expect(result.mirrors.map(({ location, bytes }) => [location, bytes]))
+        .to.deep.equal([['silent', 0], ['failing', 0], ['good', content.length]])
+    }))
+
   it('waits for mirrors that say later, longer each time, and gives up in the end', () => withStore(async store => {
     const clock = new FakeClock()
     let answers = 0

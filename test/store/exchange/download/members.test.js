@@ -7,7 +7,7 @@ import { getCollection, putCollection } from '../../../../store/exchange/collect
 import { createHandler } from '../../../../store/exchange/http/index.js'
 import { concat, same } from '../../../support/bytes.js'
 import { FakeClock } from '../../../support/fake-clock.js'
-import { errorOf } from '../../../support/feeding.js'
+import { errorOf, iterable, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { endings, streamOf } from '../../../support/servers.js'
 import { downloadBy } from '../../../support/store/inspect.js'
@@ -148,7 +148,7 @@ describe('a download of a sequence and its members', () => {
       const from = [named('a', giver([...have, sequence], { absent })), named('b', giver(have, { absent }))]
       const error = await errorOf(downloadQuickly(store, cid, { from, recursive: true }))
       expect(error).to.include({ code: 'FETCH_MEMBERS_MISSING' })
-      expect(error.message).to.include(`2 of 8 members of ${cid}`).and.include(`member 2, ${toCid(roots[2])}`)
+      expect(error.message).to.include(`2 of the 8 members of ${cid}`).and.include(`member 2, ${toCid(roots[2])}`)
       expect(error.members.map(({ index, cid }) => [index, `${cid}`]))
         .to.deep.equal(lost.map(index => [index, `${toCid(roots[index])}`]))
       expect(error.members[0].error).to.include({ code: 'FETCH_EXHAUSTED' })
@@ -175,7 +175,7 @@ describe('a download of a sequence and its members', () => {
     const from = [giver([], { absent: () => Object.assign(new Error('none'), { code: 'STORE_NOT_FOUND' }) })]
     const error = await errorOf(store.download(hash(members), { from, recursive: true }))
     expect(error).to.include({ code: 'FETCH_MEMBERS_MISSING' })
-    expect(error.message).to.match(/^253 of 253 members/)
+    expect(error.message).to.match(/^no mirror has 253 of the 253 members/)
     expect(error.members).to.have.length(100)
   })
 
@@ -253,6 +253,137 @@ describe('a download of a sequence and its members', () => {
     expect((await store.gc()).blobs).to.equal(8) // the empty blob stays
   })
 
+  describe('that one mirror sends in streams', () => {
+    /** A mirror of whole members, one behind the other; `change` gets the slices that a good one would send. */
+    const streams = (blobs, change = slices => slices, { ending = endings.whole } = {}) => {
+      const asked = []
+      const slice = giver([...blobs, sequence], { onAsked: cid => asked.push(`${cid}`) })
+      const members = async (_cid, indices) => {
+        asked.push(indices)
+        const byName = new Map(blobs.map(bytes => [`${toCid(hash(bytes))}`, bytes]))
+        const slices = []
+        for (const index of indices) {
+          const bytes = byName.get(`${toCid(roots[index])}`)
+          if (bytes === undefined) break
+          slices.push(encodeSliceSync(bytes, createOutboardSync(bytes)))
+        }
+        return streamOf(ending(concat(change(slices))))
+      }
+      return { slice, members, asked }
+    }
+    const requests = ({ asked }) => asked.filter(one => typeof one !== 'string')
+
+    it('comes with one request, also with large members', async () => {
+      const { store } = await newStore()
+      const from = streams(contents)
+      const whole = []
+      const onMember = ({ index, received }) => whole.push([index, received])
+      const result = await store.download(cid, { from: [from], recursive: true, onMember })
+      expect(result).to.include({ members: 8, complete: true })
+      expect(requests(from)).to.deep.equal([[0, 1, 2, 3, 4, 5, 6, 7].filter(i => LENS[i] > 0)])
+      expect(whole.sort(([a], [b]) => a - b)).to.deep.equal(LENS.map((len, i) => [i, len]))
+      await expectHas(store, contents)
+      expect((await store.fsck()).damaged).to.deep.equal([])
+    })
+
+    it('goes on behind a member that the mirror lacks, and names it', async () => {
+      const { store } = await newStore()
+      const error = await errorOf(store.download(cid, { from: [streams(contents.toSpliced(4, 1))], recursive: true }))
+      expect(error).to.have.property('code', 'FETCH_MEMBERS_MISSING')
+      expect(error.members.map(({ index }) => index)).to.deep.equal([4])
+      await expectHas(store, contents.toSpliced(4, 1))
+    })
+
+    it('is asked for single members by a mirror that has not the sequence', async () => {
+      const { store } = await newStore()
+      const from = streams(contents, () => [])
+      expect(await store.download(cid, { from: [from], recursive: true })).to.include({ complete: true })
+      expect(requests(from)).to.have.length(1)
+      await expectHas(store, contents)
+    })
+
+    it('goes on after a stream that breaks off anywhere', async () => {
+      for (const at of [0, 3, 8, 100, 3 * MIB, 3 * MIB + 300_000, 4 * MIB]) {
+        const { store } = await newStore()
+        let count = 0
+        const ending = bytes => ++count === 1 ? endings.reset(at)(bytes) : endings.whole(bytes)
+        const result = await store.download(cid, { from: [streams(contents, undefined, { ending })], recursive: true })
+        expect(result, `${at}`).to.include({ complete: true })
+        await expectHas(store, contents)
+      }
+    })
+
+    it('fails with what a caller throws who is told of a member, also while the next one is awaited', async () => {
+      const { store } = await newStore()
+      const fault = new Error('a fault of the caller')
+      let hasThrown
+      const thrown = new Promise(resolve => { hasThrown = resolve })
+      const from = streams(contents)
+      const members = async function * (...what) {
+        const pieces = await listed(await from.members(...what))
+        yield * pieces.slice(0, -1)
+        await thrown
+        await new Promise(resolve => setTimeout(resolve)) // the process ends here when nobody has caught it
+        yield pieces.at(-1)
+      }
+      const onMember = ({ index }) => {
+        if (index !== 3) return
+        hasThrown()
+        throw fault
+      }
+      const error = await errorOf(store.download(cid, { from: [{ ...from, members }], recursive: true, onMember }))
+      expect(error).to.equal(fault)
+    })
+
+    it('drops a mirror that lies, and never keeps a wrong byte', async () => {
+      for (const [i, at] of [[0, 0], [0, 7], [0, 2 * MIB], [2, 8], [5, 0], [6, 70_000], [7, 30]]) {
+        const { store } = await newStore()
+        const change = slices => slices.map((slice, n) => n === i - (i > 1 ? 1 : 0)
+          ? slice.with(at, slice[at] ^ 1)
+          : slice)
+        const error = await errorOf(store.download(cid, { from: [streams(contents, change)], recursive: true }))
+        expect(error?.code, `${i} ${at}`).to.match(/^FETCH_/)
+        expect((await store.fsck()).damaged).to.deep.equal([])
+        for (const bytes of contents.slice(0, i)) expect(same(await store.bytes(hash(bytes)), bytes)).to.equal(true)
+      }
+    })
+  })
+
+  it('protects with a tag what has come, also when it was ended, and gives the tag its name at the end', async () => {
+    const { store } = await newStore()
+    const { cid: old } = await store.put(Uint8Array.of(1, 2, 3), { tag: 'set' })
+    const tags = async () => {
+      const found = []
+      for await (const { name, cid, format } of store.tags.list()) found.push(`${name} ${format} ${cid}`)
+      return found
+    }
+    const controller = new AbortController()
+    let count = 0
+    const onMember = () => { if (++count === 4) controller.abort(new Error('enough')) }
+    const options = { from: [giver([...contents, sequence])], recursive: true, tag: 'set' }
+    await errorOf(store.download(cid, { ...options, onMember, signal: controller.signal }))
+    expect(await tags()).to.deep.equal([`set raw ${old}`, `set.part hashseq ${cid}`])
+    expect(await store.gc()).to.deep.equal({ blobs: 0, bytes: 0 })
+    expect((await store.info()).blobs).to.be.at.least(5)
+    expect(await store.has(old)).to.equal(true)
+
+    expect(await store.download(cid, options)).to.include({ complete: true })
+    expect(await tags()).to.deep.equal([`set hashseq ${cid}`])
+    expect((await store.gc()).blobs).to.equal(1) // what the tag named before
+    await expectHas(store, contents)
+    await store.download(roots[1], { from: [], tag: 'empty' })
+    expect((await tags())[0]).to.equal(`empty raw ${toCid(roots[1])}`)
+  })
+
+  it('leaves no tag when nothing has come', async () => {
+    const { store } = await newStore()
+    for (const from of [[], [giver([])]]) {
+      expect(await errorOf(store.download(cid, { from, recursive: true, tag: 'set' }))).to.have.property('code')
+    }
+    expect((await store.tags.list().next()).done).to.equal(true)
+    for (const tag of ['', 5]) expect(await errorOf(store.download(cid, { from: [], tag }))).to.be.instanceOf(Error)
+  })
+
   it('ends when the store is full, and keeps what fits beside it', async () => {
     const { store } = await newStore({ quota: MIB })
     const small = [3, 4, 7].map(i => contents[i])
@@ -269,7 +400,7 @@ describe('a download of a sequence and its members', () => {
     const events = []
     const give = giver([...contents, sequence])
     const slowly = async function * (cid, ranges, { signal }) {
-      for await (const piece of await give(cid, ranges)) {
+      for await (const piece of iterable(await give(cid, ranges))) {
         await clock.sleep(piece.length / 1000, signal)
         yield piece
       }

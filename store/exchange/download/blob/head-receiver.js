@@ -2,19 +2,22 @@
 // verified in memory then, and kept in one batch with others: a thousand writes of one blob each would wait for the
 // disk a thousand times.
 
-import { ByteQueue } from '../../../lib/core/byte-queue.js'
-import { CHUNK_LEN } from '../../../lib/core/constants.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { FILE_FROM } from '../../write/blob-builder.js'
-import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
-import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { keepMany } from '../../write/put-many.js'
-import { verifyPieces } from '../../../verifier/slice/pieces.js'
+import { ByteQueue } from '../../../../lib/core/byte-queue.js'
+import { CHUNK_LEN } from '../../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
+import { FILE_FROM } from '../../../write/blob-builder.js'
+import { HEADER_LEN, u64FromBytes } from '../../../../lib/core/bytes.js'
+import { SliceVerifier } from '../../../../verifier/slice/slice.js'
+import { keepMany } from '../../../write/put-many.js'
+import { verifyPieces } from '../../../../verifier/slice/pieces.js'
 
-/** @import { StoreContext } from '../store-context.js' */
+/** @import { StoreContext } from '../../store-context.js' */
 
 /** The chunks of the head: 1 MiB. */
 export const HEAD = new ChunkRanges([0, FILE_FROM / CHUNK_LEN])
+
+/** Blobs that are written together, at most. */
+const MAX_BATCH = 256
 
 /** @typedef {{ bytes: Uint8Array, resolve: (value?: undefined) => void, reject: (error: unknown) => void }} Waiting */
 
@@ -50,25 +53,25 @@ export class HeadReceiver {
       const blob = new ByteQueue()
       const verifier = new SliceVerifier({ root, ranges })
       for await (const { bytes } of verifyPieces(verifier, all)) blob.push(bytes, FILE_FROM)
-      await this.#keep(blob.bytes)
+      await this.keep(blob.bytes)
       return blob.len
     } finally {
       await source.return?.()
     }
   }
 
-  /** @param {Uint8Array} bytes  of a whole blob @returns {Promise<void>} resolves when it is kept */
-  #keep (bytes) {
+  /** @param {Uint8Array} bytes  of a whole blob that is right @returns {Promise<void>} resolves when it is kept */
+  keep (bytes) {
     const kept = new Promise((resolve, reject) => this.#waiting.push({ bytes, resolve, reject }))
     if (!this.#isWriting) this.#write()
     return kept
   }
 
-  /** Writes batches until nothing waits. There are never more blobs than requests, so they fit one batch. */
+  /** Writes batches until nothing waits. */
   async #write () {
     this.#isWriting = true
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0)
+      const batch = this.#waiting.splice(0, MAX_BATCH)
       try {
         await this.#keepAll(batch.map(({ bytes }) => bytes))
         for (const { resolve } of batch) resolve()

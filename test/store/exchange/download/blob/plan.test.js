@@ -1,9 +1,9 @@
 // Which segments a plan gives to which mirror.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ChunkRanges } from '../../../../lib/index.js'
-import { Plan } from '../../../../store/exchange/download/plan.js'
-import { holds } from '../../../support/property.js'
+import { ChunkRanges } from '../../../../../lib/index.js'
+import { Plan } from '../../../../../store/exchange/download/blob/plan.js'
+import { holds } from '../../../../support/property.js'
 
 const MIB = 1 << 20
 const chunks = (start, end) => ChunkRanges.fromBytes(start, end)

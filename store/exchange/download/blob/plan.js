@@ -1,10 +1,10 @@
 // Divides what is missing of a blob into segments, and says which segment a mirror should fetch. Numbers in, numbers
 // out: nothing is fetched here.
 
-import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 
-/** @import { Supply } from '../../../verifier/mirrors/supply.js' */
+/** @import { Supply } from '../../../../verifier/mirrors/supply.js' */
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000

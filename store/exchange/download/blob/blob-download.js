@@ -1,21 +1,26 @@
 // Downloads one blob. Every mirror fetches one segment at a time. What it sends is verified and stored as by `receive`,
 // so a mirror that fails or lies costs nothing but its time, and a download can be resumed.
 
-import { BaoError, fetchExhausted } from '../../../lib/core/errors.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
-import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { Supply } from '../../../verifier/mirrors/supply.js'
-import { rangesLen } from '../../catalog/presence.js'
-import { verifyPieces } from '../../../verifier/slice/pieces.js'
-import { withPatience } from '../../../verifier/mirrors/patience.js'
+import { BaoError, fetchExhausted } from '../../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
+import { DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
+import { SliceVerifier } from '../../../../verifier/slice/slice.js'
+import { isLie } from '../../../../verifier/mirrors/health.js'
+import { Supply } from '../../../../verifier/mirrors/supply.js'
+import { rangesLen } from '../../../catalog/presence.js'
+import { verifyPieces } from '../../../../verifier/slice/pieces.js'
+import { withPatience } from '../../../../verifier/mirrors/patience.js'
 import { HEAD } from './head-receiver.js'
 import { Plan } from './plan.js'
+import { WholeFiles } from './whole-files.js'
 
-/** @import { Health } from '../../../verifier/mirrors/health.js' */
-/** @import { BlobRecord } from '../../storage/format/records.js' */
-/** @import { StoreContext } from '../store-context.js' */
-/** @import { Asked, DownloadTerms, Task } from './downloader.js' */
+/** @import { Health } from '../../../../verifier/mirrors/health.js' */
+/** @import { Mirror } from '../../../../verifier/mirrors/mirror.js' */
+/** @import { WholeFile } from '../../../../verifier/mirrors/server/url-mirror.js' */
+/** @import { HttpOptions } from '../../../../verifier/sources/http.js' */
+/** @import { BlobRecord } from '../../../storage/format/records.js' */
+/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Asked, DownloadTerms, Task } from '../downloader.js' */
 /** @import { HeadReceiver } from './head-receiver.js' */
 /** @import { Fetching, Segment } from './plan.js' */
 
@@ -25,6 +30,9 @@ import { Plan } from './plan.js'
  * @property {ChunkRanges} wanted
  * @property {HeadReceiver} [heads]  has the head of the blob fetched first, before the size is proven: it is the whole
  *   of a small blob
+ * @property {(from: Mirror, url: URL, http: HttpOptions) => void} [onDuplicate]  called when a mirror names another
+ * @property {number} [maxUnverified]  bytes that may be written before they are verified, when mirrors prove no part of
+ *   the blob and everything is wanted. Default: 0
  * @property {(size: number) => void} [assertSize]  throws when a blob of that size is not to be downloaded
  */
 
@@ -44,6 +52,9 @@ export class BlobDownload {
   #plan
   /** What was missing at the beginning. */
   #lacked = ChunkRanges.none
+  /** Mirrors that have the bytes alone, and what one of them does about it. */
+  #files
+  #reading = /** @type {{ supply: Supply, file: WholeFile, len: number, isBegun: boolean } | undefined} */ (undefined)
   /** Proven. @type {number | undefined} */
   size
 
@@ -56,6 +67,7 @@ export class BlobDownload {
     this.#terms = terms
     this.#signal = signal
     this.#blob = blob
+    this.#files = new WholeFiles(store, blob)
   }
 
   get isDone () { return this.size !== undefined && this.#plan?.isDone === true }
@@ -85,6 +97,7 @@ export class BlobDownload {
    */
   take (health, { now, mirrors, smallOnly, mayRace = true }) {
     const supply = this.#supplyOf(health)
+    if (this.#reading !== undefined) return this.#takeWhole(supply, smallOnly)
     if (!supply.isUsable) return undefined
     if (this.#plan === undefined) {
       if (this.size !== undefined) return undefined // it is being planned
@@ -97,9 +110,18 @@ export class BlobDownload {
     return segment && { run: () => this.#fetch(supply, segment), isSmall }
   }
 
+  /** @param {Supply} supply @param {boolean} smallOnly @returns {Task | undefined} */
+  #takeWhole (supply, smallOnly) {
+    const reading = this.#reading
+    if (smallOnly || reading?.supply !== supply || reading.isBegun) return undefined
+    reading.isBegun = true
+    return { run: () => this.#fetchWhole(reading), isSmall: false }
+  }
+
   /** Can none of these mirrors bring what is missing? @param {Health[]} mirrors */
   isHopeless (mirrors) {
-    if (this.#provers.size > 0 || this.isDone || (this.#plan?.segments.size ?? 0) > 0) return false
+    if (this.#reading !== undefined || this.#provers.size > 0 || this.isDone) return false
+    if ((this.#plan?.segments.size ?? 0) > 0) return false
     if (this.#plan?.free.isEmpty || (this.#plan === undefined && this.size !== undefined)) return false
     const mayBring = (/** @type {Supply} */ supply) =>
       this.#plan === undefined ? !supply.lacksLast : !this.#plan.free.difference(supply.lacks).isEmpty
@@ -112,10 +134,13 @@ export class BlobDownload {
       this.#supplyOf(health).error ?? (health.isUsable ? [] : health.error ?? [])))
   }
 
-  /** @param {Health[]} mirrors @param {boolean} isOpen @returns {false} */
+  /** @param {Health[]} mirrors @param {boolean} isOpen */
   giveUp (mirrors, isOpen) {
-    if (!isOpen && this.isHopeless(mirrors)) throw this.exhausted(mirrors)
-    return false
+    if (isOpen || !this.isHopeless(mirrors)) return false
+    const next = this.#files.take()
+    if (next === undefined) throw this.exhausted(mirrors)
+    this.#reading = { ...next, len: 0, isBegun: false }
+    return true
   }
 
   /** What each mirror has done, when it is asked for this blob alone. @param {Health[]} mirrors */
@@ -124,6 +149,7 @@ export class BlobDownload {
   /** @returns {{ done: number, total?: number }} bytes */
   get progress () {
     const [plan, size] = [this.#plan, this.size]
+    if (this.#reading !== undefined) return { done: this.#reading.len, total: size }
     if (size === undefined || plan === undefined) return { done: 0 }
     const total = rangesLen(groupsOf(this.#blob.wanted, size), size)
     let left = rangesLen(plan.free, size)
@@ -178,6 +204,30 @@ export class BlobDownload {
   }
 
   /**
+   * Has a mirror bring all bytes of the blob, and keeps them when they have turned out right.
+   *
+   * @param {{ supply: Supply, file: WholeFile, len: number, error?: unknown }} reading
+   */
+  async #fetchWhole (reading) {
+    const { supply, file } = reading
+    const since = this.#terms.clock.now()
+    try {
+      const open = (/** @type {AbortSignal} */ signal) => this.#files.pieces(supply, file, this.size, signal)
+      const pieces = this.#patiently(supply.mirror, open, this.#signal, reading)
+      const options = { expect: this.#blob.root, size: this.size, signal: this.#signal }
+      const { size } = await this.#store.writer.put(pieces, options)
+      supply.gained(size, this.#terms.clock.now() - since)
+      await this.#begin(size)
+    } catch (error) {
+      if (this.#signal.aborted) return
+      if (!isOfMirror(error, reading)) throw error
+      this.#note(supply, error, ChunkRanges.all, since)
+    } finally {
+      this.#reading = undefined
+    }
+  }
+
+  /**
    * Has a mirror fetch a segment, and keeps what is right of it.
    *
    * @param {Supply} supply @param {Segment} segment
@@ -199,7 +249,8 @@ export class BlobDownload {
     }
     segment.fetchings.delete(fetching)
     const left = whole === undefined ? await this.#missing(segment.ranges) : ChunkRanges.none
-    const gained = whole ?? await this.#len(missing.difference(left))
+    // What is there may have come from another mirror, in a race.
+    const gained = whole ?? Math.min(fetching.len, await this.#len(missing.difference(left)))
     if (gained > 0) supply.gained(gained, clock.now() - since)
     if (!signal.aborted) {
       if (failure !== undefined && !isOfMirror(failure, fetching)) throw failure
@@ -235,19 +286,38 @@ export class BlobDownload {
   }
 
   /**
-   * The slice of a mirror, unverified. Counts its bytes, and tells its errors from those of the store.
+   * The slice of a mirror, unverified.
    *
    * @param {Supply} supply @param {ChunkRanges} ranges @param {AbortSignal} signal
    * @param {{ len: number, error?: unknown }} fetching
    */
-  async * #pieces ({ mirror }, ranges, signal, fetching) {
+  #pieces (supply, ranges, signal, fetching) {
+    const { mirror } = supply
+    const { root, onDuplicate } = this.#blob
+    const what = {
+      root,
+      ranges,
+      groupLog: DEFAULT_GROUP_LOG,
+      size: this.size,
+      onDuplicate: (/** @type {URL} */ url, /** @type {HttpOptions} */ http) => onDuplicate?.(mirror, url, http),
+      onWhole: (/** @type {WholeFile} */ file) => this.#files.add(supply, file)
+    }
+    return this.#patiently(mirror, signal => mirror.pieces(what, signal), signal, fetching)
+  }
+
+  /**
+   * What a mirror brings, as long as it brings enough. Counts its bytes, and tells its errors from those of the store.
+   *
+   * @param {Mirror} mirror @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open
+   * @param {AbortSignal} signal
+   * @param {{ len: number, error?: unknown }} fetching
+   */
+  async * #patiently ({ location }, open, signal, fetching) {
     const { stall, clock } = this.#terms
-    const what = { root: this.#blob.root, ranges, groupLog: DEFAULT_GROUP_LOG, size: this.size }
-    const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
     try {
-      for await (const piece of withPatience(open, { location: mirror.location, stall, clock, signal })) {
-        yield piece
+      for await (const piece of withPatience(open, { location, stall, clock, signal })) {
         fetching.len += piece.length
+        yield piece
         this.#terms.progress.report()
       }
     } catch (error) {
@@ -290,6 +360,6 @@ const groupsOf = (ranges, size) =>
  *
  * @param {unknown} failure @param {{ error?: unknown }} fetching
  */
-function isOfMirror (failure, { error }) {
-  return failure === error || (failure instanceof BaoError && failure.code.startsWith('BAO_'))
+export function isOfMirror (failure, { error }) {
+  return failure === error || (failure instanceof BaoError && (failure.code.startsWith('BAO_') || isLie(failure)))
 }
