@@ -29,25 +29,47 @@ const MAX_LEN = 1 << 27
  *   `maxLen`; and what `store.bytes` may throw
  */
 export async function getCollection (store, cid, options = {}) {
-  contextOf(store)
-  assertKnownOptions(options, ['maxLen', 'signal'])
-  const { maxLen = MAX_LEN, signal } = options
-  assertInteger('maxLen', maxLen)
-  const root = parseRoot(cid, 'cid')
-  const sequenceLen = await wholeLen(store, root)
-  memberCount(sequenceLen)
-  assertLen(root, sequenceLen, maxLen)
-  const sequence = await store.bytes(root, { signal })
-  const metaRoot = sequence.subarray(0, HASH_LEN)
-  assertLen(root, sequenceLen + await wholeLen(store, metaRoot), maxLen)
-  return Collection.fromBytes({ sequence, meta: await store.bytes(metaRoot, { signal }) })
+  const reader = new BoundedReader(store, cid, HASHSEQ, { ...options, maxLen: options.maxLen ?? MAX_LEN })
+  memberCount(await wholeLen(store, reader.root))
+  const sequence = await reader.bytes(reader.root)
+  return Collection.fromBytes({ sequence, meta: await reader.bytes(sequence.subarray(0, HASH_LEN)) })
 }
 
-/** @param {Uint8Array} root @param {number} len @param {number} maxLen */
-function assertLen (root, len, maxLen) {
-  if (len <= maxLen) return
-  const cid = toCid(root, HASHSEQ)
-  throw new BaoError('COLLECTION_TOO_LONG', `${cid} has more than ${maxLen} bytes of names and hashes`, { cid, len })
+/** Reads the blobs of a collection or manifest into memory, up to as many bytes as the caller allows. */
+export class BoundedReader {
+  #store
+  #cid
+  #maxLen
+  #signal
+  #len = 0
+
+  /**
+   * @param {BlobStore} store @param {BlobName} name  of the collection or manifest @param {number} code  of its CID
+   * @param {{ maxLen: number, signal?: AbortSignal }} options
+   */
+  constructor (store, name, code, options) {
+    contextOf(store) // throws when it is no store
+    assertKnownOptions(options, ['maxLen', 'signal'])
+    assertInteger('maxLen', options.maxLen)
+    this.#store = store
+    this.root = parseRoot(name, 'cid')
+    this.#cid = toCid(this.root, code)
+    this.#maxLen = options.maxLen
+    this.#signal = options.signal
+  }
+
+  /**
+   * @param {Uint8Array} root  of one of the blobs
+   * @throws {BaoError} COLLECTION_TOO_LONG { cid, len }, before anything is read
+   */
+  async bytes (root) {
+    this.#len += await wholeLen(this.#store, root)
+    if (this.#len > this.#maxLen) {
+      const message = `${this.#cid} has more than ${this.#maxLen} bytes`
+      throw new BaoError('COLLECTION_TOO_LONG', message, { cid: this.#cid, len: this.#len })
+    }
+    return this.#store.bytes(root, { signal: this.#signal })
+  }
 }
 
 /**
@@ -78,7 +100,9 @@ export async function * entryBatches (store, root, signal) {
   const hashes = new SliceSource(store.get(root, { reuse: true, signal }))
   try {
     const metaRoot = await hashes.read(HASH_LEN)
-    await wholeLen(store, metaRoot)
+    await wholeLen(store, metaRoot).catch(error => {
+      throw error.code === 'STORE_NOT_FOUND' ? noNames(root, metaRoot) : error
+    })
     for await (const piece of store.get(metaRoot, { reuse: true, signal })) {
       for (const names of parser.push(piece)) {
         const roots = await hashes.read(names.length * HASH_LEN)
@@ -100,4 +124,12 @@ async function wholeLen (store, root) {
   const { size, complete } = await store.stat(root)
   if (!complete) throw missing(root, await store.missing(root))
   return size
+}
+
+/** Any blob of 32 bytes, or of 64, might be a collection. @param {Uint8Array} root @param {Uint8Array} metaRoot */
+function noNames (root, metaRoot) {
+  const cid = toCid(metaRoot)
+  return new BaoError('STORE_NOT_FOUND', `${toCid(root)} is no collection, or its names are not in the store: ${cid}`, {
+    cid
+  })
 }

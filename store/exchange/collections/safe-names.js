@@ -1,5 +1,5 @@
-// Decides whether the names of a collection can be paths below one folder, on any system, by the names alone. A name
-// comes from whoever made the collection, and must not lead out of the folder, nor to the file of another name.
+// Decides whether the names of a collection can be paths below one folder, on any system, by the names alone. Anybody
+// can make a collection, and a name in it must not lead out of the folder, nor to the file of another name.
 
 import { BaoError } from '../../../lib/core/errors.js'
 

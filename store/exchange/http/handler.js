@@ -14,16 +14,17 @@ import { answerSite } from './answers/site.js'
 import { answerSlice } from './answers/slice.js'
 import { HttpError, asAborted, closing, noRoute } from './errors.js'
 import { Exchange } from './exchange.js'
-import { checkedOptions } from './options.js'
+import { DEFAULT_RULES, checkedOptions } from './options.js'
 import { Sites } from './answers/sites.js'
-import { canonicalName, resolveName } from './request/names.js'
+import { canonicalName, resolveName, rootOfSite } from './request/names.js'
 import { routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
-import { FOREVER, respond, respondError, respondJson, respondOptions } from './response/headers.js'
+import { redirectTo, respond, respondError, respondJson, respondOptions } from './response/headers.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { HandlerOptions } from './options.js' */
-/** @import { BlobRoute, SiteRoute } from './request/routes.js' */
+/** @import { SiteName } from './options.js' */
+/** @import { BlobRoute, MountedRoute, SiteRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
 /** @import { ResponseClass } from './response/headers.js' */
@@ -162,9 +163,11 @@ class HttpServer {
     const { request, url } = exchange
     if (this.#isClosing) throw closing()
     assertBounded(request)
-    const { basePath } = this.#options
+    const { basePath, site } = this.#options
+    const hasSite = site !== undefined
+    if (hasSite && url.pathname === basePath) return redirectTo(`./${basePath.split('/').pop()}/${url.search}`, false)
     if (!url.pathname.startsWith(`${basePath}/`)) throw noRoute()
-    const route = routeOf(url.pathname.slice(basePath.length))
+    const route = routeOf(url.pathname.slice(basePath.length), { hasSite })
     const methods = this.#methodsOf(route)
     if (request.method === 'OPTIONS') return respondOptions(methods)
     if (!methods.split(', ').includes(request.method)) {
@@ -177,8 +180,9 @@ class HttpServer {
     if (route.kind === 'registry') {
       return respondJson(exchange, 200, {}, { 'docker-distribution-api-version': 'registry/2.0' })
     }
+    if (hasSite && route.kind === 'mounted') return this.#answerOfMounted(exchange, route, site)
     if (route.kind === 'site') return this.#answerOfSite(exchange, route)
-    return this.#answerOfBlob(exchange, route)
+    return this.#answerOfBlob(exchange, /** @type {BlobRoute} */ (route))
   }
 
   /** @param {Exchange} exchange @param {BlobRoute} route */
@@ -209,12 +213,20 @@ class HttpServer {
     exchange.cid = `${toCid(target.root)}`
     const name = canonicalName('blobs', target)
     if (route.written === name && route.rest !== undefined) {
-      return answerSite(exchange, route, target.root, { sites: this.#sites, rules })
+      return answerSite(exchange, route.path, target.root, { sites: this.#sites, rules, isNamed: true })
     }
     const { rest = '' } = route
     const up = route.rest === undefined ? './' : '../'.repeat(rest.split('/').length)
     const location = `${up}${name}/${rest}${exchange.url.search}`
-    return redirectTo(location, target)
+    return redirectTo(location, target.by === 'name')
+  }
+
+  /** @param {Exchange} exchange @param {MountedRoute} route @param {SiteName} site */
+  async #answerOfMounted (exchange, { path }, site) {
+    const rules = this.#options.collections ?? DEFAULT_RULES
+    const root = await rootOfSite(exchange, site)
+    exchange.cid = `${toCid(root)}`
+    return answerSite(exchange, path, root, { sites: this.#sites, rules, isNamed: false })
   }
 
   /** @param {import('./request/routes.js').Route} route */
@@ -257,12 +269,5 @@ function assertBounded ({ url, headers }) {
  * @param {BlobRoute} route @param {string} name @param {Target} target @param {string} search
  */
 function redirect ({ groupLog }, name, target, search) {
-  return redirectTo(`./${name}${groupLog === undefined ? '' : `.obao${groupLog}`}${search}`, target)
-}
-
-/** @param {string} location @param {Target} target */
-function redirectTo (location, { by }) {
-  return by === 'name'
-    ? respond(null, 308, { location, 'cache-control': FOREVER })
-    : respond(null, 307, { location, 'cache-control': 'no-cache' })
+  return redirectTo(`./${name}${groupLog === undefined ? '' : `.obao${groupLog}`}${search}`, target.by === 'name')
 }

@@ -2,8 +2,11 @@
 
 import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
+import { parseRoot } from '../../../lib/hash/cid.js'
+import { assertName } from '../../catalog/names/tag-target.js'
 import { MAX_SIZE } from './answers/put.js'
 
+/** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { SiteRules } from './answers/site.js' */
 /** @import { RequestEvent } from './handler.js' */
 
@@ -22,6 +25,8 @@ import { MAX_SIZE } from './answers/put.js'
  * @property {PutRules | false} [put]  may clients upload? Default: false
  * @property {SiteRules | boolean} [collections]  are files of collections and manifests served by their paths? Default:
  *   true
+ * @property {BlobName} [site]  the CID of a collection or manifest, or a tag that names one, whose files are served by
+ *   their paths at the top. All paths for blobs stay as they are. `collections` has the rules, if it has any
  * @property {(cid: string) => string | undefined} [contentType]  of a blob. With one, browsers show the blob, so only
  *   those whose content is trusted may have one. Default: `application/octet-stream`, and browsers save it
  * @property {string[]} [mirrors]  URLs of other servers, to which a hash can be added: told to clients as `Link`
@@ -30,9 +35,13 @@ import { MAX_SIZE } from './answers/put.js'
  * @property {(event: RequestEvent) => void} [onRequest]  called when a request has ended. What it throws is ignored
  */
 
+/** @typedef {{ root: Uint8Array } | { tag: string }} SiteName */
+
 const OPTIONS = [
-  'basePath', 'allowTags', 'list', 'put', 'collections', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
+  'basePath', 'allowTags', 'list', 'put', 'collections', 'site', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
 ]
+/** Of sites. @type {Required<SiteRules>} */
+export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
 const DEFAULT_IDLE_TIMEOUT = 60_000
 
 /** @typedef {ReturnType<typeof checkedOptions>} CheckedOptions */
@@ -41,7 +50,7 @@ const DEFAULT_IDLE_TIMEOUT = 60_000
 export function checkedOptions (options) {
   assertKnownOptions(options, OPTIONS)
   const { basePath = '', allowTags = false, list = false, put = false, mirrors = [], ...rest } = options
-  const { collections = true, idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
+  const { collections = true, site, idleTimeout = DEFAULT_IDLE_TIMEOUT, contentType, onRequest } = rest
   if (typeof basePath !== 'string' || !/^(\/[^/?#]+)*$/.test(basePath)) {
     throw new TypeError(`"basePath" expected a path like '/files', got ${describe(basePath)}`)
   }
@@ -56,8 +65,9 @@ export function checkedOptions (options) {
   }
   const urls = mirrors.map(mirror => new URL(mirror).href)
   const sites = checkedCollections(collections)
+  const top = site === undefined ? undefined : checkedSite(site)
   const common = { basePath, allowTags, list, mirrors: urls, idleTimeout, contentType, onRequest }
-  return { ...common, put: checkedPut(put), collections: sites }
+  return { ...common, put: checkedPut(put), collections: sites, site: top }
 }
 
 /** @param {SiteRules | boolean} collections @returns {Required<SiteRules> | undefined} */
@@ -66,11 +76,22 @@ function checkedCollections (collections) {
   const rules = collections === true ? {} : collections
   assertOptions('collections', rules, '{ index, listing, sandbox }')
   assertKnownOptions(rules, ['index', 'listing', 'sandbox'])
-  const { index = 'index.html', listing = false, sandbox = true } = rules
+  const { index = DEFAULT_RULES.index, listing = DEFAULT_RULES.listing, sandbox = DEFAULT_RULES.sandbox } = rules
   if (typeof index !== 'string' || !/^[^/]+$/.test(index)) {
     throw new TypeError(`"collections.index" expected the name of a file, got ${describe(index)}`)
   }
   return { index, listing, sandbox }
+}
+
+/** @param {BlobName} site @returns {SiteName} */
+function checkedSite (site) {
+  try {
+    return { root: parseRoot(site, 'site') }
+  } catch (error) {
+    if (typeof site !== 'string' || site === '') throw error
+    assertName('site', site)
+    return { tag: site }
+  }
 }
 
 /** @param {PutRules | false} put @returns {Required<PutRules> | undefined} */

@@ -92,7 +92,7 @@ export class MemberWriter {
    * @returns {Promise<boolean>} false when there is no such file now
    */
   async #shared (path, cid, record) {
-    const { files } = contextOf(this.#store).databases
+    const { catalog, databases: { files } } = contextOf(this.#store)
     if (this.#mode === 'copy' || record.home !== 'file' || files === undefined) return false
     const own = files.pathOf(record.id)
     try {
@@ -101,7 +101,13 @@ export class MemberWriter {
     } catch {
       return false // another disk, or a blob that was replaced: it is copied, and what cannot be explained then
     }
-    if (areEqual(await hashStream(path, { signal: this.#signal }), 0, fromCid(cid))) return true
+    const root = fromCid(cid)
+    if (areEqual(await hashStream(path, { signal: this.#signal }), 0, root)) {
+      // What is appended to a blob from now on goes elsewhere, because its file has this name, too. Before it did, the
+      // file may have begun to grow.
+      const { record: now } = await catalog.find(root)
+      if (this.#mode !== 'link' || (now?.home === 'file' && now.id === record.id)) return true
+    }
     await rm(path)
     return false
   }

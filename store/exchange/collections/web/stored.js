@@ -3,10 +3,11 @@
 
 import { BaoError } from '../../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../../lib/core/constants.js'
-import { HASHSEQ, blake3, fromCid, parseRoot, toCid } from '../../../../lib/hash/cid.js'
-import { assertInteger, concat, describe } from '../../../../lib/core/bytes.js'
+import { HASHSEQ, RAW, blake3, fromCid, toCid } from '../../../../lib/hash/cid.js'
+import { concat, describe } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { contextOf } from '../../context-of.js'
+import { BoundedReader } from '../get.js'
 import { PUT_COLLECTION_OPTIONS } from '../put.js'
 import { Manifest } from './manifest.js'
 
@@ -72,16 +73,8 @@ export async function putManifest (store, manifest, options = {}) {
  *   what `store.bytes` may throw
  */
 export async function getManifest (store, cid, options = {}) {
-  contextOf(store)
-  assertKnownOptions(options, ['maxLen', 'signal'])
-  const { maxLen = MAX_LEN, signal } = options
-  assertInteger('maxLen', maxLen)
-  const root = parseRoot(cid, 'cid')
-  const { size: len } = await store.stat(root)
-  if (len > maxLen) {
-    throw new BaoError('COLLECTION_TOO_LONG', `${toCid(root)} has more than ${maxLen} bytes`, { cid: toCid(root), len })
-  }
-  return Manifest.fromBytes(await store.bytes(root, { signal }))
+  const reader = new BoundedReader(store, cid, RAW, { ...options, maxLen: options.maxLen ?? MAX_LEN })
+  return Manifest.fromBytes(await reader.bytes(reader.root))
 }
 
 /**

@@ -6,7 +6,7 @@ import { DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
 import { missing } from '../../../storage/errors.js'
 import { notAcceptable } from '../errors.js'
 import { isKnown, noSuchRange, rangeOf } from '../request/conditions.js'
-import { FOREVER, respond } from '../response/headers.js'
+import { FOREVER, duplicateLinks, respond } from '../response/headers.js'
 import { OUTBOARD_TYPE } from './outboard.js'
 import { PIECE_LEN, respondPieces } from './pieces.js'
 
@@ -69,14 +69,13 @@ function headersOf ({ request, url, options }, { family, cid, target, top }, eta
   if (format !== null && format !== 'raw') throw notAcceptable(`"format=${format}" is not served here`)
   const hex = base16.baseEncode(target.root)
   const outboard = `<${top}${hex}.obao${DEFAULT_GROUP_LOG}>; rel=describedby; type="${OUTBOARD_TYPE}"`
-  const mirrors = (options.mirrors ?? []).map((mirror, i) => `<${mirror}${hex}>; rel=duplicate; pri=${i + 1}`)
   return {
     'content-type': type ?? 'application/octet-stream',
     'content-disposition': type === undefined || type === RAW_BLOCK ? `attachment; filename="${cid}.bin"` : 'inline',
     'accept-ranges': 'bytes',
     'cache-control': FOREVER,
     etag,
-    link: [outboard, ...mirrors].join(', '),
+    link: [outboard, ...duplicateLinks(options.mirrors, hex)].join(', '),
     ...format === null && { vary: 'Accept' },
     ...family === 'oci' && { 'docker-content-digest': `blake3:${hex}` }
   }

@@ -4,11 +4,10 @@ import { notFound } from '../../../storage/errors.js'
 import { toCid } from '../../../../lib/hash/cid.js'
 import { noRoute } from '../errors.js'
 import { isKnown } from '../request/conditions.js'
-import { FOREVER, respond } from '../response/headers.js'
+import { FOREVER, redirectTo, respond } from '../response/headers.js'
 import { answerBytes } from './blob.js'
 
 /** @import { Exchange } from '../exchange.js' */
-/** @import { SiteRoute } from '../request/routes.js' */
 /** @import { Site, SiteFile, Sites } from './sites.js' */
 
 /**
@@ -25,18 +24,26 @@ const MAX_LISTED = 10_000
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 
 /**
- * @param {Exchange} exchange @param {SiteRoute} route  of the canonical name
- * @param {Uint8Array} root  of the collection or manifest
- * @param {{ sites: Sites, rules: Required<SiteRules> }} options
+ * @typedef {object} SiteTerms
+ * @property {Sites} sites
+ * @property {Required<SiteRules>} rules
+ * @property {boolean} isNamed  is the hash of the site in the URL? Then the answer never changes
  */
-export async function answerSite (exchange, { path }, root, { sites, rules }) {
+
+/**
+ * @param {Exchange} exchange @param {string} path  decoded, without a slash in front
+ * @param {Uint8Array} root  of the collection or manifest
+ * @param {SiteTerms} terms
+ */
+export async function answerSite (exchange, path, root, terms) {
+  const { sites, rules, isNamed } = terms
   const site = await sites.get(root)
   const isFolder = path === '' || path.endsWith('/')
-  const file = site.get(path) ?? (isFolder ? site.get(path + rules.index) : undefined)
-  if (file !== undefined) return answerFile(exchange, file, { sites, rules })
+  const file = site.files.get(path) ?? (isFolder ? site.files.get(path + rules.index) : undefined)
+  if (file !== undefined) return answerFile(exchange, file, terms)
   if (!isFolder && isFolderOf(site, path, rules)) {
     const last = exchange.url.pathname.slice(exchange.url.pathname.lastIndexOf('/') + 1)
-    return respond(null, 308, { location: `./${last}/${exchange.url.search}`, 'cache-control': FOREVER })
+    return redirectTo(`./${last}/${exchange.url.search}`, isNamed)
   }
   if (isFolder && rules.listing) return answerListing(exchange, site, path, root)
   throw noRoute()
@@ -47,13 +54,12 @@ export async function answerSite (exchange, { path }, root, { sites, rules }) {
  *
  * @param {Site} site @param {string} path @param {SiteRules} rules
  */
-function isFolderOf (site, path, { index, listing }) {
-  if (site.has(`${path}/${index}`)) return true
-  return listing === true && [...site.keys()].some(name => name.startsWith(`${path}/`))
+function isFolderOf ({ files, folders }, path, { index, listing }) {
+  return files.has(`${path}/${index}`) || (listing === true && folders.has(`${path}/`))
 }
 
-/** @param {Exchange} exchange @param {SiteFile} file @param {{ sites: Sites, rules: Required<SiteRules> }} options */
-async function answerFile (exchange, file, { sites, rules }) {
+/** @param {Exchange} exchange @param {SiteFile} file @param {SiteTerms} terms */
+async function answerFile (exchange, file, { sites, rules, isNamed }) {
   const { context, request } = exchange
   const root = await sites.rootOf(file)
   const record = root && await context.life.run(() => context.catalog.get(root))
@@ -65,7 +71,7 @@ async function answerFile (exchange, file, { sites, rules }) {
     'content-type': 'application/octet-stream',
     ...file.headers,
     'accept-ranges': 'bytes',
-    'cache-control': FOREVER,
+    'cache-control': isNamed ? FOREVER : 'no-cache',
     etag: `"${cid}"`,
     ...rules.sandbox && { 'content-security-policy': SANDBOX }
   }
@@ -74,17 +80,11 @@ async function answerFile (exchange, file, { sites, rules }) {
 }
 
 /** @param {Exchange} exchange @param {Site} site @param {string} path @param {Uint8Array} root */
-function answerListing (exchange, site, path, root) {
-  const names = /** @type {Set<string>} */ (new Set())
-  for (const name of site.keys()) {
-    if (!name.startsWith(path) || name === path) continue
-    const end = name.indexOf('/', path.length)
-    names.add(name.slice(path.length, end < 0 ? undefined : end + 1))
-    if (names.size === MAX_LISTED) break
-  }
-  if (names.size === 0 && path !== '') throw noRoute()
+function answerListing (exchange, { folders }, path, root) {
+  const entries = folders.entriesOf(path, MAX_LISTED)
+  if (entries.length === 0 && path !== '') throw noRoute()
   exchange.cid = `${toCid(root)}`
-  const items = [...names].sort().map(name => {
+  const items = entries.map(name => {
     const href = name.endsWith('/') ? `${encodeURIComponent(name.slice(0, -1))}/` : encodeURIComponent(name)
     return `<li><a href="./${href}">${escaped(name)}</a>`
   })

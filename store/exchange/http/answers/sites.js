@@ -7,6 +7,7 @@ import { base16 } from 'multiformats/bases/base16'
 import { getCollection } from '../../collections/get.js'
 import { typeOfName } from '../../collections/web/media-types.js'
 import { getManifest, rootOfSource } from '../../collections/web/stored.js'
+import { Folders } from './folders.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../blob-store.js' */
@@ -19,11 +20,15 @@ import { getManifest, rootOfSource } from '../../collections/web/stored.js'
  * @property {CID} src
  * @property {Record<string, string>} headers
  */
-/** @typedef {Map<string, SiteFile>} Site  by path, without a slash in front; `` is what is shown for the top */
+/**
+ * @typedef {object} Site
+ * @property {Map<string, SiteFile>} files  by path, without a slash in front; `` is what is shown for the top
+ * @property {Folders} folders
+ */
 
 /** Sites in memory, and bytes of the names and hashes of each, at most. */
 const MAX_SITES = 8
-const MAX_LEN = 1 << 23
+const LIMIT = { maxLen: 1 << 23 }
 
 /** Headers of a resource that are sent. Others might undo what the handler says, or have meaning for other origins. */
 const HEADERS = ['content-type', 'content-encoding', 'content-language', 'content-disposition']
@@ -54,51 +59,48 @@ export class Sites {
 
   /** @param {Uint8Array} root @param {number} size @returns {Promise<Site>} */
   async #read (root, size) {
-    const options = { maxLen: MAX_LEN }
     const store = this.#store
-    if (size < HASH_LEN || size % HASH_LEN !== 0) return siteOfManifest(await getManifest(store, root, options))
+    if (size < HASH_LEN || size % HASH_LEN !== 0) return siteOfManifest(await getManifest(store, root, LIMIT))
+    const first = () => store.bytes(root, { start: 0, end: HASH_LEN })
+    return await this.#ifManifest(root) ?? await this.#ifManifest(await first()) ??
+      siteOfNames(await getCollection(store, root, LIMIT))
+  }
+
+  /** @param {Uint8Array} root @returns {Promise<Site | undefined>} undefined for a blob of another kind */
+  async #ifManifest (root) {
     try {
-      return siteOfManifest(await getManifest(store, root, options))
+      return siteOfManifest(await getManifest(this.#store, root, LIMIT))
     } catch (error) {
-      if (!isOther(error)) throw error
+      if (error instanceof BaoError && error.code === 'MANIFEST_INVALID') return undefined
+      throw error
     }
-    const first = await store.bytes(root, { start: 0, end: HASH_LEN })
-    try {
-      return siteOfManifest(await getManifest(store, first, options))
-    } catch (error) {
-      if (!isOther(error)) throw error
-    }
-    return siteOfNames(await getCollection(store, root, options))
   }
 
   /** The blob of a file here. @param {SiteFile} file @returns {Promise<Uint8Array | undefined>} */
   rootOf ({ src }) { return rootOfSource(this.#store, src) }
 }
 
-/** May it be of another kind? @param {unknown} error */
-const isOther = error => error instanceof BaoError && error.code === 'MANIFEST_INVALID'
-
 /** @param {Iterable<[string, Resource]>} manifest @returns {Site} */
 function siteOfManifest (manifest) {
-  const site = /** @type {Site} */ (new Map())
+  const files = /** @type {Site['files']} */ (new Map())
   for (const [path, { src, ...fields }] of manifest) {
     const headers = /** @type {Record<string, string>} */ ({})
     for (const name of HEADERS) {
       const value = fields[name]
       if (typeof value === 'string' && /^[\x20-\x7e]{1,4096}$/.test(value)) headers[name] = value
     }
-    site.set(path.slice(1), { src, headers })
+    files.set(path.slice(1), { src, headers })
   }
-  return site
+  return { files, folders: new Folders(files) }
 }
 
 /** @param {Iterable<[string, CID]>} collection @returns {Site} */
 function siteOfNames (collection) {
-  const site = /** @type {Site} */ (new Map())
+  const files = /** @type {Site['files']} */ (new Map())
   for (const [name, src] of collection) {
-    if (site.has(name)) continue
+    if (files.has(name)) continue
     const type = typeOfName(name)
-    site.set(name, { src, headers: type === undefined ? {} : { 'content-type': type } })
+    files.set(name, { src, headers: type === undefined ? {} : { 'content-type': type } })
   }
-  return site
+  return { files, folders: new Folders(files) }
 }

@@ -1,11 +1,12 @@
 // Answers with a slice: the size of the blob in 8 bytes, then pairs and bytes. iroh-blobs answers a Get with the same.
 
+import { base16 } from 'multiformats/bases/base16'
 import { concat, u64ToBytes } from '../../../../lib/core/bytes.js'
 import { missing } from '../../../storage/errors.js'
 import { sliceLen } from '../../../../encoder/slice.js'
 import { isKnown } from '../request/conditions.js'
 import { SLICE_TYPE } from '../request/slice-query.js'
-import { FOREVER, respond } from '../response/headers.js'
+import { FOREVER, duplicateLinks, respond } from '../response/headers.js'
 import { respondPieces } from './pieces.js'
 
 /** @import { BlobRecord } from '../../../storage/format/records.js' */
@@ -16,8 +17,9 @@ import { respondPieces } from './pieces.js'
  * @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record @param {SliceQuery} query
  */
 export async function answerSlice (exchange, route, record, { ranges, groupLog, label }) {
-  const { request: { headers }, url, context } = exchange
-  const { target: { root }, cid } = route
+  const { request: { headers }, url, context, options: { mirrors = [] } } = exchange
+  const { target: { root }, cid, top } = route
+  const hex = base16.baseEncode(root)
   const { size } = record
   const etag = `"${cid}.slice.${label}.g${groupLog}"`
   const common = {
@@ -25,6 +27,8 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     'accept-ranges': 'none', // a range of a slice proves nothing
     'cache-control': FOREVER,
     etag,
+    // Not of the slice, but of the blob.
+    ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)

@@ -70,6 +70,8 @@ export async function serve (store, options = {}) {
     Promise.resolve(answer(request, response)).catch(() => response.destroy())
   })
   server.maxConnections = maxConnections
+  // A client may say that it has nothing more to ask (as `nc -N` does) before it has its answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
   const url = path === undefined ? await listenOn(server, port, host) : await listenAt(server, path)
 
   /** @param {{ grace?: number }} [options] */

@@ -34,8 +34,9 @@ export function rangeOf (headers, etag, size) {
   const header = headers.get('range')
   const condition = headers.get('if-range')
   if (header === null || (condition !== null && condition !== etag)) return 'whole'
-  const [, first, last] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? []
-  if (first === undefined || (first === '' && last === '')) return 'whole'
+  // Two runs of spaces side by side would take quadratic time.
+  const [all, first = '', last = ''] = /^bytes= *(?:(\d+) *)?- *(?:(\d+) *)?$/i.exec(header) ?? []
+  if (all === undefined || (first === '' && last === '')) return 'whole'
   if (first === '') {
     if (Number(last) === 0) return 'none'
     return size === 0 ? 'whole' : { start: Math.max(0, size - Number(last)), end: size }

@@ -13,6 +13,7 @@ import { HttpError } from '../errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Exchange } from '../exchange.js' */
+/** @import { SiteName } from '../options.js' */
 /** @import { Family } from './routes.js' */
 
 /**
@@ -37,7 +38,7 @@ const DIGEST_CODES = /** @type {Record<string, number>} */ ({ blake3: blake3.cod
  * @throws {HttpError} 404
  */
 export async function resolveName ({ store, options }, name) {
-  const named = name.length > MAX_NAME_LEN ? undefined : parseName(name)
+  const named = parseName(name)
   if (named instanceof Uint8Array) return { root: named, code: RAW, by: 'name' }
   if (named !== undefined) {
     const { code, multihash } = named
@@ -57,6 +58,22 @@ export async function resolveName ({ store, options }, name) {
   throw new HttpError(404, named === undefined ? 'HTTP_NOT_FOUND' : 'STORE_NOT_FOUND', what)
 }
 
+/** Is a text a hash, a CID or a digest? @param {string} text */
+export const isName = text => parseName(text) !== undefined
+
+/**
+ * The collection or manifest that stands at the top.
+ *
+ * @param {Exchange} exchange @param {SiteName} site
+ * @throws {HttpError} 404 when there is no such tag
+ */
+export async function rootOfSite ({ store }, site) {
+  if ('root' in site) return site.root
+  const tag = await store.tags.get(site.tag)
+  if (tag === undefined) throw new HttpError(404, 'STORE_NOT_FOUND', 'no site is here now')
+  return tag.cid.multihash.digest
+}
+
 /**
  * The one way in which the routes of a family write a name.
  *
@@ -69,6 +86,7 @@ export function canonicalName (family, { root, code }) {
 
 /** @param {string} name @returns {Uint8Array | CID | undefined} a BLAKE3 hash, or a CID of any kind */
 function parseName (name) {
+  if (name.length > MAX_NAME_LEN) return undefined
   try {
     if (/^[0-9a-f]{64}$/i.test(name)) return base16.baseDecode(name.toLowerCase())
     if (/^[a-z2-7]{52}$/i.test(name)) return base32.baseDecode(name.toLowerCase())

@@ -1,6 +1,7 @@
 // Which path means what. Nothing here knows the store.
 
 import { badRequest, noRoute } from '../errors.js'
+import { isName } from './names.js'
 
 /** @typedef {'blobs' | 'plain' | 'ipfs' | 'rasl' | 'oci'} Family  `plain`: at the top, under the hash */
 /**
@@ -20,24 +21,31 @@ import { badRequest, noRoute } from '../errors.js'
  * @property {string} path  of the file, decoded, without a slash in front; with one at the end it is a folder
  * @property {string | undefined} rest  the same as it stands in the path; undefined when not even a slash does
  */
-/** @typedef {BlobRoute | SiteRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+/** @typedef {{ kind: 'mounted', path: string }} MountedRoute  a file of the site at the top; `path` as in SiteRoute */
+/** @typedef {BlobRoute | SiteRoute | MountedRoute | { kind: 'list' } | { kind: 'registry' }} Route */
+
+/** First segments that are never those of a site at the top. */
+const RESERVED = ['blobs', 'collections', 'ipfs', 'v2']
+const OUTBOARD = /^(.+)\.obao(\d|1[0-6])$/
 
 /**
  * @param {string} path  that begins with a slash
+ * @param {{ hasSite: boolean }} options  is there a site at the top?
  * @returns {Route}
  * @throws {import('../errors.js').HttpError} 404, and 400 for a path that cannot be decoded
  */
-export function routeOf (path) {
+export function routeOf (path, { hasSite }) {
   const [, ...segments] = path.split('/')
   const last = segments[segments.length - 1]
   const [first, second] = segments
+  if (hasSite && !isReserved(segments)) return { kind: 'mounted', path: pathOf(segments) }
   if (path === '/blobs') return { kind: 'list' }
   if (path === '/v2/') return { kind: 'registry' }
   if (first === 'collections' && segments.length > 1) return siteRoute(segments)
   const family = familyOf(first, second, segments)
   if (family === undefined || last === '') throw noRoute()
   const hasOutboards = family === 'blobs' || family === 'plain'
-  const outboard = hasOutboards ? /^(.+)\.obao(\d|1[0-6])$/.exec(last) : null
+  const outboard = hasOutboards ? OUTBOARD.exec(last) : null
   const written = outboard === null ? last : outboard[1]
   return {
     kind: 'blob',
@@ -49,20 +57,31 @@ export function routeOf (path) {
   }
 }
 
+/** Is a path for blobs, although there is a site at the top? @param {string[]} segments */
+function isReserved (segments) {
+  const [first, second] = segments
+  if (segments.length > 1) return RESERVED.includes(first) || (first === '.well-known' && second === 'rasl')
+  return first === 'blobs' || isName(decoded(OUTBOARD.exec(first)?.[1] ?? first))
+}
+
+/** @param {string[]} segments @returns {SiteRoute} */
+function siteRoute ([, written, ...rest]) {
+  const path = pathOf(rest)
+  return { kind: 'site', name: decoded(written), written, path, rest: rest.length === 0 ? undefined : rest.join('/') }
+}
+
 /**
  * What is encoded is decoded once, and looked up as it is. Nothing is a step up or down but the slashes of the path, so
  * a part of it that would be one in a file system is found nowhere.
  *
  * @param {string[]} segments
- * @returns {SiteRoute}
  */
-function siteRoute ([, written, ...rest]) {
-  const parts = rest.map(decoded)
+function pathOf (segments) {
+  const parts = segments.map(decoded)
   const isOdd = (/** @type {string} */ part, /** @type {number} */ i) =>
     part === '.' || part === '..' || /[/\\\0]/.test(part) || (part === '' && i < parts.length - 1)
   if (parts.some(isOdd)) throw noRoute()
-  const path = parts.join('/')
-  return { kind: 'site', name: decoded(written), written, path, rest: rest.length === 0 ? undefined : rest.join('/') }
+  return parts.join('/')
 }
 
 /** @param {string} first @param {string} second @param {string[]} segments @returns {Family | undefined} */

@@ -21,6 +21,15 @@ const CROSS_ORIGIN = {
 const PREFLIGHT_AGE = '86400'
 const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range'
 
+/**
+ * The links to the servers that have a blob, too. Source: RFC 6249, 3.
+ *
+ * @param {string[] | undefined} mirrors  URLs to which a hash can be added @param {string} hex  the hash
+ * @param {string} [more]  parameters of each link
+ */
+export const duplicateLinks = (mirrors = [], hex, more = '') =>
+  mirrors.map((mirror, i) => `<${mirror}${hex}>; rel=duplicate; pri=${i + 1}${more}`)
+
 /** @param {Record<string, string>} headers  of one answer */
 export const headersWith = headers => ({ ...CROSS_ORIGIN, ...headers })
 
@@ -32,6 +41,11 @@ export const headersWith = headers => ({ ...CROSS_ORIGIN, ...headers })
  */
 export const respond = (body, status, headers, Answer = Response) =>
   new Answer(body, { status, headers: headersWith(headers) })
+
+/** @param {string} location  relative, so that a router may take a prefix off @param {boolean} isFinal  for ever? */
+export const redirectTo = (location, isFinal) => isFinal
+  ? respond(null, 308, { location, 'cache-control': FOREVER })
+  : respond(null, 307, { location, 'cache-control': 'no-cache' })
 
 /**
  * @param {Exchange} exchange @param {number} status @param {object} value

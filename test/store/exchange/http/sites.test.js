@@ -124,6 +124,26 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.at('none/')).status).to.equal(404)
   })
 
+  it('as lists that have each file and folder once, in order', async () => {
+    const names = [
+      'a', 'a.txt', 'a/b/c', 'a/b/d', 'a/b.txt', 'a/b', 'a0', 'b/c/d/e', 'b-c/d', 'b', 'B', 'b/c/d/', '\u{1f600}/x',
+      '\uffee'
+    ]
+    const served = await serve({ collections: { listing: true } }, Object.fromEntries(names.map(name => [name, 'x'])))
+    for (const folder of ['', 'a/', 'a/b/', 'b/', 'b/c/', 'b-c/', '\u{1f600}/', 'none/', 'a0/', 'a.txt/', 'B/c/']) {
+      const inside = names.filter(name => name.startsWith(folder))
+        .map(name => /^[^/]*\/?/.exec(name.slice(folder.length))[0])
+      const { status, bytes } = await served.at(encodeURI(folder))
+      expect(status, folder).to.equal(inside.length > 0 ? 200 : 404)
+      if (status === 404) continue
+      const listed = Array.from(textOf(bytes).matchAll(/<li><a href="[^"]*">([^<]*)/g), ([, name]) => name)
+      expect(listed, folder).to.deep.equal([...new Set(inside)].sort())
+    }
+    for (const [path, status] of [['b/c', 308], ['a', 200], ['a/b', 200], ['b-c', 308], ['b-', 404], ['no', 404]]) {
+      expect((await served.at(path)).status, path).to.equal(status)
+    }
+  })
+
   it('as a manifest says, but for headers that would change more than the file', async () => {
     const served = await serve()
     const src = (await served.store.put(bytesOf('<svg/>'))).cid

@@ -116,6 +116,18 @@ describe('serve()', () => {
     expect(server.handler.stats()).to.deep.include({ active: 0, requests: 1000, statuses: { 206: 1000 } })
   })
 
+  it('answers clients that have nothing more to ask, and have said so', async () => {
+    const place = await onDisk()
+    closers.push(() => place.remove())
+    const store = await place.open({ syncReads: false })
+    await store.put(BYTES)
+    const { port } = await served({}, { store })
+    for (let i = 0; i < 5; i++) {
+      const answer = await talk(port, `GET /${HEX} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      expect(answer.length).to.be.above(BYTES.length)
+    }
+  })
+
   it('survives requests that make no sense', async () => {
     const { url, port } = await served()
     const line = 'GET / HTTP/1.1\r\nHost: x\r\n'

@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { Folders } from '../../../../../store/exchange/http/answers/folders.js'
+
+/** Files whose names are counted when they are read. */
+function filesOf (names) {
+  const files = Object.assign(new Map(names.map(name => [name, {}])), { read: 0 })
+  files.keys = function * () {
+    for (const name of names) {
+      files.read++
+      yield name
+    }
+  }
+  return files
+}
+
+describe('the folders of a site', () => {
+  it('are found without a look at all names each time', () => {
+    const files = filesOf(Array.from({ length: 1000 }, (_, i) => `folder ${i % 10}/file ${i}`))
+    const folders = new Folders(files)
+    expect(files.read, 'before a folder is looked for').to.equal(0)
+    for (let i = 0; i < 100; i++) {
+      expect(folders.has(`none ${i}/`)).to.equal(false)
+      expect(folders.has(`folder ${i % 10}/`)).to.equal(true)
+      expect(folders.entriesOf('', 5)).to.deep.equal([0, 1, 2, 3, 4].map(i => `folder ${i}/`))
+    }
+    expect(files.read).to.equal(1000)
+  })
+
+  it('have every file and folder once, for all short names', () => {
+    const names = ['']
+    for (const name of names) if (name.length < 4) names.push(...['.', '/', '0', 'é'].map(end => name + end))
+    for (const some of [names, names.filter((_, i) => i % 3 === 0), names.filter((_, i) => i % 7 === 1), []]) {
+      const folders = new Folders(filesOf(some))
+      for (const path of names.filter(name => name === '' || name.endsWith('/'))) {
+        const inside = some.filter(name => name.startsWith(path) && name !== path)
+          .map(name => /^[^/]*\/?/.exec(name.slice(path.length))[0])
+        const expected = [...new Set(inside)].sort()
+        expect(folders.entriesOf(path, Infinity), path).to.deep.equal(expected)
+        expect(folders.entriesOf(path, 2), path).to.deep.equal(expected.slice(0, 2))
+        expect(folders.has(path), path).to.equal(some.some(name => name.startsWith(path)))
+      }
+    }
+  })
+})
