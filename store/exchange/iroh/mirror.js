@@ -1,4 +1,4 @@
-// A peer of iroh as a mirror: each slice is the answer to one request.
+// A peer of iroh as a mirror. One request brings a slice, or many members of a sequence.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -7,7 +7,8 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 import { toRanges } from '../../../lib/tree/ranges.js'
 import { PeerConnection } from './connection.js'
 import { addressOf, openIrohEndpoint, shortened } from './endpoint.js'
-import { encodeGet } from './wire/request.js'
+import { wantedMembers } from './wire/ranges.js'
+import { encodeGet, encodeRequest } from './wire/request.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../../lib/tree/ranges.js' */
@@ -65,7 +66,24 @@ class IrohMirror {
    */
   async * slice (cid, ranges, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
-    const request = encodeGet(root, toRanges(ranges))
+    yield * this.#verbatim(root, encodeGet(root, toRanges(ranges)), signal)
+  }
+
+  /**
+   * Whole members of a sequence of hashes, as slices one behind the other: the answer to one request.
+   *
+   * @param {BlobName} cid  of the sequence @param {number[]} indices  rising, from 0
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {AsyncGenerator<Uint8Array>} ends, or fails with STORE_NOT_FOUND, where the peer lacks a blob
+   * @throws {BaoError} as `slice`
+   */
+  async * members (cid, indices, { signal } = {}) {
+    const root = parseRoot(cid, 'cid')
+    yield * this.#verbatim(root, encodeRequest({ root, wanted: wantedMembers(indices) }), signal)
+  }
+
+  /** The answer to a request. @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal] */
+  async * #verbatim (root, request, signal) {
     signal?.throwIfAborted()
     let len = 0
     try {

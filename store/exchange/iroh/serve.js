@@ -1,4 +1,4 @@
-// Serves a store to peers of iroh: whoever speaks the protocol of iroh-blobs can get its blobs.
+// Serves a store to peers of iroh: every program that speaks the protocol of iroh-blobs can get its blobs.
 
 import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'

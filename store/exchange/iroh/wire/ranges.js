@@ -59,6 +59,21 @@ export function encodeWanted (wanted) {
 }
 
 /**
+ * Whole members of a sequence.
+ *
+ * @param {number[]} indices  rising, from 0
+ * @returns {WantedRanges[]}
+ */
+export function wantedMembers (indices) {
+  const wanted = /** @type {WantedRanges[]} */ ([])
+  for (const [i, index] of indices.entries()) {
+    if (i === 0 || indices[i - 1] !== index - 1) wanted.push([index + 1, ChunkRanges.all])
+    if (indices[i + 1] !== index + 1) wanted.push([index + 2, ChunkRanges.none])
+  }
+  return wanted
+}
+
+/**
  * @param {PostcardReader} reader
  * @returns {WantedRanges[]} indices above 2^53 - 1 are left out: no blob has so many members
  */

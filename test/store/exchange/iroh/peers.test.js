@@ -8,7 +8,7 @@ import { BlobStore } from '../../../../store/index.js'
 import { putCollection } from '../../../../store/exchange/collections/index.js'
 import { irohMirror, parseTicket, serveIroh } from '../../../../store/exchange/iroh/index.js'
 import { loadIroh } from '../../../../store/exchange/iroh/endpoint.js'
-import { concat, same } from '../../../support/bytes.js'
+import { concat, same as areSame } from '../../../support/bytes.js'
 import { errorOf } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { absence, answerBy, ask, closeEndpoints, connect, openEndpoint } from '../../../support/iroh.js'
@@ -24,6 +24,7 @@ const BLOB = [2, 0, 1, 0, 1, 0]
 const get = (root, ranges) => [0, ...root, ...ranges]
 const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges)
 const readToEnd = async recv => Uint8Array.from(await recv.readToEnd(1 << 24))
+const same = (actual, expected) => expect(areSame(actual, expected), 'the same bytes').to.equal(true)
 const until = async isTrue => { while (!isTrue()) await new Promise(resolve => setTimeout(resolve, 5)) }
 
 describe('loading @number0/iroh', () => {
@@ -67,7 +68,7 @@ function suite () {
   describe('that is served', () => {
     beforeEach(async () => { server = await serve() })
 
-    it('gives a blob to whoever has a ticket', async () => {
+    it('gives a blob to a peer that has a ticket', async () => {
       const ticket = server.ticket(cid)
       expect(`${parseTicket(ticket).cid}`).to.equal(`${cid}`)
       const mirror = irohMirror(ticket, { endpoint: client })
