@@ -71,8 +71,10 @@ function isClosedPipe (error) {
  */
 function report (error, name) {
   const isUsageError = error instanceof UsageError
-  const help = Object.hasOwn(COMMANDS, name) ? `baobox ${name} --help` : 'baobox --help'
-  const line = errorLine(error).replace(/^baobox:/, start => paint('red', start, process.stderr))
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  // The help of help lists no commands.
+  const help = command && name !== 'help' ? `baobox ${name} --help` : 'baobox --help'
+  const line = errorLine(error, command?.options).replace(/^baobox:/, start => paint('red', start, process.stderr))
   process.stderr.write(`${line}${isUsageError ? ` (see '${help}')` : ''}\n`)
   return isUsageError ? USAGE : FAILED
 }

@@ -64,7 +64,7 @@ async function showHash (subject) {
   const { result: root, speed } = await timed('hash', subject, (pieces, onProgress) =>
     hashStream(pieces, { onProgress }))
   await say('hash', hex(root), `BLAKE3 of the file, ${speed}`)
-  await say('CID', `${toCid(root)}`, 'the same hash as a name: you can check the bytes, whoever sends them')
+  await say('CID', `${toCid(root)}`, 'the same hash as a name: you can check the bytes, from any sender')
   return root
 }
 

@@ -1,8 +1,10 @@
 // Commands about the blobs in a store.
 
 import { selection } from './collections.js'
-import { bytes, define, flag, json, output, range, rangeExcludes, readStore, text, writeStore } from './options.js'
-import { filled, integerFrom, oneOf } from '../line/values.js'
+import {
+  bytes, define, filledText, flag, json, output, range, rangeExcludes, readStore, writeStore
+} from './options.js'
+import { integerFrom, oneOf } from '../line/values.js'
 
 const ORDERS = /** @type {const} */ (['hash', 'created', 'used'])
 const MOST_BLOBS = 999_999_999
@@ -13,23 +15,12 @@ export const add = define({
   operands: 'FILE...',
   options: {
     ...writeStore,
-    tag: {
-      value: 'NAME',
-      help: 'tag the blob in the same step, so that gc keeps it; for one FILE only',
-      read: filled('NAME')
-    },
-    expect: {
-      ...text('CID', 'fail unless the blob has this CID; when the store has it already, nothing is read'),
-      read: filled('CID')
-    },
+    tag: filledText('NAME', 'tag the blob in the same step, so that gc keeps it; for one FILE only'),
+    expect: filledText('CID', 'fail unless the blob has this CID; when the store has it already, nothing is read'),
     reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
     recursive: flag('put folders, each as a collection of its files', 'r'),
     ...selection,
-    known: {
-      value: 'FILE',
-      help: 'remember in this file what was read, and do not read again what has not changed',
-      read: filled('FILE')
-    },
+    known: filledText('FILE', 'remember in this file what was read, and do not read again what has not changed'),
     bytes,
     json
   },
@@ -44,6 +35,22 @@ export const add = define({
   examples: [
     'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore *.log'
   ]
+})
+
+export const concatBlobs = define({
+  summary: 'make one blob of several that a store has',
+  operands: 'CID...',
+  options: {
+    ...writeStore,
+    tag: filledText('NAME', 'tag the new blob in the same step, so that gc keeps it'),
+    bytes,
+    json
+  },
+  notes: [
+    'Prints a line for the new blob: its CID, its size, and whether it is new or already there. The others stay. ' +
+    'Their bytes are verified, and those of the first one are not hashed again. ' + NAMES_NOTE
+  ],
+  examples: ['baobox concat part1 part2 --tag whole']
 })
 
 export const get = define({
@@ -145,11 +152,7 @@ export const importBlobs = define({
   operands: '[FILE]',
   options: {
     ...writeStore,
-    tag: {
-      value: 'NAME',
-      help: 'tag the first root of the archive; the second as NAME-2, and so on',
-      read: filled('NAME')
-    },
+    tag: filledText('NAME', 'tag the first root of the archive; the second as NAME-2, and so on'),
     'skip-unknown': flag('leave out blocks with unknown hash functions, instead of failing'),
     bytes,
     json

@@ -1,22 +1,12 @@
 // Commands about collections, and the options of folders that become collections.
 
-import { filled } from '../line/values.js'
-import { define, json, store } from './options.js'
-
-/** @import { Option } from '../types.js' */
-
-/** @param {string} help @returns {Option<string[]>} */
-const patterns = help => ({ value: 'PATTERN', help, isMany: true, read: given => [filled('PATTERN')(given)] })
+import { define, filledTexts, json, store, text } from './options.js'
 
 /** Which files of a folder are meant, and under which names. */
 export const selection = {
-  include: patterns('only files that it matches, as in .gitignore; may be repeated'),
-  ignore: patterns('leave out what it matches, as in .gitignore; may be repeated'),
-  top: {
-    value: 'NAME',
-    help: 'what the names begin with instead of the name of the folder; empty for nothing',
-    read: (/** @type {string} */ given) => given
-  }
+  include: filledTexts('PATTERN', 'only files that it matches, as in .gitignore; may be repeated'),
+  ignore: filledTexts('PATTERN', 'leave out what it matches, as in .gitignore; may be repeated'),
+  top: text('NAME', 'what the names begin with instead of the name of the folder; empty for nothing')
 }
 
 export const diff = define({

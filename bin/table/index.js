@@ -1,7 +1,7 @@
 // The table of commands. Parsing, help, completion and docs/cli.md are made from it. The code of a command is imported
 // only when the command runs, so that `baobox hash` does not wait for a database to load.
 
-import { add, cat, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
+import { add, cat, concatBlobs, exportBlobs, get, has, importBlobs, ls, missing, rm, stat, tag } from './blobs.js'
 import { diff } from './collections.js'
 import { decode, decodeSlice, encode, outboard, receive, slice } from './encodings.js'
 import { cid, hash, tree } from './hashing.js'
@@ -29,6 +29,7 @@ export const TABLE = {
   },
   'Blobs in a store': {
     add: { ...add, load: async () => (await import('../commands/store/add.js')).add },
+    concat: { ...concatBlobs, load: async () => (await import('../commands/store/add.js')).concatBlobs },
     get: { ...get, load: async () => (await import('../commands/store/get.js')).get },
     cat: { ...cat, load: async () => (await import('../commands/store/get.js')).cat },
     ls: { ...ls, load: async () => (await import('../commands/store/list.js')).ls },

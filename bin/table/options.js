@@ -1,7 +1,7 @@
 // Makes definitions and options of commands, and has the options that several commands share.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
-import { parseGroupLog, parseSize } from '../line/values.js'
+import { filled, parseGroupLog, parseSize } from '../line/values.js'
 
 /** @import { Definition, Option, Options } from '../types.js' */
 
@@ -23,6 +23,18 @@ export const flag = (help, short) => ({ help, short, read: () => true })
  * @returns {Option<string>}
  */
 export const text = (value, help, short) => ({ value, help, short, read: given => given })
+
+/** A text that must not be empty. @param {string} value  its name in the help @param {string} help */
+export const filledText = (value, help) => ({ ...text(value, help), read: filled(value) })
+
+/**
+ * An option that may be given several times, each time with a text that is not empty.
+ *
+ * @param {string} value  its name in the help
+ * @param {string} help
+ * @returns {Option<string[]>}
+ */
+export const filledTexts = (value, help) => ({ value, help, isMany: true, read: given => [filled(value)(given)] })
 
 /** @param {string} help @param {string} [short] @returns {Option<number>} */
 export const size = (help, short) => ({ value: 'N', help, short, read: parseSize })

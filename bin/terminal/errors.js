@@ -11,33 +11,68 @@ export class Failure extends Error {}
 const CUT_OTHERWISE = 'was it made for another range, or with another --group-log?'
 
 /**
+ * What to do about an error, by its code. A hint that names an option is for the commands that have this option.
+ *
+ * @type {Record<string, Array<{ option?: string, hint: string }>>}
+ */
+const HINTS = {
+  EISDIR: [{ option: 'recursive', hint: 'a folder needs --recursive' }],
+  STORE_LOCKED: [
+    { option: 'wait', hint: 'end that process, or wait for it with --wait' },
+    { hint: 'end that process first' }
+  ],
+  STORE_TAGGED: [{ option: 'force', hint: "delete the tag with 'baobox tag --delete', or the blob with --force" }],
+  BAO_SIZE_TOO_LARGE: [{ option: 'outboard', hint: 'a plain file needs its hash tree in --outboard' }]
+}
+
+/**
  * Adds a hint to the error of a slice that may be right and only read with the wrong options. A slice that was cut with
  * other options fails at a parent or before anything was verified.
  *
  * @param {unknown} error
  * @param {boolean} isFirst  true when nothing was verified before
+ * @param {string} [question]  which options the user may have chosen otherwise
  */
-export function hintAtOptions (error, isFirst) {
+export function hintAtOptions (error, isFirst, question = CUT_OTHERWISE) {
   if (!(error instanceof BaoError)) return error
   const { code, message } = error
   const mayFitOtherOptions = code === 'BAO_PARENT_MISMATCH' ||
     (isFirst && (code === 'BAO_LEAF_MISMATCH' || code === 'BAO_TRUNCATED'))
-  return mayFitOtherOptions ? new Failure(`${code}: ${message}: ${CUT_OTHERWISE}`, { cause: error }) : error
+  return mayFitOtherOptions ? new Failure(`${code}: ${message}: ${question}`, { cause: error }) : error
 }
 
 /**
  * @param {unknown} error
+ * @param {object} [options]  those of the command
  * @returns {string} one line without its line break; with BAOBOX_DEBUG set, the stacks of the error and its causes
  */
-export function errorLine (error) {
+export function errorLine (error, options = {}) {
   if (!(error instanceof Error)) return oneLine(`baobox: ${error}`)
   if (process.env.BAOBOX_DEBUG) {
     return `baobox: ${error.stack}${causesOf(error).map(cause => `\ncaused by ${cause.stack}`).join('')}`
   }
   const code = error instanceof BaoError ? `${error.code}: ` : ''
-  // The system's own message gives the reason, such as a full disk. Messages of BaoErrors repeat what they caused.
+  const hint = hintOf(error, options)
+  // A hint says more than the reason that the system gave.
+  return oneLine(`baobox: ${code}${hint === undefined ? messageOf(error) : `${error.message}: ${hint}`}`)
+}
+
+/** @param {Error & { code?: unknown }} error @param {object} options @returns {string | undefined} */
+function hintOf ({ code }, options) {
+  const hints = Object.hasOwn(HINTS, `${code}`) ? HINTS[`${code}`] : []
+  return hints.find(({ option }) => option === undefined || option in options)?.hint
+}
+
+/**
+ * The message of an error, and the reason that the system gave, such as a full disk.
+ *
+ * @param {Error} error
+ */
+export function messageOf (error) {
+  const { message } = error
+  // The message of a BaoError repeats what caused it.
   const reason = causesOf(error).filter(cause => !(cause instanceof BaoError)).at(-1)
-  return oneLine(`baobox: ${code}${error.message}${reason ? `: ${reason.message}` : ''}`)
+  return reason === undefined || message.endsWith(reason.message) ? message : `${message}: ${reason.message}`
 }
 
 /** @param {Error} error @returns {Error[]} outermost first */

@@ -18,6 +18,19 @@ export function formatSize (bytes) {
  */
 export const sizeText = (values, bytes) => values.bytes ? `${bytes}` : formatSize(bytes)
 
+/** Columns for the longest size, and for `already there`. */
+export const SIZE_WIDTH = 11
+const NEWS_WIDTH = 13
+
+/**
+ * What stands in front of the name of a blob that has come into a store.
+ *
+ * @param {{ bytes?: boolean }} values  of the options
+ * @param {{ cid: unknown, size: number, isNew: boolean }} blob
+ */
+export const arrivalText = (values, { cid, size, isNew }) =>
+  `${cid}  ${sizeText(values, size).padStart(SIZE_WIDTH)}  ${(isNew ? 'new' : 'already there').padEnd(NEWS_WIDTH)}`
+
 /** All digits of a number: `1,048,576`. @param {number} count */
 export const formatExact = count => count.toLocaleString('en-US')
 

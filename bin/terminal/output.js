@@ -1,9 +1,10 @@
 // Writes bytes to stdout, or to a file that appears only once it is complete.
 
 import { open, realpath, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { replaceFile } from '#files'
 import { Failure, UsageError } from './errors.js'
-import { withProgress } from './progress.js'
+import { reportProgress, withProgress } from './progress.js'
 
 /** @import { ProgressListener } from './progress.js' */
 
@@ -94,9 +95,14 @@ async function writeFile (file, pieces) {
   if (stats?.isDirectory()) throw new Failure(`${file} is a directory`)
   // Devices and pipes are written to, not replaced.
   if (stats && !stats.isFile()) return writeDevice(file, pieces)
+  const folder = dirname(file)
+  if (!stats && !await isThere(folder)) throw new Failure(`there is no folder ${folder} for ${file}`)
   // Of a symbolic link, the target is replaced, not the link.
   return replaceFile(stats ? await realpath(file) : file, pieces)
 }
+
+/** @param {string} path @returns {Promise<boolean>} */
+const isThere = path => stat(path).then(() => true, error => error.code !== 'ENOENT')
 
 /** @param {string} path @param {AsyncIterable<Uint8Array>} pieces */
 async function writeDevice (path, pieces) {
@@ -116,13 +122,4 @@ async function writeAll (pieces, write) {
     len += piece.length
   }
   return len
-}
-
-/** @param {AsyncIterable<Uint8Array>} pieces @param {ProgressListener} onProgress */
-async function * reportProgress (pieces, onProgress) {
-  let done = 0
-  for await (const piece of pieces) {
-    yield piece
-    onProgress({ detail: { done: done += piece.length } })
-  }
 }

@@ -1,12 +1,15 @@
 // Shows a progress bar on the terminal for work that takes long. There is none when stderr is not a terminal.
 
-import { formatRate, formatSize } from './format.js'
+import { entryText, formatRate, formatSize } from './format.js'
 
 /**
  * What the calls of the library take as `onProgress`. `done` and `total` are in bytes. `rate` is bytes a second of
- * late, where the library knows it; otherwise the rate since the beginning is shown.
+ * late, where the library knows it; otherwise the rate since the beginning is shown. `name` is of the file that is
+ * worked on, and `members` says how many files are done.
  *
- * @typedef {(event: { detail: { done: number, total?: number, rate?: number } }) => void} ProgressListener
+ * @typedef {{ done: number, total?: number, rate?: number, name?: string, members?: { done: number, total: number } }
+ * } ProgressDetail
+ * @typedef {(event: { detail: ProgressDetail }) => void} ProgressListener
  */
 
 /** Milliseconds before the bar appears, and between two updates. */
@@ -18,27 +21,51 @@ const DEFAULT_COLUMNS = 80
 /**
  * @template T
  * @param {{ name: string, size?: number }} shown  what is worked on, and its bytes when known
- * @param {(onProgress: ProgressListener) => Promise<T>} work  calls the listener, or hands it to the library
+ * @param {(onProgress: ProgressListener, hide: () => void) => Promise<T>} work  calls the listener, or hands it to the
+ *   library; `hide` takes the bar away, before a line is printed
  * @returns {Promise<T>}
  */
 export async function withProgress ({ name, size }, work) {
-  if (!process.stderr.isTTY) return work(() => {})
+  if (!process.stderr.isTTY) return work(() => {}, () => {})
   const began = performance.now()
   let next = began + PATIENCE
   let isDrawn = false
+  const hide = () => {
+    if (isDrawn) process.stderr.write('\r\x1b[K')
+    isDrawn = false
+  }
   try {
-    return await work(({ detail: { done, total, rate } }) => {
+    return await work(({ detail: { done, total, rate, ...files } }) => {
       const now = performance.now()
       if (now < next) return
       next = now + INTERVAL
       isDrawn = true
       const columns = process.stderr.columns || DEFAULT_COLUMNS
-      const line = barLine({ name, done, size: size ?? total, ms: now - began, rate })
+      const line = barLine({ name: fileText(files) ?? name, done, size: size ?? total, ms: now - began, rate })
       process.stderr.write(`\r${line.slice(0, columns - 1)}\x1b[K`)
-    })
+    }, hide)
   } finally {
-    if (isDrawn) process.stderr.write('\r\x1b[K')
+    hide()
   }
+}
+
+/**
+ * The same pieces. The listener is told of those that were used.
+ *
+ * @param {AsyncIterable<Uint8Array>} pieces @param {ProgressListener} onProgress
+ */
+export async function * reportProgress (pieces, onProgress) {
+  let done = 0
+  for await (const piece of pieces) {
+    yield piece
+    onProgress({ detail: { done: done += piece.length } })
+  }
+}
+
+/** @param {Pick<ProgressDetail, 'name' | 'members'>} files @returns {string | undefined} */
+function fileText ({ name, members }) {
+  const count = members && `${members.done} of ${members.total} blobs`
+  return name === undefined ? count : [count, entryText(name)].filter(part => part !== undefined).join('  ')
 }
 
 /** @param {{ name: string, done: number, size?: number, ms: number, rate?: number }} state */

@@ -71,7 +71,7 @@ describe('baobox', () => {
     await Promise.all([
       ['missing command', 'baobox --help', []],
       ["unknown command 'frob'", 'baobox --help', ['frob']],
-      ["unknown command 'frob'", 'baobox help --help', ['help', 'frob']],
+      ["unknown command 'frob'", 'baobox --help', ['help', 'frob']],
       ["unknown command 'toString'", 'baobox --help', ['toString']],
       ['missing argument CID', 'baobox get --help', ['get', '-o', 'file']],
       ["unexpected argument 'x'", 'baobox ls --help', ['ls', 'a', 'x']],
@@ -93,6 +93,7 @@ describe('baobox', () => {
   })
 
   it('exits with 1 when a file or a store is missing', async () => {
+    await folder.write('plain', new Uint8Array(9).fill(255))
     await Promise.all([
       [`there is no store at ${folder.at('baobox')}`, ['ls']],
       ['there is no store at nowhere', ['get', '--store', 'nowhere', HEX]],
@@ -101,6 +102,7 @@ describe('baobox', () => {
       ['ENOENT', ['hash', 'nothing']],
       ['ENOENT', ['encode', './nothing']],
       ['is a directory', ['hash', '.']],
+      ['needs its hash tree in --outboard', ['slice', '0', '1', 'plain']],
       ['ENOENT', ['decode', HEX, 'nothing']]
     ].map(async ([message, args]) => {
       const { code, out, err } = await folder.run(args)

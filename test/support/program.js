@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 const PROGRAM = fileURLToPath(new URL('../../bin/baobox.js', import.meta.url))
 const HOST = fileURLToPath(new URL('program-host.js', import.meta.url))
 
+const isDeno = process.versions.deno !== undefined
+
 /** These variables of the shell must not reach the program under test. */
 const { BAOBOX_STORE, BAOBOX_DEBUG, BAOBOX_PUT_TOKEN, NO_COLOR, ...ENV } = process.env
 
@@ -106,6 +108,20 @@ export async function ended (child) {
   child.stderr.on('data', piece => err.push(piece))
   const [code] = await once(child, 'close')
   return resultOf(code, Buffer.concat(out), Buffer.concat(err))
+}
+
+/**
+ * Sends a signal to a started program and waits for its end.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {NodeJS.Signals} [signal]
+ * @returns {Promise<number | null>} its exit code. Deno reports none for a child that was sent a signal: 0 stands for
+ *   it, if it was this signal that ended the child
+ */
+export async function stopped (child, signal = 'SIGINT') {
+  child.kill(signal)
+  const [code, cause] = await once(child, 'exit')
+  return isDeno && cause === signal ? 0 : code
 }
 
 /** @param {number} code @param {Buffer} out @param {Buffer} err */

@@ -1,12 +1,14 @@
 // baobox serve
 
 import { once } from 'node:events'
+import { importDirectory } from '../../../store/exchange/collections/node/index.js'
 import { serve as serveStore } from '../../../store/exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
 import { listenForCalls } from '../owner/listen.js'
+import { downloadInto } from './download.js'
 import { servePeers } from './peers.js'
-import { locationOf, rootIn, withStore } from '../store/open.js'
+import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../../store/exchange/http/index.js' */
 /** @import { Run } from '../../types.js' */
@@ -17,7 +19,7 @@ const GRACE = 10_000
 
 /** @type {Run<typeof import('../../table/network.js').serve>} */
 export const serve = ({ values }, context) => {
-  const { port = DEFAULT_PORT, host, socket, list, 'allow-tags': allowTags, quiet } = values
+  const { port = DEFAULT_PORT, host, socket, list, site, 'allow-tags': allowTags, quiet } = values
   const { signal } = context
   const put = putRules(values)
   const place = socket === undefined ? { port, host } : { path: socket }
@@ -31,9 +33,12 @@ export const serve = ({ values }, context) => {
   }
   return withStore(values, context, async store => {
     const location = locationOf(values.store)
-    const server = await serveStore(store, { ...place, put, list, allowTags, ...!quiet && { onRequest } })
+    if (site !== undefined && !isRoot(site) && await store.tags.get(site) === undefined) {
+      throw new UsageError(`--site: '${site}' is neither a CID nor a tag of the store`)
+    }
+    const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
     try {
-      const calls = await listenForCalls(store, location, rootIn)
+      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importDirectory })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined

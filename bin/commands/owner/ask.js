@@ -2,26 +2,32 @@
 
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
+import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { Failure } from '../../terminal/errors.js'
+import { reportProgress } from '../../terminal/progress.js'
 import { readAddress } from './address.js'
 import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, RequestOptions } from 'node:http' */
 /** @import { CID } from 'multiformats/cid' */
+/** @import { ImportDirectoryOptions } from '../../../store/exchange/collections/node/index.js' */
+/** @import { FetchOptions } from '../network/download.js' */
 /** @import { Address } from './address.js' */
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
+ * @typedef {Record<string, ((value: any) => void) | undefined>} Listeners  of the events that the owner tells
  * @typedef {{ start: number, end: number }} Span
+ * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
 /** Milliseconds in which the owner must show who it is. */
 const PATIENCE = 5000
-/** Bytes of an answer, at most. */
-const MAX_ANSWER_LEN = 1 << 26
+/** Characters of a line of an answer, at most. */
+const MAX_LINE_LEN = 1 << 26
 
 /**
  * The process that has a store open, if it takes calls.
@@ -38,7 +44,7 @@ export async function ownerOf (location, pid, signal) {
   const nonce = randomBytes(32).toString('hex')
   const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
   try {
-    const proof = await exchange({ port: address.port, path: `/?nonce=${nonce}`, signal: soon })
+    const proof = await exchange({ port: address.port, path: `/?nonce=${nonce}`, signal: soon }, firstLine)
     if (proof === proofOf(address.token, nonce)) return new Owner(address)
   } catch {
     signal.throwIfAborted()
@@ -60,14 +66,31 @@ export class Owner {
   /** @param {AsyncIterable<Uint8Array>} source @param {Ways & { tag?: string, expect?: string }} options */
   put (source, { tag, expect, ...how }) { return this.#call('put', { tag, expect }, { ...how, body: source }) }
 
+  /** @param {string} path @param {ImportOptions} options */
+  importFile (path, { signal, onProgress, ...options }) {
+    return this.#call('importFile', { ...options, path: resolve(path) }, { signal, listeners: { onProgress } })
+  }
+
+  /** As `importDirectory`. @param {string} path @param {ImportDirectoryOptions} options */
+  importDirectory (path, { known, signal, onProgress, ...options }) {
+    const args = { ...options, path: resolve(path), known: known && resolve(known) }
+    return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
+  }
+
+  /** @param {Uint8Array[]} roots @param {Ways & { tag?: string }} options */
+  concat (roots, { tag, signal, onProgress }) {
+    return this.#call('concat', { cids: roots.map(root => toCid(root)), tag }, { signal, listeners: { onProgress } })
+  }
+
   /** @param {Uint8Array} root @param {AsyncIterable<Uint8Array>} slice @param {Span} range @param {Ways} how */
   receive (root, slice, range, how) {
     return this.#call('receive', { cid: toCid(root), ranges: jsonOf(range) }, { ...how, body: slice })
   }
 
-  /** @param {Uint8Array} root @param {{ from: string[], parallel?: number, ranges?: Span } & Ways} options */
-  download (root, { from, parallel, ranges, signal }) {
-    return this.#call('download', { cid: toCid(root), from, parallel, ranges: ranges && jsonOf(ranges) }, { signal })
+  /** As `downloadInto`. @param {CID} cid @param {FetchOptions & { ranges?: Span }} options */
+  download (cid, { ranges, signal, onProgress, onFile, ...options }) {
+    const args = { ...options, cid, ranges: ranges && jsonOf(ranges) }
+    return this.#call('download', args, { signal, listeners: { onProgress, onFile } })
   }
 
   /** @param {Uint8Array} root @param {{ force?: boolean }} options */
@@ -92,61 +115,81 @@ export class Owner {
   }
 
   /**
-   * @param {string} name @param {object} args @param {Ways & { body?: AsyncIterable<Uint8Array> }} [how]
+   * @param {string} name @param {object} args
+   * @param {Ways & { body?: AsyncIterable<Uint8Array>, listeners?: Listeners }} [how]
    * @returns {Promise<any>}
    */
-  async #call (name, args, { body, signal, onProgress } = {}) {
+  async #call (name, args, { body, listeners = {}, signal, onProgress } = {}) {
     const { port, token } = this.#address
-    const path = `/${name}?${new URLSearchParams({ args: encode(args) })}`
+    const text = encode(args)
+    // Headers are bounded, so the body has the arguments where nothing else is sent in it.
+    const path = body === undefined ? `/${name}` : `/${name}?${new URLSearchParams({ args: text })}`
     const headers = { authorization: `Bearer ${token}` }
-    return decode(await exchange({ method: 'POST', port, path, headers, signal }, body && counted(body, onProgress)))
+    const read = (/** @type {IncomingMessage} */ response) => resultOf(response, listeners)
+    const sent = body && onProgress ? reportProgress(body, onProgress) : body
+    return exchange({ method: 'POST', port, path, headers, signal }, read, sent ?? Readable.from([text]))
   }
 }
 
 /**
  * Sends a request to a port of this machine.
  *
- * @param {RequestOptions} options @param {AsyncIterable<Uint8Array>} [body]
- * @returns {Promise<string>} the answer
+ * @template T
+ * @param {RequestOptions} options @param {(response: IncomingMessage) => Promise<T>} read  the answer
+ * @param {AsyncIterable<Uint8Array>} [body]
+ * @returns {Promise<T>}
  */
-function exchange (options, body = Readable.from([])) {
+function exchange (options, read, body = Readable.from([])) {
   return new Promise((resolve, reject) => {
     const sending = request({ host: '127.0.0.1', ...options })
     sending.once('response', response => {
       // An answer may come before the body has been sent: then the rest of that is not wanted.
-      textOf(response).then(resolve, reject).finally(() => sending.destroy())
+      read(response).then(resolve, reject).finally(() => sending.destroy())
     })
     sending.on('error', reject) // also after the body has been sent
     pipeline(body, sending).catch(reject)
   })
 }
 
-/** @param {IncomingMessage} response @throws {BaoError | Failure} what the owner has failed with */
-async function textOf (response) {
-  let text = ''
-  for await (const piece of response.setEncoding('utf8')) {
-    text += piece
-    if (text.length > MAX_ANSWER_LEN) throw new Failure('the process that has the store open answers without end')
+/**
+ * The result of a call. Events that come before it are told.
+ *
+ * @param {IncomingMessage} response @param {Listeners} listeners
+ * @returns {Promise<any>}
+ * @throws {BaoError | Failure} what the owner has failed with
+ */
+async function resultOf (response, listeners) {
+  const { statusCode } = response
+  if (statusCode !== 200) throw new Failure(`the process that has the store open answers with status ${statusCode}`)
+  for await (const line of linesOf(response)) {
+    const { event, value, error, result } = decode(line)
+    if (error?.code !== undefined) throw new BaoError(error.code, error.message)
+    if (error !== undefined) throw new Failure(error.message)
+    if (event === undefined) return result
+    listeners[event]?.(value)
   }
-  if (response.statusCode === 200) return text
-  const { code, message } = JSON.parse(text || '{}')
-  throw code === undefined
-    ? new Failure(message ?? `the process that has the store open answers with status ${response.statusCode}`)
-    : new BaoError(code, message)
+  throw new Failure('the process that has the store open has ended before its work was done')
 }
 
-/**
- * The same pieces, whose bytes are counted.
- *
- * @param {AsyncIterable<Uint8Array>} pieces @param {Ways['onProgress']} onProgress
- */
-async function * counted (pieces, onProgress) {
-  let done = 0
-  for await (const piece of pieces) {
-    yield piece
-    done += piece.length
-    onProgress?.({ detail: { done } })
+/** @param {IncomingMessage} response @returns {Promise<string>} empty when there is none */
+async function firstLine (response) {
+  const { value = '' } = await linesOf(response).next()
+  return value
+}
+
+/** @param {IncomingMessage} response */
+async function * linesOf (response) {
+  let text = ''
+  for await (const piece of response.setEncoding('utf8')) {
+    const [end, ...others] = piece.split('\n')
+    text += end
+    if (text.length > MAX_LINE_LEN) throw new Failure('the process that has the store open answers without end')
+    for (const start of others) {
+      yield text
+      text = start
+    }
   }
+  if (text !== '') yield text
 }
 
 /** A range as JSON, which knows no Infinity. @param {Span} range */

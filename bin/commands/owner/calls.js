@@ -3,20 +3,40 @@
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { importDirectory } from '../../../store/exchange/collections/node/index.js' */
+/** @import { downloadInto } from '../network/download.js' */
 
 /**
  * @typedef {object} How
  * @property {AsyncIterable<Uint8Array>} body
  * @property {AbortSignal} signal
- * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
+ * @property {(event: string, value: unknown) => void} tell  calls what the command has given as `event`
  */
-/** @typedef {(store: BlobStore, args: any, how: How) => unknown} Call */
+/**
+ * @typedef {object} Helpers  what commands do with a store that they have open
+ * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
+ * @property {typeof downloadInto} downloadInto
+ * @property {typeof importDirectory} importDirectory
+ */
+/** @typedef {(store: BlobStore, args: any, how: How & Helpers) => unknown} Call */
 
 /** @type {Record<string, Call>} */
 export const CALLS = {
   put: (store, { tag, expect }, { body, signal }) => store.put(body, { tag, expect, signal }),
+  // The files are those that this process sees under the path.
+  importFile: (store, { path, ...options }, { signal, tell }) =>
+    store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
+  importDirectory: (store, { path, ...options }, { signal, tell, importDirectory }) =>
+    importDirectory(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
+  concat: (store, { cids, tag }, { signal, tell }) =>
+    store.concat(cids, { tag, signal, onProgress: event => tell('onProgress', event) }),
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),
-  download: (store, { cid, ...options }, { signal }) => store.download(cid, { ...options, signal }),
+  download: (store, { cid, ...options }, { signal, tell, downloadInto }) => downloadInto(store, cid, {
+    ...options,
+    signal,
+    onProgress: event => tell('onProgress', event),
+    onFile: file => tell('onFile', file)
+  }),
   delete: (store, { cid, force }) => store.delete(cid, { force }),
   rootIn: async (store, { name }, { rootIn }) => toCid(await rootIn(store, name)),
   setTag: (store, { name, cid, options }) => store.tags.set(name, cid, options),

@@ -3,29 +3,33 @@
 
 import { createServer } from 'node:http'
 import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { areEqual } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { listenOn } from '../../../store/exchange/http/node/listen.js'
+import { messageOf } from '../../terminal/errors.js'
 import { leaveAddress, removeAddress } from './address.js'
 import { CALLS } from './calls.js'
 import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { How } from './calls.js' */
+/** @import { Helpers } from './calls.js' */
 
 const HOST = '127.0.0.1'
+/** Bytes that wait for a command that does not read them, at most. */
+const MAX_UNREAD_LEN = 1 << 24
 const LIMITS = { maxHeaderSize: 1 << 15, headersTimeout: 10_000, requestTimeout: 0 }
 
 /**
- * @param {BlobStore} store @param {string} location @param {How['rootIn']} rootIn
+ * @param {BlobStore} store @param {string} location @param {Helpers} helpers
  * @returns {Promise<{ close: () => Promise<void> }>} `close` ends the calls that are under way
  */
-export async function listenForCalls (store, location, rootIn) {
+export async function listenForCalls (store, location, helpers) {
   const token = randomBytes(32).toString('hex')
   const server = createServer(LIMITS, (request, response) => {
-    answer({ store, token, rootIn }, request, response).catch(() => response.destroy())
+    answer({ store, token, helpers }, request, response).catch(() => response.destroy())
   })
   const url = await listenOn(server, 0, HOST)
   const close = async () => {
@@ -44,10 +48,12 @@ export async function listenForCalls (store, location, rootIn) {
 }
 
 /**
- * @param {{ store: BlobStore, token: string, rootIn: How['rootIn'] }} owner
+ * Answers with a line for each event, and one for the result or the error.
+ *
+ * @param {{ store: BlobStore, token: string, helpers: Helpers }} owner
  * @param {IncomingMessage} request @param {ServerResponse} response
  */
-async function answer ({ store, token, rootIn }, request, response) {
+async function answer ({ store, token, helpers }, request, response) {
   const { pathname, searchParams } = new URL(`http://${HOST}${request.url}`)
   if (request.method === 'GET' && pathname === '/') {
     return response.end(proofOf(token, searchParams.get('nonce') ?? ''))
@@ -61,21 +67,22 @@ async function answer ({ store, token, rootIn }, request, response) {
   response.once('close', () => gone.abort())
   // An early end must leave the connection open, for the answer.
   const body = request.iterator({ destroyOnReturn: false })
+  const tell = (/** @type {string} */ event, /** @type {unknown} */ value) => {
+    response.write(`${encode({ event, value })}\n`)
+    if (response.writableLength > MAX_UNREAD_LEN) response.destroy()
+  }
   try {
-    const args = decode(searchParams.get('args') ?? '')
-    response.end(encode(await CALLS[name](store, args, { body, signal: gone.signal, rootIn })))
+    const args = decode(searchParams.get('args') ?? await text(body))
+    const result = await CALLS[name](store, args, { ...helpers, body, signal: gone.signal, tell })
+    response.end(`${encode({ result })}\n`)
   } catch (error) {
-    response.writeHead(500).end(encode(toldAs(error)))
+    response.end(`${encode({ error: toldAs(error) })}\n`)
   }
   request.resume() // what comes behind an early end is not wanted
 }
 
-/** An error as text: its code, its message, and the reason that the system gave. @param {unknown} error */
+/** An error as text: its code and its message. @param {unknown} error */
 function toldAs (error) {
   if (!(error instanceof Error)) return { message: String(error) }
-  let reason = ''
-  for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
-    if (!(cause instanceof BaoError)) reason = `: ${cause.message}`
-  }
-  return { message: error.message + reason, ...error instanceof BaoError && { code: error.code } }
+  return { message: messageOf(error), ...error instanceof BaoError && { code: error.code } }
 }

@@ -1,18 +1,15 @@
-// baobox add and receive
+// baobox add, concat and receive
 
 import { rangeOf } from '../../line/values.js'
 import { UsageError, hintAtOptions } from '../../terminal/errors.js'
-import { fileLine, sizeText } from '../../terminal/format.js'
+import { arrivalText, fileLine, sizeText } from '../../terminal/format.js'
 import { eachInput, openInput } from '../../terminal/input.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
+import { Owner } from '../owner/ask.js'
 import { isRoot, rootIn, withStore } from './open.js'
 
 /** @import { Run } from '../../types.js' */
-
-/** Columns for the longest size, and for `already there`. */
-const SIZE_WIDTH = 11
-const NEWS_WIDTH = 13
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
 export async function add (given, context) {
@@ -26,14 +23,27 @@ export async function add (given, context) {
   if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
-    const { cid, size, isNew } = await withProgress(input, onProgress => reference
-      ? store.importFile(input.name, { mode: 'reference', tag, signal, onProgress })
+    // Another process that has the store open is sent the bytes: it may not see the file.
+    const isImport = reference || (input.size !== undefined && !(store instanceof Owner))
+    const { cid, size, isNew } = await withProgress(input, onProgress => isImport
+      ? store.importFile(input.name, { mode: reference ? 'reference' : 'copy', tag, expect, signal, onProgress })
       : store.put(input.pieces, { tag, expect, signal, onProgress }))
-    const news = (isNew ? 'new' : 'already there').padEnd(NEWS_WIDTH)
-    const line = fileLine(`${cid}  ${sizeText(values, size).padStart(SIZE_WIDTH)}  ${news}`, input.name)
+    const line = fileLine(arrivalText(values, { cid, size, isNew }), input.name)
     await printResult(values, { name: input.name, cid: `${cid}`, size, isNew }, line.trimEnd())
-  }), { create: true, calls: !reference })
+  }), { create: true, calls: true })
 }
+
+/** @type {Run<typeof import('../../table/blobs.js').concatBlobs>} */
+export const concatBlobs = ({ values, operands }, context) => withStore(values, context, async store => {
+  const { signal } = context
+  const roots = /** @type {Uint8Array[]} */ ([])
+  for (const name of operands) roots.push(await rootIn(store, name))
+  const { cid, size, isNew } = await withProgress({ name: 'concat' }, onProgress =>
+    store.concat(roots, { tag: values.tag, signal, onProgress }))
+  await printResult(values, { cid: `${cid}`, size, isNew }, arrivalText(values, { cid, size, isNew }).trimEnd())
+}, { calls: true })
+
+const RECEIVED_OTHERWISE = 'was it made for another range, or without --group-log 4?'
 
 /** @type {Run<typeof import('../../table/encodings.js').receive>} */
 export async function receive ({ values, operands: [name, from = '-'] }, context) {
@@ -49,7 +59,7 @@ export async function receive ({ values, operands: [name, from = '-'] }, context
         verified = event.detail.done
         onProgress(event)
       }
-    })).catch(error => { throw hintAtOptions(error, verified === 0) })
+    })).catch(error => { throw hintAtOptions(error, verified === 0, RECEIVED_OTHERWISE) })
     const line = `${name}  ${sizeText(values, received)} received, ${complete ? 'complete' : 'incomplete'}`
     await printResult(values, { name, received, complete }, line)
   }, { create: true, calls: true })

@@ -1,23 +1,21 @@
 // What add, get and ls do with folders and collections; and baobox diff
 
 import { UsageError } from '../../terminal/errors.js'
-import { entryText, fileLine, sizeText } from '../../terminal/format.js'
+import { SIZE_WIDTH, arrivalText, entryText, fileLine, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { collectionEntries } from '../../../store/exchange/collections/index.js'
 import { diffDirectory, exportDirectory, importDirectory } from '../../../store/exchange/collections/node/index.js'
+import { Owner } from '../owner/ask.js'
 import { rootIn, withStore } from './open.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../store/index.js' */
+/** @import { ImportDirectoryOptions } from '../../../store/exchange/collections/node/index.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
 /** @typedef {Given<typeof import('../../table/blobs.js').add['options']>} GivenToAdd */
 /** @typedef {Given<typeof import('../../table/blobs.js').get['options']>} GivenToGet */
 /** @typedef {Given<typeof import('../../table/blobs.js').ls['options']>} GivenToList */
-
-/** Columns for the longest size, and for `already there`. */
-const SIZE_WIDTH = 11
-const NEWS_WIDTH = 13
 
 /** baobox add -r @param {GivenToAdd} given @param {Context} context */
 export async function addFolders ({ values, operands }, context) {
@@ -30,14 +28,17 @@ export async function addFolders ({ values, operands }, context) {
     for (const name of operands) {
       await attempt(async () => {
         const { cid, length, size, unread, isNew } = await withProgress({ name }, onProgress =>
-          importDirectory(store, name, { include, ignore, top, known, mode, tag, signal, onProgress }))
-        const news = (isNew ? 'new' : 'already there').padEnd(NEWS_WIDTH)
-        const line = fileLine(`${cid}  ${sizeText(values, size).padStart(SIZE_WIDTH)}  ${news}`, name)
+          importInto(store, name, { include, ignore, top, known, mode, tag, signal, onProgress }))
+        const line = fileLine(arrivalText(values, { cid, size, isNew }), name)
         await printResult(values, { name, cid: `${cid}`, size, isNew, files: length, unread }, line.trimEnd())
       })
     }
-  }, { create: true })
+  }, { create: true, calls: true })
 }
+
+/** @param {BlobStore | Owner} store @param {string} path @param {ImportDirectoryOptions} options */
+const importInto = (store, path, options) =>
+  store instanceof Owner ? store.importDirectory(path, options) : importDirectory(store, path, options)
 
 /** baobox get -r @param {GivenToGet} given @param {Context} context */
 export async function getFolder ({ values, operands: [name, folder] }, context) {

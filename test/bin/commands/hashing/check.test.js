@@ -52,10 +52,11 @@ describe('baobox hash --check', () => {
     const names = fc.string({ minLength: 1, unit: 'grapheme' }).filter(name => !/[\0\ufffd]/.test(name))
     fc.assert(fc.property(names, name => {
       expect(parseCheckLine(fileLine(HASH, name).slice(0, -1))).to.include({ file: name, expected: HASH })
+      // A line that could be both is read as one with two spaces behind the hash, as by b3sum.
+      if (name.includes('  ')) return
       const { name: escaped, mark } = escapeName(name)
       const { file, shown } = parseCheckLine(`${mark}BLAKE3 (${escaped}) = ${HASH}`)
-      // Of a line that could be both, the first reading is the one for two spaces.
-      if (!name.includes('  ')) expect({ file, shown }).to.deep.equal({ file: name, shown: mark + escaped })
+      expect({ file, shown }).to.deep.equal({ file: name, shown: mark + escaped })
     }))
   })
 

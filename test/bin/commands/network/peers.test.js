@@ -6,7 +6,7 @@ import { hash, toCid } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
 import { noise } from '../../../support/inputs.js'
 import { absence } from '../../../support/iroh.js'
-import { newFolder } from '../../../support/program.js'
+import { newFolder, stopped } from '../../../support/program.js'
 import { skipAloud } from '../../../support/vectors.js'
 
 const BYTES = noise(100_000, 61)
@@ -16,6 +16,8 @@ const TICKET = 'blob' + 'a'.repeat(109)
 
 describe('a ticket on the command line', () => {
   const folder = newFolder()
+  const children = []
+  afterEach(() => { for (const child of children.splice(0)) child.kill('SIGKILL') })
   const errorOf = async (...args) => {
     const { code, err } = await folder.run(args)
     return { code, err: err.trim() }
@@ -43,6 +45,7 @@ describe('a ticket on the command line', () => {
     await folder.run(['add', '-r', '--tag', 'set', 'file'])
     const names = ['a-tag', 'set'].flatMap(name => ['--ticket', name])
     const server = folder.start(['serve', '--port', '0', '--iroh', '--no-relays', '--json', ...names])
+    children.push(server)
     let out = ''
     while (out.split('\n').length < 5) out += (await once(server.stdout, 'data'))[0]
     const [, { iroh }, ...tickets] = out.trim().split('\n').map(line => JSON.parse(line))
@@ -54,19 +57,25 @@ describe('a ticket on the command line', () => {
     const fetched = await folder.run(['fetch', ticket, ...there, '--tag', 'mine'])
     expect(fetched.out).to.match(new RegExp(`^${CID}  100000 [^\n]*complete\n`))
     await folder.run(['fetch', ticket, 'copy', '--no-relays'])
-    same(new Uint8Array(await readFile(folder.at('copy'))), BYTES)
+    expect(same(new Uint8Array(await readFile(folder.at('copy'))), BYTES)).to.equal(true)
     await folder.run(['fetch', ticket, 'part', '--no-relays', '--start', '10', '--end', '20'])
-    same(new Uint8Array(await readFile(folder.at('part'))), BYTES.subarray(10, 20))
+    expect(same(new Uint8Array(await readFile(folder.at('part'))), BYTES.subarray(10, 20))).to.equal(true)
 
-    expect((await errorOf('fetch', sequence, 'copy')).code).to.equal(2)
-    await folder.run(['fetch', sequence, ...there, '--tag', 'set'])
+    expect((await errorOf('fetch', sequence, '-')).code).to.equal(2)
+    const files = await folder.run(['fetch', sequence, ...there, '--tag', 'set', '-o', 'folder'])
+    expect(files.out).to.match(/ 100000 {2}already there {2}file\n/)
     const { out: tags } = await folder.run(['tag', '--store', 'there'])
     expect(tags).to.match(/hashseq {2}"set"/)
-    await folder.run(['get', '-r', 'set', 'folder', '--store', 'there'])
-    same(new Uint8Array(await readFile(folder.at('folder/file'))), BYTES)
+    expect(same(new Uint8Array(await readFile(folder.at('folder/file'))), BYTES)).to.equal(true)
 
-    server.kill('SIGINT')
-    const [code] = await once(server, 'exit')
-    expect(code).to.equal(0)
+    const owner = folder.start(['serve', '--store', 'there', '--port', '0', '--quiet'])
+    children.push(owner)
+    await once(owner.stdout, 'data')
+    await folder.run(['rm', '--force', CID, '--store', 'there'])
+    const asked = await folder.run(['fetch', '-r', sequence, ...there])
+    expect(asked.err).to.include('which does this now')
+    expect(asked.out).to.match(/ 100000 {2}new {12}file\n/)
+
+    expect(await stopped(server)).to.equal(0)
   })
 })

@@ -5,7 +5,7 @@ import { hash, toCid } from '../../../../lib/index.js'
 import { same } from '../../../support/bytes.js'
 import { listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { newFolder } from '../../../support/program.js'
+import { newFolder, stopped } from '../../../support/program.js'
 
 const BYTES = noise(300_000)
 const CID = `${toCid(hash(BYTES))}`
@@ -39,11 +39,19 @@ describe('baobox serve', () => {
     }
   }
 
-  const stopped = async (server, signal = 'SIGINT') => {
-    server.kill(signal)
-    const [code] = await once(server, 'exit')
-    return code
-  }
+  it('serves a site at the top, by its tag', async () => {
+    await folder.write('index.html', '<p>Hello')
+    await folder.run(['add', '-r', '--tag', 'web', 'index.html'])
+    const { server, url } = await serving(['--site', 'web'])
+    const response = await fetch(`${url}/`)
+    expect([response.headers.get('content-type'), await response.text()])
+      .to.deep.equal(['text/html; charset=utf-8', '<p>Hello'])
+    const blob = await fetch(`${url}/blobs/${CID}`)
+    expect([blob.status, (await blob.arrayBuffer()).byteLength]).to.deep.equal([200, 300_000])
+    expect(await stopped(server)).to.equal(0)
+    const { code, err } = await folder.run(['serve', '--port', '0', '--site', 'none'])
+    expect([code, err.startsWith("baobox: --site: 'none' is neither a CID nor a tag")]).to.deep.equal([2, true])
+  })
 
   it('serves a store until it is interrupted, and prints each request', async () => {
     const { server, lines, first, url } = await serving([])

@@ -2,6 +2,8 @@
 import { expect } from 'chai'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { encodeSliceSync, createOutboardSync } from '../../../../encoder/index.js'
 import { hash, toCid } from '../../../../lib/index.js'
 import { BlobStore } from '../../../../store/index.js'
@@ -10,6 +12,8 @@ import { newFolder } from '../../../support/program.js'
 
 const ONE = noise(100_000, 31)
 const TWO = noise(3_000_000, 32)
+const OTHER = noise(200_000, 33)
+const LONG = noise(17 * 2 ** 20 + 1, 34)
 const cidOf = bytes => `${toCid(hash(bytes))}`
 
 describe('a store that a server has open', function () {
@@ -41,6 +45,10 @@ describe('a store that a server has open', function () {
     expect(JSON.parse(added.out)).to.deep.equal({ name: '-', cid: cidOf(TWO), size: TWO.length, isNew: true })
     const received = await run(['receive', '--json', cidOf(ONE), 'slice', '--end', '50000'])
     expect(JSON.parse(received.out)).to.deep.include({ received: 49_152, complete: false })
+    const twice = Buffer.concat([TWO, TWO])
+    const joined = await run(['concat', 'two', 'two', '--json'])
+    expect(JSON.parse(joined.out)).to.deep.equal({ cid: cidOf(twice), size: twice.length, isNew: true })
+    await run(['rm', cidOf(twice)])
     await run(['tag', 'second', 'two'])
     const { out, err } = await folder.run(['tag', '--json'])
     expect(err).to.contain('reading it as it is now')
@@ -48,6 +56,71 @@ describe('a store that a server has open', function () {
     const [gone] = (await run(['gc', '--json'])).out.split('\n')
     expect(JSON.parse(gone)).to.deep.equal({ cid: cidOf(ONE), bytes: 49_152 })
     expect(await run(['tag', '--delete', 'two'])).to.include({ code: 0 })
+  })
+
+  it('joins more blobs than the headers of a request have space for', async () => {
+    const bytes = noise(10, 35)
+    await run(['add', '-'], { input: bytes })
+    const joined = Buffer.concat(Array(600).fill(bytes))
+    const { out } = await run(['concat', ...Array(600).fill(cidOf(bytes)), '--json'])
+    expect(JSON.parse(out)).to.deep.equal({ cid: cidOf(joined), size: 6000, isNew: true })
+    await run(['rm', cidOf(joined)])
+    await run(['rm', cidOf(bytes)])
+  })
+
+  it('gets blobs that its server downloads: by URLs, by a RASL URL, and as far as they are wanted', async () => {
+    const blobs = { [`/${cidOf(ONE)}`]: ONE, '/other': OTHER, '/long': LONG }
+    const web = createServer(({ url }, response) => {
+      const bytes = blobs[url]
+      response.writeHead(bytes === undefined ? 404 : 200).end(bytes)
+    }).listen(0, '127.0.0.1')
+    await once(web, 'listening')
+    const at = `http://127.0.0.1:${web.address().port}`
+    const cid = cidOf(ONE)
+    try {
+      const part = await run(['fetch', `${at}/${cid}`, '--start', '0', '--end', '10', '--json'])
+      expect(JSON.parse(part.out)).to.include({ cid, received: 16_384, complete: false })
+      const rest = await run(['fetch', `rasl://${cid}/`, '--from', `${at}/{cid}`, '--tag', 'web/one', '--json'])
+      expect(JSON.parse(rest.out)).to.include({ received: ONE.length - 16_384, complete: true })
+      expect(JSON.parse(rest.out).mirrors).to.deep.equal([{ location: at, state: 'good', bytes: ONE.length - 16_384 }])
+      const long = await run(['fetch', `${at}/long`, '--cid', cidOf(LONG), '--max-unverified', '17MiB'])
+      expect(long.code).to.equal(1)
+      expect(long.err).to.include('longer than 17825792 bytes')
+      const other = await run(['fetch', `${at}/other`, '--cid', cidOf(OTHER), '--tag', 'web/other', '--bytes'])
+      expect(other.out).to.include(`${cidOf(OTHER)}  200000 of 200000 received, complete\n`)
+      const none = await run(['fetch', `${at}/none`, '--cid', cidOf(ONE.subarray(1))])
+      expect([none.code, none.err]).to.deep.equal([1,
+        `baobox: FETCH_EXHAUSTED: no mirror is left: ${at}/none answers with status 404\n`])
+    } finally {
+      web.close()
+      web.closeAllConnections()
+    }
+    for (const [name, bytes] of [['web/one', ONE], ['web/other', OTHER]]) {
+      expect(Buffer.compare((await folder.run(['get', name])).bytes, bytes), name).to.equal(0)
+      await run(['tag', '--delete', name])
+    }
+    await run(['rm', cid])
+    await run(['rm', cidOf(OTHER)])
+  })
+
+  it('gets folders and references that its server reads, by paths from where the command runs', async () => {
+    await mkdir(folder.at('photos'))
+    await writeFile(folder.at('photos', 'one'), OTHER.subarray(2))
+    await writeFile(folder.at('photos', 'other'), OTHER.subarray(3))
+    const added = JSON.parse((await run(['add', '-r', 'photos', '--tag', 'photos', '--known', 'known', '--json'])).out)
+    expect(added).to.deep.include({ name: 'photos', size: 2 * OTHER.length - 5, files: 2, isNew: true })
+    const again = JSON.parse((await run(['add', '-r', 'photos', '--json'])).out)
+    expect(again).to.deep.include({ cid: added.cid, isNew: false })
+    expect(existsSync(folder.at('known'))).to.equal(true)
+    const { out } = await folder.run(['ls', 'photos'])
+    expect(out).to.equal('photos/one\nphotos/other\n')
+
+    await folder.write('referred', OTHER.subarray(1))
+    const referred = JSON.parse((await run(['add', '--reference', '--json', 'referred'])).out)
+    expect(referred).to.deep.include({ name: 'referred', cid: cidOf(OTHER.subarray(1)), isNew: true })
+    await rm(folder.at('referred'))
+    expect((await folder.run(['get', referred.cid, 'copy'])).code, 'it is read where it was').to.equal(1)
+    expect(await run(['add', '-r', 'nowhere'])).to.deep.include({ code: 1, out: '' })
   })
 
   it('has the errors that the store itself has', async () => {
@@ -58,7 +131,8 @@ describe('a store that a server has open', function () {
       code: 1, out: '', err: "baobox: 'one' is neither a CID nor a tag of the store\n"
     })
     const other = await folder.run(['compact'])
-    expect([other.code, other.err]).to.satisfy(([code, err]) => code === 1 && err.startsWith('baobox: STORE_LOCKED'))
+    expect(other.code).to.equal(1)
+    expect(other.err).to.match(/^baobox: STORE_LOCKED: .*: end that process, or wait for it with --wait\n$/)
   })
 
   it('keeps nothing of a blob whose sender is killed', async () => {

@@ -157,6 +157,6 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       expect(code, args.join(' ')).to.equal(2)
       expect(err).to.include(message)
     }
-    expect((await folder.run(['add', 'site'])).err).to.include('is a directory')
+    expect((await folder.run(['add', 'site'])).err).to.include('is a directory: a folder needs --recursive')
   })
 })

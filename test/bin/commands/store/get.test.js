@@ -51,7 +51,7 @@ describe('baobox add, get, cat, ls', () => {
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
     const [notThere, isTagged, ...more] = err.split('\n')
     expect(notThere).to.equal(`baobox: ${unknown} is not in the store`)
-    expect(isTagged).to.match(/^baobox: STORE_TAGGED: /).and.include(tagged).and.include('kept')
+    expect(isTagged).to.match(/^baobox: STORE_TAGGED: /).and.include(tagged).and.include('kept').and.include('--force')
     expect(more).to.deep.equal([''])
     expect((await folder.run(['ls', ...args])).out).to.equal(`${tagged}\n`)
     expect(await folder.run(['rm', ...args, '--force', tagged])).to.include({ code: 0, out: '', err: '' })
@@ -123,6 +123,8 @@ describe('baobox add, get, cat, ls', () => {
     expect({ code, out }).to.deep.equal({ code: 1, out: '' })
     expect(err).to.match(/^baobox: STORE_NOT_FOUND: .*\n$/).and.include(unknown)
     expect((await folder.run(['get', cid, '-o', 'out'])).err).to.equal('baobox: out is a directory\n')
+    const { err: homeless } = await folder.run(['get', cid, 'nowhere/x'])
+    expect(homeless).to.equal('baobox: there is no folder nowhere for nowhere/x\n')
     expect(await readdir(folder.at('out'))).to.deep.equal([])
   })
 

@@ -1,0 +1,102 @@
+// Downloads into a store, in the process that has it open: this one, or the one that serves it.
+
+import { getCollection } from '../../../store/exchange/collections/index.js'
+import { withPeers } from './peers.js'
+
+/** @import { CID } from 'multiformats/cid' */
+/** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
+/** @import { DownloadOptions, DownloadResult } from '../../../store/exchange/download/download.js' */
+/** @import { WholeMember } from '../../../store/exchange/download/members.js' */
+/** @import { DownloadEvent } from '../../../store/exchange/download/progress.js' */
+
+/**
+ * @typedef {object} FetchedFile  a member that is whole
+ * @property {string} [name]  undefined where the sequence is no collection
+ * @property {CID} cid
+ * @property {number} size  bytes
+ * @property {number} received  bytes that were missing before
+ */
+/** @typedef {DownloadEvent & { detail: { name?: string } }} FetchEvent  `name`: of a file that is being downloaded */
+/**
+ * @typedef {'ranges' | 'recursive' | 'parallel' | 'maxDuplicates' | 'maxUnverified' | 'tag' | 'signal'} SameOptions
+ * @typedef {Pick<DownloadOptions, SameOptions> & {
+ *   from: string[],
+ *   relays: boolean,
+ *   onProgress?: (event: FetchEvent) => void,
+ *   onFile?: (file: FetchedFile) => void
+ * }} FetchOptions  `from`: URLs and tickets; `relays`: of iroh; `onFile` gets each file once, in no certain order
+ */
+
+/** Members that wait for the names. Those of a collection whose names nobody has are told without them. */
+const MAX_WAITING = 100_000
+
+/** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
+export function downloadInto (store, cid, { from: places, relays, onFile, onProgress, ...options }) {
+  return withPeers(places, { relays }, async from => {
+    if (!options.recursive) return store.download(cid, { ...options, from, onProgress })
+    const files = new Files(store, cid, onFile)
+    try {
+      return await store.download(cid, {
+        ...options,
+        from,
+        onMember: member => files.add(member),
+        onProgress: event => onProgress?.({ ...event, detail: { ...event.detail, name: files.currentName(event) } })
+      })
+    } finally {
+      await files.end()
+    }
+  })
+}
+
+/** The members of a sequence, by the names that the collection has for them. The first member has the names. */
+class Files {
+  #store
+  #cid
+  #onFile
+  #waiting = /** @type {WholeMember[]} */ ([])
+  /** Once they were read; not where the sequence is no collection. @type {string[] | undefined} */
+  #names
+  #hasRead = false
+  #reading = /** @type {Promise<void> | undefined} */ (undefined)
+
+  /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions['onFile']} [onFile] */
+  constructor (store, cid, onFile) {
+    this.#store = store
+    this.#cid = cid
+    this.#onFile = onFile
+  }
+
+  /** @param {WholeMember} member */
+  add (member) {
+    if (member.index === 0) this.#reading = this.#readNames()
+    this.#waiting.push(member)
+    if (this.#hasRead || this.#waiting.length > MAX_WAITING) this.#tellAll()
+  }
+
+  /** Tells of those that still wait. */
+  async end () {
+    await this.#reading
+    this.#tellAll()
+  }
+
+  /** @param {DownloadEvent} event */
+  currentName ({ detail: { members } }) {
+    const [first] = members?.current ?? []
+    return first && this.#names?.[first.index - 1]
+  }
+
+  async #readNames () {
+    try {
+      this.#names = Array.from(await getCollection(this.#store, this.#cid), ([name]) => name)
+    } catch {} // any sequence of hashes can be downloaded
+    this.#hasRead = true
+    this.#tellAll()
+  }
+
+  #tellAll () {
+    for (const { index, ...member } of this.#waiting.splice(0)) {
+      const isFile = index > 0 || this.#names === undefined
+      if (isFile) this.#onFile?.({ name: this.#names?.[index - 1], ...member })
+    }
+  }
+}

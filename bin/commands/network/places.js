@@ -1,0 +1,87 @@
+// What `baobox fetch` is told of the blob that is wanted, and of the places where it may be.
+
+import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
+import { parseTicket } from '../../../store/exchange/iroh/index.js'
+import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { isRasl, parseRasl } from '../../../verifier/mirrors/server/rasl.js'
+import { UsageError } from '../../terminal/errors.js'
+import { isRoot, rootOf } from '../store/open.js'
+
+/** @import { Context } from '../../types.js' */
+/** @import { StoreValues } from '../store/open.js' */
+
+/**
+ * @typedef {object} Wanted  a blob, and its mirrors
+ * @property {Uint8Array} root
+ * @property {boolean} [isSequence]  does a ticket say that the members are wanted, too? Default: false
+ * @property {string[]} from  URLs and tickets
+ */
+
+/**
+ * @param {string} source  the first operand
+ * @param {{ from?: string[], cid?: string } & StoreValues} values
+ * @param {Context} context
+ * @returns {Promise<Wanted>}
+ */
+export async function placeOf (source, { from = [], cid, ...values }, context) {
+  for (const place of from) if (!isTicket(place)) checkUrl(place, '--from')
+  if (isTicket(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
+    const ticket = parseTicket(source)
+    return { root: parseRoot(ticket.cid), isSequence: ticket.cid.code === HASHSEQ, from: [source, ...from] }
+  }
+  if (isRasl(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL that has no CID')
+    const { root, urls } = raslOf(source)
+    if (urls.length + from.length === 0) throw new UsageError('the RASL URL has no hint: give a mirror with --from')
+    return { root, from: [...urls, ...from] }
+  }
+  if (!/^https?:/i.test(source)) {
+    if (cid !== undefined) throw new UsageError('--cid goes with a URL')
+    if (from.length === 0) throw new UsageError('missing --from: where the blob can be fetched')
+    return { root: await rootOf(source, values, context), from }
+  }
+  checkUrl(source, 'SOURCE')
+  const named = cid ?? nameIn(source)
+  if (named === undefined) throw new UsageError('the URL has no CID in its path: give it with --cid')
+  return { root: cid === undefined ? parseRoot(named) : await rootOf(named, values, context), from: [source, ...from] }
+}
+
+/** @param {string} source @throws {UsageError} */
+function raslOf (source) {
+  try {
+    return parseRasl(source)
+  } catch (error) {
+    throw new UsageError(/** @type {Error} */ (error).message)
+  }
+}
+
+/** The URL of a blob, for a mirror of many. @param {string} url @param {Uint8Array} root */
+export function expanded (url, root) {
+  const hex = Buffer.from(root).toString('hex')
+  return url.replaceAll('{cid}', `${toCid(root)}`).replaceAll('{hex}', hex).replaceAll('{hex2}', hex.slice(0, 2))
+}
+
+/**
+ * A mirror of all blobs of a server, from the URL of one.
+ *
+ * @param {string} place  a URL, or a ticket, whose peer has any blob
+ * @throws {UsageError} when it cannot be told where the server has other blobs
+ */
+export function ofAnyBlob (place) {
+  if (isTicket(place) || /\{(cid|hex)\}/.test(place)) return place
+  const name = nameIn(place)
+  if (name === undefined) {
+    throw new UsageError(`'${place}' has one blob only: put {cid} or {hex} in the place of its name`)
+  }
+  const at = /** @type {RegExpExecArray} */ (/^[^?#]*/.exec(place))[0].lastIndexOf(name)
+  return `${place.slice(0, at)}${/^[0-9a-f]{64}$/i.test(name) ? '{hex}' : '{cid}'}${place.slice(at + name.length)}`
+}
+
+/** The CID or hash in the path of a URL. @param {string} url */
+const nameIn = url => new URL(url).pathname.split(/[/.]/).findLast(isRoot)
+
+/** @param {string} url @param {string} what  the name of the argument */
+function checkUrl (url, what) {
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new UsageError(`${what}: '${url}' is not an HTTP URL`)
+}
