@@ -34,8 +34,10 @@ const IMPORT_INTERNALS = {
   'browser/kernel.test.js': 'the kernel is chosen by hand',
   'encoder/bad-input.test.js': 'counts the steps of a walk',
   'encoder/files.test.js': 'the same audit in spans of other lengths',
+  'encoder/tail.test.js': 'the pairs of a tree of subtrees are compared with those of a tree of bytes',
   'encoder/write.test.js': 'the same tree in spans of other lengths',
   'verifier/audit-threads.test.js': 'the same audit in other pools and spans',
+  'store/write/import/page-writer.test.js': 'the same pages in spans of other lengths',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',
   'slow/disk/power-worker.js': 'a database of a store is tested alone',
   'store/storage/opening/rescue.test.js': 'it writes records that no call would write'

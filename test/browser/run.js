@@ -1,8 +1,10 @@
 // Runs the suites in browsers: `npm run test:browser`, in a headless Chromium. `--engine=firefox`, `--engine=webkit`
 // and `--engine=all` choose others; `--install` fetches browsers by apt-get where they are not found; `--grep=PATTERN`
-// chooses tests, as in mocha. Where a browser cannot be had, a line says NOT RUN.
+// chooses tests, as in mocha. Where a browser cannot be had, a line says NOT RUN. After the suites in pages come those
+// that drive the browser from Node.js.
 import { parseArgs } from 'node:util'
 import { bundle } from './bundle.js'
+import { runDriven } from './driven/run.js'
 import { ENGINES, prepare } from './engines/index.js'
 import { EFFORT, pagesOf } from './pages.js'
 import { runPage } from './run-page.js'
@@ -22,6 +24,7 @@ for (const name of names) {
 
 const scripts = await bundle()
 const lines = []
+let total = 0
 for (const name of names) {
   const { title, start } = ENGINES[name]
   const { found, reason } = prepare(ENGINES[name], install)
@@ -29,14 +32,18 @@ for (const name of names) {
     console.log(`NOT RUN: the suites in ${title}: ${reason}`)
     continue
   }
-  for (const kind of pagesOf(name)) {
-    console.log(`\n# In ${title}, in ${kind.name}\n`)
-    const page = { ...kind, ...grep && { grep } }
-    const { passes, pending, failures, errors, seconds, version } =
-      await runPage(name, onGone => start(found, onGone), page, scripts)
+  const startBrowser = onGone => start(found, onGone)
+  const runs = pagesOf(name).map(kind => /** @type {const} */ (
+    [`in ${kind.name}`, () => runPage(name, startBrowser, { ...kind, ...grep && { grep } }, scripts)]))
+  runs.push(['driven from Node.js', () => runDriven(startBrowser, grep)])
+  for (const [place, run] of runs) {
+    console.log(`\n# In ${title}, ${place}\n`)
+    const { passes, pending, failures, errors, seconds, version } = await run()
     const counts = `${passes} passing, ${pending} skipped, ${failures} failing, ${errors} errors outside of tests`
-    lines.push(`${counts}: in ${title} ${version}, in ${kind.name}, EFFORT=${EFFORT}, ${seconds} s`)
-    if (failures > 0 || errors > 0 || passes === 0) process.exitCode = 1
+    lines.push(`${counts}: in ${title} ${version}, ${place}, EFFORT=${EFFORT}, ${seconds} s`)
+    total += passes
+    if (failures > 0 || errors > 0 || (passes === 0 && grep === undefined)) process.exitCode = 1
   }
 }
 for (const line of lines) console.log(line)
+if (lines.length > 0 && total === 0) process.exitCode = 1

@@ -4,7 +4,7 @@ import { same } from '../support/bytes.js'
 import { KEY, noise } from '../support/inputs.js'
 import { hash as twinHash, keyed } from '../support/twin/index.js'
 import { Random } from './random.js'
-import { counted } from './budget.js'
+import { counted } from '../support/work.js'
 import { finding } from './finding.js'
 
 export const KERNELS = ['simd', 'js']

@@ -1,12 +1,13 @@
 // Tests baobox beside the commands `bao` and `b3sum`, and among peers of iroh: `npm run test:interop`. `--install`
 // compiles the commands by cargo where they are not found, and installs the package of iroh. `--compile-peer` compiles
-// a program with iroh-blobs, which takes 5 to 15 minutes. Where something cannot be had, a line says NOT RUN.
+// a program with iroh-blobs, and sendme, which takes 10 to 30 minutes. Where something cannot be had, a line says
+// NOT RUN.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { NAMES, have, variableOf } from './find.js'
-import { havePackage, havePeer } from './iroh/find.js'
+import { havePackage, havePeer, haveSendme } from './iroh/find.js'
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js')
 const SUITES = { bao: ['bao.js', 'bao-command.js'], b3sum: ['b3sum.js'] }
@@ -20,19 +21,22 @@ const { values: { install, 'compile-peer': compile } } = parseArgs({
 })
 
 for (const tool of NAMES) {
-  try {
-    const { program } = have(tool, { install })
-    run(SUITES[tool], { [variableOf(tool)]: program })
-  } catch (error) {
-    console.log(`NOT RUN: interop with the command ${tool}. It could not be had: ${error.message}`)
-  }
+  attempt(`the command ${tool}`, () => run(SUITES[tool], { [variableOf(tool)]: have(tool, { install }).program }))
 }
-try {
+attempt('the package of iroh', () => {
   havePackage({ install })
   run(PEERS)
-  run(['iroh/folders.js'], { IROH_PEER: havePeer({ install: compile }) })
-} catch (error) {
-  console.log(`NOT RUN: interop with iroh. The package or the peer could not be had: ${error.message}`)
+  attempt('iroh-blobs', () => run(['iroh/folders.js'], { IROH_PEER: havePeer({ install: compile }) }))
+  attempt('sendme', () => run(['iroh/sendme.js'], { SENDME: haveSendme({ install: compile }) }))
+})
+
+/** @param {string} other  what is tested beside @param {() => void} work  throws when that cannot be had */
+function attempt (other, work) {
+  try {
+    work()
+  } catch (error) {
+    console.log(`NOT RUN: interop with ${other}. It could not be had: ${error.message}`)
+  }
 }
 
 /** @param {string[]} suites  paths from this folder @param {Record<string, string>} [env] */

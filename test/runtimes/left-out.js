@@ -13,8 +13,6 @@ export const LEFT_OUT = {
   'Node.js': {},
   Bun: {
     ...OUTSIDE_NODE,
-    'answers a thousand readers of ranges at the same time':
-      'most of so many connections fail in Bun; the cause is not known',
     'holds little for clients that read nothing, and breaks them off in the end':
       "Bun's node:http holds 1.2 MB for each client, and the test wants less than 1 MiB"
   },
@@ -24,17 +22,9 @@ export const LEFT_OUT = {
     'an interrupted decode leaves no file':
       'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
     'an interrupted add leaves nothing': 'the same',
-    'serves a store until it is interrupted, and prints each request':
-      'Deno reports a child that was sent a signal as killed by it, whatever its exit code',
-    'takes uploads, tags and lists where it is told to': 'the same',
-    'listens at a Unix socket': 'the same',
     'an interrupt ends the wait for a reader, too':
       'Deno blocks in a write to a full pipe and does not handle the signal',
     'is not waited for after an interrupt, also by work that prints only then': 'the same',
-    'answers a thousand readers of ranges at the same time':
-      'many of so many connections fail in Deno; the cause is not known',
-    'breaks the connection at damage, so that no client takes it for the end':
-      'clients get no byte from in front of the damage in Deno; the cause is not known',
     'leave nothing that looks whole when the process is killed':
       'a child process that gets its script as an argument asks for permissions'
   }

@@ -4,22 +4,32 @@ import { writeSync } from 'node:fs'
 import { ChunkRanges, hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { GROUP } from '../support/constants.js'
-import { listed, stream } from '../support/feeding.js'
+import { listed } from '../support/feeding.js'
 import { flipStoredByte } from '../support/store/inspect.js'
+import { concat } from '../support/bytes.js'
 import { noise } from '../support/inputs.js'
 import { sliceOf } from '../support/store/stores.js'
-
-const PIECE_LEN = 300_000
+import { inPieces, putOrAppend, splicedOf } from './disk/look.js'
 
 /** Sizes of blobs that are kept in different ways: in one extent, with pages of pairs, in files. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000]
 /** Blobs of these sizes come first, then small ones, for jobs with many blobs. */
-export const LONG_COUNT = 8
+export const LONG_COUNT = 11
+/** Some begin with another one, and are appended to that when they are put. */
+const PARENT = { 9: 4, 10: 9 }
+const GROWTH = 350_000
 export const SMALL_COUNT = 14
 export const BLOB_COUNT = LONG_COUNT + SMALL_COUNT
 
 const sizeOf = i => i < LONG_COUNT ? SIZES[i % SIZES.length] + i : GROUP - i
-const blobs = Array.from({ length: BLOB_COUNT }, (_, i) => noise(sizeOf(i), 1000 + i))
+const blobs = /** @type {Uint8Array[]} */ ([])
+for (let i = 0; i < BLOB_COUNT; i++) {
+  const parent = blobs[PARENT[i]]
+  blobs.push(parent === undefined ? noise(sizeOf(i), 1000 + i) : concat([parent, noise(GROWTH, 1000 + i)]))
+}
+
+/** Does a blob share its file with others? @param {number} i */
+export const sharesFile = i => i in PARENT || Object.values(PARENT).includes(i)
 
 /** The numbers of some small blobs. @param {number} from @param {number} count */
 export const smallFrom = (from, count) => Array.from({ length: count }, (_, i) => LONG_COUNT + (from + i) % SMALL_COUNT)
@@ -36,14 +46,9 @@ export const PARTS = [
 
 /** The jobs by name. Each prepares its bytes and returns the call, so that `begin` is printed right before the call. */
 const JOBS = {
-  put (store, i) {
-    const bytes = blobOf(i)
-    return () => store.put(inPieces(bytes))
-  },
-  putTagged (store, i) {
-    const bytes = blobOf(i)
-    return () => store.put(inPieces(bytes), { tag: `tag ${i}` })
-  },
+  put: (store, i) => () => putOrAppend(store, blobOf(i), blobs[PARENT[i]]),
+  putTagged: (store, i) => () => putOrAppend(store, blobOf(i), blobs[PARENT[i]], { tag: `tag ${i}` }),
+  splice: (store, i) => () => splicedOf(store, blobOf(i)),
   receive (store, i, part) {
     const bytes = blobOf(i)
     const range = PARTS[part](bytes.length)
@@ -71,11 +76,6 @@ const JOBS = {
     if (byPut) await store.put(inPieces(bytes))
     else await store.receive(root, inPieces(sliceOf(bytes, present)), present)
   }
-}
-
-function inPieces (bytes) {
-  const count = Math.ceil(bytes.length / PIECE_LEN)
-  return stream(Array.from({ length: count }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
 }
 
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)

@@ -14,7 +14,7 @@ import { collect, errorOf } from '../support/feeding.js'
 import { killDuring } from '../support/killed.js'
 import { idsIn, idsWithout, recordsIn } from '../support/store/inspect.js'
 import { expectNoOrphans, onDisk, sliceOf } from '../support/store/stores.js'
-import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, smallFrom } from './kill-worker.js'
+import { BLOB_COUNT, LONG_COUNT, PARTS, SMALL_COUNT, blobOf, sharesFile, smallFrom } from './kill-worker.js'
 
 const WORKER = fileURLToPath(new URL('kill-worker.js', import.meta.url))
 const { SEED = 1 } = process.env
@@ -44,6 +44,9 @@ class Acknowledged {
   }
 }
 
+/** Jobs that keep a blob as a whole, or nothing of it. */
+const PUTS = ['put', 'putTagged', 'splice', 'putMany']
+
 /** What is acknowledged once a job is done. */
 const AFTER = {
   put: (blobs, i) => blobs[i].add(PARTS[0](blobOf(i).length)),
@@ -51,6 +54,7 @@ const AFTER = {
     AFTER.put(blobs, i)
     blobs[i].isTagged = true
   },
+  splice: (blobs, i) => AFTER.put(blobs, i),
   receive: (blobs, i, part) => blobs[i].add(PARTS[part](blobOf(i).length)),
   putMany: (blobs, from, count) => { for (const i of smallFrom(from, count)) AFTER.put(blobs, i) },
   delete: (blobs, i) => blobs[i].forget(),
@@ -70,9 +74,10 @@ function ordersFor (blobs) {
   const tagged = blobs.map(({ isTagged }) => isTagged)
   const jobOn = i => {
     const less = tagged[i] ? 'untag' : 'delete'
-    const jobs = ['put', 'putTagged', 'receive', 'receive', less, less, 'tag']
+    const jobs = ['put', 'putTagged', 'splice', 'receive', 'receive', less, less, 'tag']
     // A blob that is lost as a whole leaves an orphan until the next collection.
-    const what = random.pick(blobOf(i).length > 8 * GROUP ? [...jobs, 'heal', 'heal', 'heal'] : jobs)
+    const mayHeal = blobOf(i).length > 8 * GROUP && !sharesFile(i) // damage of one would be damage of others
+    const what = random.pick(mayHeal ? [...jobs, 'heal', 'heal', 'heal'] : jobs)
     if (what === 'putTagged' || what === 'tag') tagged[i] = true
     if (what === 'untag') tagged[i] = false
     if (what === 'heal') return [what, i, random.chance(0.5)]
@@ -148,7 +153,7 @@ async function settle (store, i, acknowledged, jobs) {
   }
   const { present, complete, size, sizeProven } = stat
   if (acknowledged.isGone) {
-    const isAdded = isMine('put', 'putTagged', 'putMany', 'receive')
+    const isAdded = isMine(...PUTS, 'receive')
     expect(isAdded, `blob ${i} is present, and had been deleted`).to.equal(true)
   }
   for (const { start, end } of acknowledged.ranges) {
@@ -166,7 +171,7 @@ async function settle (store, i, acknowledged, jobs) {
   }
   acknowledged.ranges = ranges.map(([start, end]) => ({ start, end }))
   acknowledged.isGone = false
-  if (!isMine('put', 'putTagged', 'putMany') || isMine('receive')) return complete ? 'all' : 'a part'
+  if (!isMine(...PUTS) || isMine('receive')) return complete ? 'all' : 'a part'
   return complete ? 'all' : 'what was there before'
 }
 

@@ -78,8 +78,13 @@ export async function collect (parts) {
   return concat(out)
 }
 
-/** In WebKitGTK, streams are no async iterables. @param {AsyncIterable<any> | Iterable<any> | ReadableStream} parts */
-const iterable = parts => Symbol.asyncIterator in parts || Symbol.iterator in parts ? parts : read(parts.getReader())
+/**
+ * Makes `for await` possible also over streams: in WebKitGTK they are no async iterables.
+ *
+ * @param {AsyncIterable<any> | Iterable<any> | ReadableStream} parts
+ */
+export const iterable = parts =>
+  Symbol.asyncIterator in parts || Symbol.iterator in parts ? parts : read(parts.getReader())
 
 async function * read (reader) {
   try {

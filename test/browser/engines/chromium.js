@@ -30,6 +30,12 @@ export const chromium = {
     return {
       version: context.browser()?.version() ?? '',
       open: async url => { await page.goto(url) },
+      // playwright passes on one argument.
+      evaluate: (run, ...args) => page.evaluate(`(${run})(...${JSON.stringify(args)})`),
+      async follow (selector) {
+        await Promise.all([page.waitForEvent('load'), page.click(selector)])
+      },
+      screenshot: () => page.screenshot(),
       async setQuota (origin, quotaSize) {
         await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize })
       },

@@ -17,6 +17,11 @@ export const firefox = {
     return {
       version: (await browser.version()).replace('firefox/', ''),
       open: async url => { await page.goto(url, { timeout: 0 }) },
+      evaluate: (run, ...args) => page.evaluate(run, ...args),
+      async follow (selector) {
+        await Promise.all([page.waitForNavigation(), page.click(selector)])
+      },
+      screenshot: async () => Buffer.from(await page.screenshot()),
       close: () => browser.close()
     }
   }

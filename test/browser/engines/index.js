@@ -14,7 +14,11 @@ import { webkit } from './webkit.js'
  *
  * @typedef {object} Browser  one page of a browser
  * @property {string} version
- * @property {(url: string) => Promise<void>} open
+ * @property {(url: string) => Promise<void>} open  resolves when the page has loaded
+ * @property {(run: Function, ...args: any[]) => Promise<any>} evaluate  runs a function in the page, which takes and
+ *   gives what JSON has, and knows nothing outside of itself; it may be asynchronous
+ * @property {(selector: string) => Promise<void>} follow  clicks a link; resolves when the page behind it has loaded
+ * @property {() => Promise<Buffer>} screenshot  what is seen of the page, as PNG
  * @property {(origin: string, bytes?: number) => Promise<void>} [setQuota]  sets the quota of a site; without bytes, it
  *   is the browser's
  * @property {() => Promise<void>} close  ends the browser and removes the profile

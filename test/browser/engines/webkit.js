@@ -41,6 +41,14 @@ export const webkit = {
       return {
         version: (await page.getCapabilities()).get('browserVersion') ?? '',
         open: url => page.get(url),
+        evaluate: (run, ...args) => evaluate(page, run, args),
+        async follow (selector) {
+          const before = await page.getCurrentUrl()
+          await page.findElement({ css: selector }).click()
+          await page.wait(async () => await page.getCurrentUrl() !== before &&
+            await page.executeScript('return document.readyState') === 'complete')
+        },
+        screenshot: async () => Buffer.from(await page.takeScreenshot(), 'base64'),
         async close () {
           await page.quit().catch(error => onGone(error.message))
           await close()
@@ -51,6 +59,16 @@ export const webkit = {
       throw error
     }
   }
+}
+
+/** Runs a function in a page. The driver waits for a callback, and not for a promise. */
+async function evaluate (page, run, args) {
+  const [value, error] = await page.executeAsyncScript(`
+    const [args, done] = arguments
+    Promise.resolve().then(() => (${run})(...args)).then(value => done([value]), error => done([null, String(error)]))
+  `, args)
+  if (error !== undefined) throw new Error(error)
+  return value
 }
 
 /**

@@ -63,7 +63,7 @@ async function run (random) {
   const ranges = ChunkRanges.fromBoundaries(boundaries)
   const spans = size === 0 ? [] : toGroups(selectedSpans(size, boundaries), size, groupLog)
   const what = `${blob.bytes.length} bytes, ${size} claimed, groups of 2^${groupLog}, chunks [${boundaries}]`
-  // What was hashed before still stands in memory: whoever takes it for what is missing now finds it right.
+  // What was hashed before still stands in memory: code that takes it for what is missing now finds it right.
   if (random.chance(0.5)) {
     await validRanges(
       blob.bytes, createOutboardSync(blob.bytes, { groupLog, key: blob.key }), undefined, { key: blob.key }

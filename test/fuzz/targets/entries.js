@@ -162,7 +162,7 @@ function tags (random) {
       () => `a tag that was never written was believed: ${told(never).slice(0, 200)}`
     )
   }
-  // Whoever writes to the index can also give a right check: what is read must be readable.
+  // An attacker who writes to the index can also give a right check: what is read must be readable.
   const noise = decodeTag(...encodeTag({ ...tag, meta: random.bytes(random.below(40)) }).named)
   expectThat(
     noise?.meta === undefined || decodeMeta(noise.meta) !== undefined, () => `metadata of noise: ${told(noise)}`

@@ -1,5 +1,5 @@
-// Finds what stores are tested with as peers: the package @number0/iroh, and iroh-blobs itself, which `peer` makes a
-// program of. Installs and compiles them into node_modules/.cache when asked.
+// Finds what stores are tested with as peers: the package @number0/iroh; iroh-blobs itself, which `peer` makes a
+// program of; and sendme. Installs and compiles them into node_modules/.cache when asked.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,10 @@ const LINK = join(MODULES, '@number0/iroh')
 const CACHED = join(MODULES, '.cache/iroh')
 const MANIFEST = fileURLToPath(new URL('peer/Cargo.toml', import.meta.url))
 const TARGET = join(MODULES, '.cache/iroh-peer')
+const SENDME_VERSION = '0.34.0'
+const SENDME = join(MODULES, '.cache/sendme')
+/** Without what nobody looks at, compiling takes less time. */
+const QUICKLY = { CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' }
 const LONGEST = 40 * 60_000
 
 /**
@@ -42,20 +46,43 @@ export function havePackage ({ install = false }) {
 export function havePeer ({ install = false }) {
   const named = process.env.IROH_PEER
   if (named) return named
-  const program = join(TARGET, 'debug', process.platform === 'win32' ? 'iroh-peer.exe' : 'iroh-peer')
+  const program = join(TARGET, 'debug', executable('iroh-peer'))
   if (existsSync(program)) return program
-  if (!install) throw new Error('IROH_PEER does not name it; --install compiles it')
+  if (!install) throw new Error('IROH_PEER does not name it; --compile-peer compiles it')
   console.log('compiling iroh-peer, with iroh-blobs')
   run('cargo', ['build', '--locked', '--manifest-path', MANIFEST, '--target-dir', TARGET])
   return program
 }
 
-/** @param {string} program @param {string[]} args */
-function run (program, args) {
+/**
+ * sendme, compiled without optimizations: a release of it ends by a panic where there is no terminal.
+ *
+ * @param {{ install?: boolean }} options  `install`: may it be compiled? That takes many minutes
+ * @returns {string} the program
+ * @throws {Error} with the reason why it cannot be had
+ */
+export function haveSendme ({ install = false }) {
+  const named = process.env.SENDME
+  if (named) return named
+  const program = join(SENDME, 'bin', executable('sendme'))
+  if (existsSync(program)) return program
+  if (!install) throw new Error('SENDME does not name it; --compile-peer compiles it')
+  console.log('compiling sendme')
+  const args = ['--version', SENDME_VERSION, '--locked', '--debug', '--root', SENDME, '--target-dir', TARGET]
+  run('cargo', ['install', 'sendme', ...args], QUICKLY)
+  return program
+}
+
+/** @param {string} name */
+const executable = name => process.platform === 'win32' ? `${name}.exe` : name
+
+/** @param {string} program @param {string[]} args @param {Record<string, string>} [env] */
+function run (program, args, env) {
   const { status, error, stderr } = spawnSync(program, args, {
     encoding: 'utf8',
     timeout: LONGEST,
     shell: process.platform === 'win32',
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe']
   })
   if (status === 0) return

@@ -60,7 +60,7 @@ describe('stores and iroh-blobs', () => {
   }
   const expectFiles = async place => {
     for (const [name, bytes] of Object.entries(FILES)) {
-      same(new Uint8Array(await readFile(join(place, name))), bytes, name)
+      expect(same(new Uint8Array(await readFile(join(place, name))), bytes), name).to.equal(true)
     }
   }
 

@@ -17,6 +17,9 @@ export function blobOf (len) {
   return blobs.get(len)
 }
 
+/** Has a length name other bytes. @param {Uint8Array} bytes */
+export const nameBlob = bytes => blobs.set(bytes.length, { bytes, root: hash(bytes) })
+
 class Blob {
   /** Bytes that must be here. */
   ranges = /** @type {[number, number][]} */ ([])

@@ -7,10 +7,12 @@ import { Level } from 'level'
 import { ChunkRanges } from '../../../lib/index.js'
 import { BlobStore } from '../../../store/index.js'
 import { Random } from '../../fuzz/random.js'
+import { concat } from '../../support/bytes.js'
 import { GROUP, VIEWS } from '../../support/constants.js'
+import { noise } from '../../support/inputs.js'
 import { sliceOf } from '../../support/store/stores.js'
 import { Control, FAULTS } from './shim.js'
-import { Model, blobOf } from './faults-model.js'
+import { Model, blobOf, nameBlob } from './faults-model.js'
 import { inPieces, orphansIn } from './look.js'
 
 /** No such call fails. */
@@ -28,6 +30,12 @@ class Subject {
 
   put (len, tag) { return this.model.keep(len, this.store.put(inPieces(blobOf(len).bytes), { tag }), { tag }) }
 
+  append (from, len, tag) {
+    const more = noise(len - from, len)
+    nameBlob(concat([blobOf(from).bytes, more]))
+    return this.model.keep(len, this.store.append(blobOf(from).root, inPieces(more), { tag }), { tag })
+  }
+
   async putAll (lens) { for (const len of lens) await this.put(len, `tag ${len}`) }
 
   /** What was told before one fails is kept. */
@@ -38,6 +46,17 @@ class Subject {
       if (size !== left.shift()) throw new Error('putMany tells them in another order')
       await this.model.keep(size)
     }
+  }
+
+  /** Makes a blob of another one, which is 1000 bytes shorter. */
+  splice (base, tag) {
+    const { bytes, root } = blobOf(base)
+    const [start, end] = [3 * GROUP, 5 * GROUP + 7]
+    const source = noise(end - start + 1000, base)
+    const made = concat([bytes.subarray(0, start), source, bytes.subarray(end)])
+    nameBlob(made)
+    const change = { start, end, source: inPieces(source) }
+    return this.model.keep(made.length, this.store.splice(root, change, { tag }), { tag })
   }
 
   receive (len, { start = 0, end = len } = {}) {
@@ -110,6 +129,25 @@ export const CALLS = {
   'put, when LevelDB begins a new log': {
     before: subject => subject.putAll([1_000_002, 1_000_003, 1_000_004]),
     call: subject => subject.putAll([900_001, 900_002, 900_003])
+  },
+  'splice of 250 KB': { call: subject => subject.splice(TREE, 'new') },
+  'splice of a file': { call: subject => subject.splice(FILE, 'new') },
+  'a first append': { call: subject => subject.append(FILE, FILE + 400_002, 'new') },
+  'a second append': {
+    before: subject => subject.append(FILE, FILE + 30_002, 'longer'),
+    call: subject => subject.append(FILE + 30_002, FILE + 400_003, 'new')
+  },
+  'an append to a blob that goes on already': {
+    before: subject => subject.append(FILE, FILE + 30_002, 'longer'),
+    call: subject => subject.append(FILE, FILE + 400_004, 'new')
+  },
+  'delete of the longest in a file': {
+    before: subject => subject.append(FILE, FILE + 30_002),
+    call: subject => subject.delete(FILE + 30_002)
+  },
+  'delete of the shortest in a file': {
+    before: subject => subject.append(FILE, FILE + 30_002, 'longer'),
+    call: subject => subject.delete(FILE)
   },
   putMany: { call: subject => subject.putMany(SEVERAL) },
   'receive of 100 KB': { call: subject => subject.receive(100_003) },

@@ -1,6 +1,7 @@
 // How the two suites of disks look at a store, and what they feed it with.
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
+import { hash } from '../../../lib/index.js'
 import { VIEWS } from '../../support/constants.js'
 import { stream } from '../../support/feeding.js'
 import { idsIn, recordsIn } from '../../support/store/inspect.js'
@@ -12,6 +13,43 @@ const CHUNK_LEN = 1024
 export function inPieces (bytes) {
   const count = Math.ceil(bytes.length / PIECE_LEN)
   return stream(Array.from({ length: count }, (_, i) => bytes.subarray(i * PIECE_LEN, (i + 1) * PIECE_LEN)))
+}
+
+/**
+ * Puts a blob by making it of another one, which differs in the middle and is kept for that time.
+ *
+ * @param {import('../../../store/index.js').BlobStore} store @param {Uint8Array} bytes
+ * @param {object} [options]  of the splice
+ */
+export async function splicedOf (store, bytes, options) {
+  const [start, end] = [0.4, 0.6].map(part => Math.floor(part * bytes.length))
+  const other = bytes.slice()
+  other.fill(7, start, end)
+  const hold = store.tempTag()
+  try {
+    const { cid } = await store.put(other, { tag: hold })
+    return await store.splice(cid, { start, end, source: inPieces(bytes.subarray(start, end)) }, options)
+  } finally {
+    hold.release()
+  }
+}
+
+/**
+ * Puts a blob, by appending if the store has the one that it begins with.
+ *
+ * @param {import('../../../store/index.js').BlobStore} store @param {Uint8Array} bytes
+ * @param {Uint8Array} [parent]  that the blob begins with
+ * @param {object} [options]
+ */
+export async function putOrAppend (store, bytes, parent, options) {
+  if (parent !== undefined && await store.has(hash(parent))) {
+    try {
+      return await store.append(hash(parent), inPieces(bytes.subarray(parent.length)), options)
+    } catch (error) {
+      if (!['STORE_NOT_FOUND', 'STORE_MISSING'].includes(error.code)) throw error
+    }
+  }
+  return store.put(inPieces(bytes), options)
 }
 
 /**
@@ -32,8 +70,8 @@ export async function orphansIn (location) {
   await Promise.all([index.open(), data.open()])
   try {
     const records = await recordsIn(index)
-    const named = new Set(records.map(({ id }) => id))
-    const inFiles = new Set(records.filter(({ home }) => home === 'file').map(({ id }) => id))
+    const named = new Set(records.flatMap(({ id, base }) => [id, base]))
+    const inFiles = new Set(records.flatMap(({ home, id, base }) => home === 'file' ? [id] : base ?? []))
     const files = (await readdir(`${location}/blobs`)).map(Number)
     return [
       ...(await idsIn(data)).filter(id => !named.has(id)).map(id => `data under ${id}`),

@@ -9,13 +9,13 @@ import { BlobStore } from '../../../store/index.js'
 import { SafeDatabase } from '../../../store/storage/level/safe-database.js'
 import { levelsAt } from '../../../store/storage/level/levels.js'
 import { Random } from '../../fuzz/random.js'
-import { same } from '../../support/bytes.js'
+import { concat, same } from '../../support/bytes.js'
 import { listed } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { sliceOf } from '../../support/store/stores.js'
 import { Disk, MARK, entriesOf } from './journal.js'
 import { PARTS, Promises } from './promises.js'
-import { covers, inPieces, orphansIn } from './look.js'
+import { covers, inPieces, orphansIn, putOrAppend, splicedOf } from './look.js'
 
 /** In one extent, in several, with a tree; and in files. The rest are small, and put many at a time. */
 const SIZES = [300, 20_000, 250_000, 900_000, 1_200_000, 1_600_000, 3_000_000]
@@ -25,16 +25,24 @@ const MOST_AT_ONCE = 4
 /** Milliseconds after which a process is taken for stuck. */
 const PATIENCE = 60_000
 
+/** Some begin with another one, and are appended to that when they are put. */
+const PARENT = { 10: 5, 11: 10 }
+const GROWTH = 500_000
+
 const made = /** @type {Map<number, Uint8Array>} */ (new Map())
 const blobOf = i => {
-  if (!made.has(i)) made.set(i, noise(i < LONG_COUNT ? SIZES[i % SIZES.length] + i : 200 + 501 * i, 1000 + i))
+  if (!made.has(i)) {
+    const len = i < LONG_COUNT ? SIZES[i % SIZES.length] + i : 200 + 501 * i
+    made.set(i, i in PARENT ? concat([blobOf(PARENT[i]), noise(GROWTH, 1000 + i)]) : noise(len, 1000 + i))
+  }
   return made.get(i)
 }
 const rootOf = i => hash(blobOf(i))
 
 /** What is done to a store, by name. */
 const JOBS = {
-  put: (store, [i], { tag }) => store.put(inPieces(blobOf(i)), { tag }),
+  put: (store, [i], { tag }) => putOrAppend(store, blobOf(i), i in PARENT ? blobOf(PARENT[i]) : undefined, { tag }),
+  splice: (store, [i], { tag }) => splicedOf(store, blobOf(i), { tag }),
   putMany: (store, blobs) => listed(store.putMany(blobs.map(blobOf))),
   receive: (store, [i], { part }) => {
     const range = PARTS[part](blobOf(i).length)
@@ -69,8 +77,10 @@ function nextJob (random, busy, promises) {
   const from = promises.tagOf(i)
   const other = from === `a ${i}` ? `b ${i}` : `a ${i}`
   const tagging = from === undefined ? { putTagged: 3, tag: 1 } : { untag: 2, rename: 4 }
-  const what = random.weighted({ put: 3, receive: 5, delete: 3, ...tagging })
-  if (what === 'putTagged') return { what: 'put', blobs: [i], tag: other }
+  const what = random.weighted({ put: 3, splice: 2, receive: 5, delete: 3, ...tagging })
+  const holds = i in PARENT ? [PARENT[i]] : undefined
+  if (what === 'putTagged') return { what: 'put', blobs: [i], tag: other, holds }
+  if (what === 'put') return { what, blobs: [i], from, holds }
   if (what === 'tag' || what === 'rename') return { what, blobs: [i], from, tag: other }
   return { what, blobs: [i], from, part: what === 'receive' ? random.below(PARTS.length) : undefined }
 }

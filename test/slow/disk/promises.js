@@ -9,10 +9,14 @@ export const PARTS = [
   size => ({ start: Math.floor(size / 3 / GROUP) * GROUP, end: size })
 ]
 
+/** Jobs that keep a blob as a whole, or nothing of it. */
+const PUTS = ['put', 'splice', 'putMany']
+
 /**
  * No two on the same blob are under way.
  *
- * @typedef {{ what: string, blobs: number[], tag?: string, from?: string, part?: number }} Job
+ * @typedef {{ what: string, blobs: number[], tag?: string, from?: string, part?: number, holds?: number[] }} Job
+ *   `holds`: other blobs that no garbage collection deletes meanwhile
  */
 
 class Promised {
@@ -53,6 +57,7 @@ export class Promises {
       blob.touched = began
       if (job.what === 'untag') blob.taggedSince = Infinity
     }
+    for (const i of job.holds ?? []) this.#blob(i).touched = began
   }
 
   /** @param {number} number */
@@ -61,11 +66,12 @@ export class Promises {
     this.#jobs.delete(number)
     const time = ++this.#time
     if (job.what === 'gc') return this.#collected(job.began)
+    for (const i of job.holds ?? []) this.#blob(i).touched = time
     for (const i of job.blobs) {
       const blob = this.#blob(i)
       blob.touched = time
       const len = this.#blobOf(i).length
-      if (job.what === 'put' || job.what === 'putMany') this.#keep(blob, PARTS[0](len))
+      if (PUTS.includes(job.what)) this.#keep(blob, PARTS[0](len))
       if (job.what === 'receive') this.#keep(blob, PARTS[/** @type {number} */ (job.part)](len))
       if (job.what.startsWith('delete')) this.#forget(blob)
       if (job.tag !== undefined) {
@@ -89,7 +95,7 @@ export class Promises {
   }
 
   /** Must nothing of it be here? @param {number} i */
-  isGone (i) { return this.#blob(i).isGone && !['put', 'putMany', 'receive'].includes(this.#jobOn(i)?.what ?? '') }
+  isGone (i) { return this.#blob(i).isGone && ![...PUTS, 'receive'].includes(this.#jobOn(i)?.what ?? '') }
 
   /** What must be here of it. @param {number} i */
   rangesOf (i) {
@@ -107,7 +113,8 @@ export class Promises {
     for (const [i, blob] of this.#blobs) {
       if (blob.taggedSince < began) continue
       blob.ranges = []
-      if (blob.touched < began && this.#jobOn(i) === undefined) this.#forget(blob)
+      const isHeld = this.underWay.some(({ holds }) => holds?.includes(i))
+      if (blob.touched < began && this.#jobOn(i) === undefined && !isHeld) this.#forget(blob)
     }
   }
 
