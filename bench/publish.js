@@ -4,8 +4,9 @@
 //   npm run bench -- --repeat 3 --json out.json && node bench/publish.js out.json
 //   node bench/publish.js      (copies the excerpts alone)
 //
-// Every runtime and major version has a page, such as bench/results/bun-1.md. The text of node-20.md is written by
-// hand; the others have their tables alone. A table stands between `<!-- bench: NAME -->` and `<!-- /bench -->`, and
+// Every runtime and major version has a page, such as bench/results/bun-1.md, and another one for each family of
+// processors but the usual one, such as node-20-family-26.md. The text of node-20.md is written by hand; the others
+// have their tables alone. A table stands between `<!-- bench: NAME -->` and `<!-- /bench -->`, and
 // what a page shows of another one after `<!-- bench: NAME on node-24 -->`. A table whose bench was not run stays as it
 // is. Several files of one page count as one.
 
@@ -23,6 +24,8 @@ const HEADLINES = new URL('../docs/performance.md', import.meta.url)
 const PICTURE = new URL('../docs/throughput.svg', import.meta.url)
 /** The page with text, and the one of the picture. */
 const USUAL = 'node-20'
+/** The family of processors whose pages do not name it. */
+const USUAL_FAMILY = '25'
 /** The table that the picture shows is the first of these. */
 const PICTURED = ['hash-small', 'hash-large']
 const PLACE = /(<!-- bench: (\S+)(?: on (\S+))? -->\n)[^]*?(<!-- \/bench -->)/g
@@ -63,17 +66,30 @@ function emptyPage (kept) {
   const place = (/** @type {string} */ bench) => `<!-- bench: ${bench} -->\n<!-- /bench -->\n`
   return [
     `# Performance in ${titleOf(kept)}\n`,
-    `The tables of [${USUAL}.md](${USUAL}.md) in another runtime, without comment. Measured on:`,
+    `Tables of [${USUAL}.md](${USUAL}.md), measured elsewhere, without comment. Measured on:`,
     place('environment'),
     ...benches.map(bench => `## ${bench}\n\n${place(bench)}`)
   ].join('\n')
 }
 
-/** @param {Kept['environment']} environment @returns {string} such as `node-20` */
-function pageOf ({ runtime }) { return runtime.toLowerCase().replace(/^(\w+).* (\d+)\..*$/, '$1-$2') }
+/** @param {Kept['environment']} environment @returns {string} such as `node-20` or `node-20-family-26` */
+function pageOf ({ runtime, cpu }) {
+  const page = runtime.toLowerCase().replace(/^(\w+).* (\d+)\..*$/, '$1-$2')
+  const family = familyOf(cpu)
+  return family === USUAL_FAMILY ? page : `${page}-family-${family}`
+}
 
-/** @param {Kept | undefined} kept @returns {string} such as `Node.js 20` */
-function titleOf (kept) { return kept?.environment.runtime.split('.').slice(0, -2).join('.') ?? '' }
+/** @param {Kept | undefined} kept @returns {string} such as `Node.js 20` or `Node.js 20, family 26` */
+function titleOf (kept) {
+  if (kept === undefined) return ''
+  const { runtime, cpu } = kept.environment
+  const title = runtime.split('.').slice(0, -2).join('.')
+  const family = familyOf(cpu)
+  return family === USUAL_FAMILY ? title : `${title}, family ${family}`
+}
+
+/** @param {string} cpu  such as `AMD EPYC (family 26, model 2)` */
+function familyOf (cpu) { return /\(family (\d+)/.exec(cpu)?.[1] ?? 'unknown' }
 
 /** @param {Kept['environment']} environment */
 function where ({ runtime, platform, cpu, cores }) { return `${runtime}, ${platform}, ${cpu}, ${cores} cores` }

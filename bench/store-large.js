@@ -1,11 +1,11 @@
 // What does it cost to keep a long blob, and to read it back?
 //
-// A row is a store. The pieces come as streams bring them, 1 MiB each; whoever needs a name for the contents makes it
-// with our hash, so that is part of everybody's work. Only `baobox` and `plain files, fsync` promise that the blob
-// outlasts a power cut. blockstore-* keep it in blocks of 1 MiB, as Helia does by default. Reading, from the page
-// cache, what has come to the disk: ours verifies what it gives against the hash, cacache against its own, nobody
+// A row is a store. The pieces come as streams bring them, 1 MiB each; a store that needs a name for the contents
+// makes it with our hash, so that is part of every store's work. Only `baobox` and `plain files, fsync` promise that
+// the blob outlasts a power cut. blockstore-* keep it in blocks of 1 MiB, as Helia does by default. Reading, from the
+// page cache, what has come to the disk: ours verifies what it gives against the hash, cacache against its own, nobody
 // else does. `reuse` lends its pieces, as `plain files` does; others give fresh ones. `hash` is our hash of a blob of
-// the same length in memory: the limit of whoever verifies with it.
+// the same length in memory: the limit of every store that verifies with it.
 
 import { execFileSync } from 'node:child_process'
 import { hash } from '../lib/index.js'
