@@ -208,7 +208,7 @@ class HealingRead {
     for (let now = record; ;) {
       const lost = await this.#store.presence.missing(now, wanted)
       if (lost.isEmpty) return now
-      now = await this.#after(missing(this.#root, lost), now, wanted)
+      now = await this.#after(missing(this.#root, now.size, lost), now, wanted)
     }
   }
 

@@ -44,7 +44,7 @@ export class BlobAccess {
    */
   async require (root, record, wanted) {
     const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
-    if (!ranges.isEmpty) throw missing(root, ranges)
+    if (!ranges.isEmpty) throw missing(root, record.size, ranges)
   }
 
   /**

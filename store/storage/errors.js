@@ -13,8 +13,8 @@ export const absentError = location => new BaoError('STORE_ABSENT', `there is no
 
 /** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it */
 export function lockedError (location, { pid, cause } = {}) {
-  const where = pid === undefined ? '' : ` in process ${pid}`
-  const what = `the store at ${location} is already open${where}, or being rescued${where && ' there'}`
+  const who = pid === undefined ? 'somebody' : `process ${pid}`
+  const what = `${who} has the store at ${location} open, or is rescuing it`
   return new BaoError('STORE_LOCKED', what, { location, pid, cause })
 }
 
@@ -73,20 +73,28 @@ export const damagedName = cid =>
 /** What is kept under a name has another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })
 
-/** @param {Uint8Array} root @param {ChunkRanges} ranges @param {unknown} [cause]  why they cannot be read now */
-export const missing = (root, ranges, cause) =>
-  new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges)} of ${toCid(root)}`,
+/**
+ * @param {Uint8Array} root @param {number} size  of the blob, in bytes
+ * @param {ChunkRanges} ranges
+ * @param {unknown} [cause]  why they cannot be read now
+ */
+export const missing = (root, size, ranges, cause) =>
+  new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges, size)} of ${toCid(root)}`,
     { cid: toCid(root), ranges, cause })
 
 /** Ranges in a message, at most. */
 const SHOWN_RANGES = 3
 
-/** Ranges in bytes, for messages: `0-16384, 32768-`. @param {ChunkRanges} ranges */
-function spansOf ({ boundaries }) {
+/**
+ * Ranges in bytes, for messages: `0-16384, 32768-`.
+ *
+ * @param {ChunkRanges} ranges @param {number} size  of the blob, in bytes
+ */
+function spansOf ({ boundaries }, size) {
   const spans = /** @type {string[]} */ ([])
   for (let i = 0; i < boundaries.length && spans.length < SHOWN_RANGES; i += 2) {
-    const end = boundaries[i + 1]
-    spans.push(`${boundaries[i] * CHUNK_LEN}-${end === undefined ? '' : end * CHUNK_LEN}`)
+    const [start, end] = [boundaries[i] * CHUNK_LEN, boundaries[i + 1] * CHUNK_LEN]
+    spans.push(`${start}-${Number.isNaN(end) ? '' : start < size ? Math.min(end, size) : end}`)
   }
   return spans.join(', ') + (boundaries.length > 2 * SHOWN_RANGES ? ', ...' : '')
 }

@@ -122,7 +122,7 @@ export async function * entryBatches (store, root, signal) {
  */
 async function wholeLen (store, root) {
   const { size, complete } = await store.stat(root)
-  if (!complete) throw missing(root, await store.missing(root))
+  if (!complete) throw missing(root, size, await store.missing(root))
   return size
 }
 

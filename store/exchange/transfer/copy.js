@@ -193,7 +193,7 @@ class Copy {
     if (!there?.complete && failure !== null) this.#failed(root, failure)
     // Damage that an earlier read has noted.
     else if (!there?.complete && record?.isDamaged) {
-      this.#failed(root, missing(root, await this.#from.presence.missing(record, ChunkRanges.all)))
+      this.#failed(root, missing(root, record.size, await this.#from.presence.missing(record, ChunkRanges.all)))
     }
     if (record?.complete && there?.complete) await this.#addNames({ root, record, hasAliases }, there)
   }

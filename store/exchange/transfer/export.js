@@ -145,7 +145,7 @@ async function * namedBlobs (context, selection, tags) {
 /** @param {StoreContext} context @param {Uint8Array} root @param {BlobRecord} [record] */
 async function assertComplete ({ presence }, root, record) {
   if (record === undefined) throw notFound(root)
-  if (!record.complete) throw missing(root, await presence.missing(record, ChunkRanges.all))
+  if (!record.complete) throw missing(root, record.size, await presence.missing(record, ChunkRanges.all))
 }
 
 /**

@@ -55,7 +55,7 @@ export class FileReader {
       return file
     } catch (error) {
       if (!isNoFile(error) && !isDenied(error)) throw error
-      if (this.#record.home === 'reference') throw missing(this.#root, ChunkRanges.all.canonical(this.size), error)
+      if (this.#record.home === 'reference') throw this.#allMissing(error)
       throw truncated({ start, wanted: end - start, got: 0, cause: error })
     }
   }
@@ -79,12 +79,15 @@ export class FileReader {
   async #open () {
     const { id } = this.#record
     const { files } = this.#databases
-    if (files === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    if (files === undefined) throw this.#allMissing()
     if (isInOwnFile(this.#record)) return files.reader(fileIdOf(this.#record))
     const path = await pathOfReference(this.#databases, id)
-    if (path === undefined) throw missing(this.#root, ChunkRanges.all.canonical(this.size))
+    if (path === undefined) throw this.#allMissing()
     return files.readerOf(path)
   }
+
+  /** @param {unknown} [cause] */
+  #allMissing (cause) { return missing(this.#root, this.size, ChunkRanges.all.canonical(this.size), cause) }
 }
 
 /**

@@ -84,7 +84,7 @@ async function checked (store, { catalog, presence }, root, signal) {
     const roots = batch.map(([, cid]) => fromCid(cid))
     for (const [i, { isThere, record }] of (await catalog.findMany(roots)).entries()) {
       if (record === undefined) throw isThere ? damagedRecord(roots[i]) : notFound(roots[i])
-      if (!record.complete) throw missing(roots[i], await presence.missing(record, ChunkRanges.all))
+      if (!record.complete) throw missing(roots[i], record.size, await presence.missing(record, ChunkRanges.all))
     }
   }
   return [...names.tops]

@@ -36,7 +36,7 @@ export async function answerBytes (exchange, root, record, common) {
   const range = exchange.isHead ? 'whole' : rangeOf(headers, common.etag, size)
   const span = typeof range === 'object' ? range : { start: 0, end: size }
   const lacking = await context.presence.missing(record, range === 'none' ? ChunkRanges.last : chunksOf(span))
-  if (!lacking.isEmpty) throw missing(root, lacking)
+  if (!lacking.isEmpty) throw missing(root, size, lacking)
   if (range === 'none') throw noSuchRange(size)
 
   const total = record.sizeProven ? size : '*'

@@ -27,7 +27,7 @@ export async function answerOutboard (exchange, route, record) {
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
   const lacking = await context.presence.missing(record, ChunkRanges.all)
-  if (!lacking.isEmpty) throw missing(root, lacking)
+  if (!lacking.isEmpty) throw missing(root, record.size, lacking)
 
   const size = outboardLen(record.size, groupLog)
   const range = exchange.isHead ? 'whole' : rangeOf(headers, etag, size)

@@ -33,7 +33,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
   const lacking = await context.presence.missing(record, ranges.canonical(size).roundToGroups(groupLog))
-  if (!lacking.isEmpty) throw missing(root, lacking)
+  if (!lacking.isEmpty) throw missing(root, size, lacking)
 
   return respondPieces(exchange, route.target.root, {
     status: 200,
