@@ -7,6 +7,7 @@ import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
 import { listenForCalls } from '../owner/listen.js'
 import { downloadInto } from './download.js'
+import { importInto } from '../store/transfer.js'
 import { servePeers } from './peers.js'
 import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 
@@ -38,7 +39,7 @@ export const serve = ({ values }, context) => {
     }
     const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
     try {
-      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importDirectory })
+      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importDirectory, importInto })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined

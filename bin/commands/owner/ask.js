@@ -93,6 +93,18 @@ export class Owner {
     return this.#call('download', args, { signal, listeners: { onProgress, onFile } })
   }
 
+  /**
+   * As `importInto`.
+   *
+   * @param {AsyncIterable<Uint8Array>} archive @param {Ways & { tag?: string, unknown?: 'skip' | 'refuse' }} options
+   */
+  import (archive, { tag, unknown, ...how }) {
+    return this.#call('import', { tag, unknown }, { ...how, body: archive })
+  }
+
+  /** @param {{ signal: AbortSignal }} options */
+  compact ({ signal }) { return this.#call('compact', {}, { signal }) }
+
   /** @param {Uint8Array} root @param {{ force?: boolean }} options */
   delete (root, { force }) { return this.#call('delete', { cid: toCid(root), force }) }
 

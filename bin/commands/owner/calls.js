@@ -5,6 +5,7 @@ import { toCid } from '../../../lib/hash/cid.js'
 /** @import { BlobStore } from '../../../store/blob-store.js' */
 /** @import { importDirectory } from '../../../store/exchange/collections/node/index.js' */
 /** @import { downloadInto } from '../network/download.js' */
+/** @import { importInto } from '../store/transfer.js' */
 
 /**
  * @typedef {object} How
@@ -17,6 +18,7 @@ import { toCid } from '../../../lib/hash/cid.js'
  * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
  * @property {typeof downloadInto} downloadInto
  * @property {typeof importDirectory} importDirectory
+ * @property {typeof importInto} importInto
  */
 /** @typedef {(store: BlobStore, args: any, how: How & Helpers) => unknown} Call */
 
@@ -37,6 +39,8 @@ export const CALLS = {
     onProgress: event => tell('onProgress', event),
     onFile: file => tell('onFile', file)
   }),
+  import: (store, options, { body, signal, importInto }) => importInto(store, body, { ...options, signal }),
+  compact: (store, _, { signal }) => store.compact({ signal }),
   delete: (store, { cid, force }) => store.delete(cid, { force }),
   rootIn: async (store, { name }, { rootIn }) => toCid(await rootIn(store, name)),
   setTag: (store, { name, cid, options }) => store.tags.set(name, cid, options),

@@ -5,8 +5,11 @@ import { formatCount, sizeText } from '../../terminal/format.js'
 import { openInput } from '../../terminal/input.js'
 import { deliver, printResult, refuseTerminal } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
+import { Owner } from '../owner/ask.js'
 import { isRoot, withStore } from './open.js'
 
+/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { ImportOptions, ImportResult } from '../../../store/exchange/transfer/import.js' */
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').exportBlobs>} */
@@ -26,16 +29,27 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
   const { signal } = context
   const input = await openInput(name, signal)
   await withStore(values, context, async store => {
-    const { roots, ...rest } = await withProgress(input, onProgress => store.import(input.pieces, {
-      unknown: skips ? 'skip' : 'refuse',
-      ...tag !== undefined && { tagRoot: (_, i) => i === 0 ? tag : `${tag}-${i + 1}` },
-      signal,
-      onProgress
-    }))
+    const { roots, ...rest } = await withProgress(input, onProgress =>
+      importInto(store, input.pieces, { tag, unknown: skips ? 'skip' : 'refuse', signal, onProgress }))
     if (tag !== undefined && roots.length === 0) throw new Failure('the archive names no root that could be tagged')
     const { blocks, bytes, skipped } = rest
     const end = skipped > 0 ? `, ${skipped} skipped` : ''
     const line = `${formatCount(blocks, 'block')}, ${sizeText(values, bytes)}${end}`
     await printResult(values, { ...rest, roots: roots.map(cid => `${cid}`) }, line)
-  }, { create: true })
+  }, { create: true, calls: true })
+}
+
+/**
+ * Puts the blocks of an archive into a store, and tags its roots: the first as `tag`, the second as `tag-2`, and so on.
+ *
+ * @param {BlobStore | Owner} store @param {AsyncIterable<Uint8Array>} archive
+ * @param {Pick<ImportOptions, 'unknown' | 'signal' | 'onProgress'> & { tag?: string }} options
+ * @returns {Promise<ImportResult>}
+ */
+export function importInto (store, archive, { tag, ...options }) {
+  if (store instanceof Owner) return store.import(archive, { tag, ...options })
+  return store.import(archive, {
+    ...options,
+    ...tag !== undefined && { tagRoot: (_, i) => i === 0 ? tag : `${tag}-${i + 1}` }
+  })
 }

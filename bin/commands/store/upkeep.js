@@ -23,4 +23,4 @@ export const gc = ({ values }, context) => withStore(values, context, async stor
 
 /** @type {Run<typeof import('../../table/upkeep.js').compact>} */
 export const compact = ({ values }, context) => withStore(values, context, store =>
-  store.compact({ signal: context.signal }))
+  store.compact({ signal: context.signal }), { calls: true })

@@ -58,6 +58,21 @@ describe('a store that a server has open', function () {
     expect(await run(['tag', '--delete', 'two'])).to.include({ code: 0 })
   })
 
+  it('takes archives, and gives disk space back', async () => {
+    const bytes = noise(50_000, 36)
+    await folder.run(['add', '-', '--store', 'other', '--tag', 'a'], { input: bytes })
+    const { bytes: archive } = await folder.run(['export', '--store', 'other'])
+    const { out } = await run(['import', '--tag', 'archive', '--json'], { input: archive })
+    expect(JSON.parse(out)).to.include({ version: 1, blocks: 1, bytes: bytes.length, skipped: 0 })
+    expect(await run(['tag', '--delete', 'archive'])).to.include({ code: 0 })
+    const broken = await run(['import'], { input: archive.subarray(0, -1) })
+    expect(broken).to.include({ code: 1 })
+    expect(broken.err).to.match(/^baobox: (CAR|CID)_\w+: /)
+    const removed = await run(['rm', '--json', cidOf(bytes)])
+    expect(JSON.parse(removed.out)).to.deep.equal({ name: cidOf(bytes), cid: cidOf(bytes) })
+    expect(await run(['compact'])).to.include({ code: 0, out: '', err: '' })
+  })
+
   it('joins more blobs than the headers of a request have space for', async () => {
     const bytes = noise(10, 35)
     await run(['add', '-'], { input: bytes })
@@ -130,7 +145,7 @@ describe('a store that a server has open', function () {
     expect(await run(['rm', 'one'])).to.deep.equal({
       code: 1, out: '', err: "baobox: 'one' is neither a CID nor a tag of the store\n"
     })
-    const other = await folder.run(['compact'])
+    const other = await folder.run(['fsck'])
     expect(other.code).to.equal(1)
     expect(other.err).to.match(/^baobox: STORE_LOCKED: .*: end that process, or wait for it with --wait\n$/)
   })
