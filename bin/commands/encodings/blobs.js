@@ -7,7 +7,7 @@ import { hash, hashStream, outboardLen, rootHash, walk } from '../../../lib/inde
 import { HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { openEncoding, openOutboard, writeOutboard } from '../../../encoder/index.js'
 import { replaceFile } from '#files'
-import { Failure } from '../../terminal/errors.js'
+import { Failure, UsageError } from '../../terminal/errors.js'
 import { openInput } from '../../terminal/input.js'
 import { withProgress } from '../../terminal/progress.js'
 import { isRoot, rootIn, withStore } from '../store/open.js'
@@ -138,16 +138,17 @@ export async function withOutboard ({ name, size, source, stored }, groupLog, { 
  *
  * @template T
  * @param {string} path
- * @param {{ root?: Uint8Array, blob: string, groupLog: number }} what  `blob`: the path of the blob. Without `root`,
- *   the outboard names the blob itself. What is read is verified against the root, so a blob that does not fit is found
+ * @param {{ root?: Uint8Array, blob: string, groupLog: number, name: string }} what  `blob`: the path of the blob;
+ *   `name`: of the outboard, for messages. Without `root`, the outboard names the blob itself. What is read is verified
+ *   against the root, so a blob that does not fit is found
  * @param {(outboard: OpenOutboard) => Promise<T>} use
  * @returns {Promise<T>}
  */
-export async function withOutboardFile (path, { root, blob, groupLog }, use) {
+async function withOutboardFile (path, { root, blob, groupLog, name }, use) {
   const [{ size }, { size: len }] = await Promise.all([stat(blob), stat(path)])
   const pairsLen = outboardLen(size, groupLog)
   if (len !== pairsLen && len !== pairsLen + HEADER_LEN) {
-    throw new Failure(`${path} is not the outboard of ${blob} at group log ${groupLog}: ` +
+    throw new Failure(`${name} is not the outboard of ${blob} at group log ${groupLog}: ` +
       `it has ${len} bytes, expected ${pairsLen + HEADER_LEN} with the size in front, or ${pairsLen} without`)
   }
   // An empty outboard without the size is read as one without: then there is nothing to read.
@@ -155,6 +156,22 @@ export async function withOutboardFile (path, { root, blob, groupLog }, use) {
   const known = root ?? await rootOfOutboard(path, blob, info)
   const outboard = await openOutboard(path, { ...info, root: known })
   return use(outboard).finally(() => outboard.close())
+}
+
+/**
+ * Works on a blob and its outboard, each in a file, or one of them on stdin.
+ *
+ * @template T
+ * @param {string} name  of the blob @param {string} outboard  the value of --outboard
+ * @param {{ root?: Uint8Array, groupLog: number }} what  see `withOutboardFile`
+ * @param {Context} context
+ * @param {(blob: string, outboard: OpenOutboard) => Promise<T>} use  `blob` is a path
+ * @returns {Promise<T>}
+ */
+export function withBlobAndOutboard (name, outboard, what, context, use) {
+  if (name === '-' && outboard === '-') throw new UsageError('INPUT and --outboard cannot both be -')
+  return withFile(name, context, blob => withFile(outboard, context, path =>
+    withOutboardFile(path, { ...what, blob, name: outboard }, opened => use(blob, opened))))
 }
 
 /** @param {string} path @param {string} blob @param {{ size: number, groupLog: number, header: boolean }} info */

@@ -6,7 +6,7 @@ import { hintAtOptions } from '../../terminal/errors.js'
 import { openInput } from '../../terminal/input.js'
 import { deliver } from '../../terminal/output.js'
 import { rootOf } from '../store/open.js'
-import { withFile, withOutboardFile } from './blobs.js'
+import { withBlobAndOutboard } from './blobs.js'
 
 /** @import { Leaf } from '../../../verifier/slice/leaves.js' */
 /** @import { Run } from '../../types.js' */
@@ -26,9 +26,8 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
   const write = pieces => deliver(withHints(pieces), output, shown)
 
   if (file !== undefined) {
-    return withFile(name, context, blob => withOutboardFile(file, { root, blob, groupLog }, async outboard => {
-      await write(read(new VerifiedReader({ root, source: blob, outboard })))
-    }))
+    return withBlobAndOutboard(name, file, { root, groupLog }, context, (blob, outboard) =>
+      write(read(new VerifiedReader({ root, source: blob, outboard }))))
   }
   const { pieces, source, size } = await openInput(name, signal)
   if (start !== undefined && size !== undefined && typeof source === 'string') {

@@ -4,7 +4,7 @@ import { encodeSlice } from '../../../encoder/index.js'
 import { parseSpan } from '../../line/values.js'
 import { UsageError } from '../../terminal/errors.js'
 import { deliver, refuseTerminal } from '../../terminal/output.js'
-import { isInStore, withEncoding, withFile, withOutboardFile, withStored } from './blobs.js'
+import { isInStore, withBlobAndOutboard, withEncoding, withFile, withStored } from './blobs.js'
 
 /** @import { Run } from '../../types.js' */
 
@@ -21,9 +21,8 @@ export async function slice ({ values, operands: [start, count, name = '-', outp
 
   if (file !== undefined) {
     if (dir !== undefined) throw new UsageError('--outboard excludes --store: a store has its own outboards')
-    return withFile(name, context, blob => withOutboardFile(file, { blob, groupLog }, async outboard => {
-      await write(encodeSlice(blob, outboard, span, { signal }))
-    }))
+    return withBlobAndOutboard(name, file, { groupLog }, context, (blob, outboard) =>
+      write(encodeSlice(blob, outboard, span, { signal })))
   }
   if (await isInStore(name, dir)) {
     return withStored(name, dir, context, ({ store, root }) => write(store.slice(root, span, { groupLog, signal })))

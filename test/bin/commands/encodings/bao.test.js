@@ -48,6 +48,17 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
     await leavesNothing(/^baobox-/)
   })
 
+  it('slice and decode read an outboard from stdin, and refuse to read two inputs from there', async () => {
+    const input = outboards[0].toBao()
+    await gives(encodeSliceSync(bytes, outboards[0], span), ['slice', ...SPAN, 'a', '--outboard', '-'], { input })
+    await gives(bytes, ['decode', root, 'a', '--outboard', '-'], { input })
+    const wrong = await folder.run(['slice', ...SPAN, 'a', '--outboard', '-'], { input: input.subarray(1) })
+    expect(wrong.err).to.match(/^baobox: - is not the outboard of a at group log 0: /)
+    const both = await folder.run(['decode', root, '-', '--outboard', '-'], { input })
+    expect(both).to.include({ code: 2, out: '' })
+    expect(both.err).to.include('INPUT and --outboard cannot both be -')
+  })
+
   it('outboard, and encode --outboard, write outboards', async () => {
     for (const name of ['a', cid, 'tagged']) await gives(outboards[0].toBao(), ['outboard', name])
     await gives(outboards[1].bytes, ['outboard', 'a', ...AT_4, '--no-header'])
@@ -127,7 +138,7 @@ describe('baobox encode, decode, outboard, slice, decode-slice', () => {
   })
 
   it('a slice that was cut with other options fails with a hint at the options', async () => {
-    const hint = 'was it made for another range, or with another --group-log?\n'
+    const hint = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?\n'
     const input = encodeSliceSync(bytes, outboards[1], span)
     for (const args of [['0', '1000000'], ['0', '1'], ['100000', '90000'], SPAN]) {
       const log = args === SPAN ? [] : AT_4
