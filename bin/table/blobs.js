@@ -33,7 +33,7 @@ export const add = define({
     'left out. --tag keeps all files.'
   ],
   examples: [
-    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore *.log'
+    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore "*.log"'
   ]
 })
 
@@ -48,7 +48,8 @@ export const concatBlobs = define({
   },
   notes: [
     'Prints a line for the new blob: its CID, its size, and whether it is new or already there. The others stay. ' +
-    'Their bytes are verified, and those of the first one are not hashed again. ' + NAMES_NOTE
+    'The bytes of all blobs are verified. The tree of the first blob is kept; those of the others are computed ' +
+    'again. ' + NAMES_NOTE
   ],
   examples: ['baobox concat part1 part2 --tag whole']
 })
@@ -61,8 +62,8 @@ export const get = define({
     output,
     ...range,
     recursive: flag('write the files that a collection names below the folder OUTPUT', 'r'),
-    reflink: flag('have large files share their blocks on the disk with the store, where that can be done'),
-    link: flag('have large files be those of the store: do not change them')
+    reflink: flag('clone large files instead of copying them, where the disk can'),
+    link: flag('hard-link large files to those of the store: changing one damages the store')
   },
   excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count', 'output'], link: ['reflink'] },
   requires: { link: 'recursive', reflink: 'recursive' },
@@ -167,7 +168,7 @@ export const importBlobs = define({
 export const rm = define({
   summary: 'delete blobs from a store',
   operands: 'CID...',
-  options: { ...writeStore, force: flag('also delete blobs that a tag names; the tag stays') },
+  options: { ...writeStore, force: flag('also delete blobs that a tag names; the tag stays'), json },
   notes: ['Only deletes the blobs it is given. To delete every blob that no tag names, use gc. ' + NAMES_NOTE],
   examples: ['baobox rm bafkr4i...']
 })

@@ -41,7 +41,7 @@ export const hash = define({
     'escaped, and its line begins with a backslash. Goes on after a file that fails, and exits with 1 then.',
     '--check takes the lines that hash prints, with and without --tag. Any difference makes the exit code 1.'
   ],
-  examples: ['baobox hash README.md', 'baobox hash * > SUMS; baobox hash --check SUMS']
+  examples: ['baobox hash README.md', 'baobox hash *.txt > SUMS; baobox hash --check SUMS']
 })
 
 export const cid = define({

@@ -37,8 +37,8 @@ export const fetch = define({
     'or beside it in --cid; or a RASL URL, rasl://CID/?hint=HOST. A mirror is a server such as baobox serve, or any ' +
     'HTTP server that has an outboard beside the blob; without an outboard it is the last that is asked, for the ' +
     'whole blob. None is trusted: one that sends wrong bytes is dropped.',
-    'Nothing proves a part of a blob without an outboard: above 16 MiB it is written unverified, and deleted when ' +
-    'its last byte shows that it is wrong. --max-unverified bounds that for one whole blob; 0 takes no such blob.',
+    'Without an outboard, only its last byte proves a blob. A blob above 16 MiB is written first, and deleted when ' +
+    'it is wrong. --max-unverified limits its size; 0 refuses such blobs. It goes with one whole blob alone.',
     'SOURCE may also be a ticket of iroh, as baobox serve --iroh and sendme print it. Tickets need ' +
     'npm install @number0/iroh.',
     'Without OUTPUT, keeps the blob in the store; a missing store is made. OUTPUT may be -, which is stdout. ' +

@@ -35,7 +35,7 @@ export const fsck = define({
 })
 
 export const rescue = define({
-  summary: 'rebuild a store that does not open from everything that can still be read',
+  summary: 'rebuild a broken store: save everything that can still be read',
   operands: '',
   options: { store, bytes, json },
   notes: [

@@ -8,7 +8,7 @@ export class UsageError extends Error {}
 /** A failure that is not a bug, such as a missing store. The program exits with 1. */
 export class Failure extends Error {}
 
-const CUT_OTHERWISE = 'was it made for another range, or with another --group-log?'
+const CUT_OTHERWISE = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?'
 
 /**
  * What to do about an error, by its code. A hint that names an option is for the commands that have this option.

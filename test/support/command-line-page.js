@@ -20,9 +20,9 @@ stderr; progress is shown on terminals only.
   empty, they delete it again.
 - A store that another process has open can be read: \`get\`, \`cat\`, \`ls\`, \`stat\`, \`has\`, \`missing\`,
   \`export\`, \`encode\`, \`outboard\`, \`slice\` and \`tree\` read a copy of its databases then, and say so on stderr.
-  While that process is \`baobox serve\`, it does what \`add\` (of files, not of folders), \`concat\`, \`receive\`,
-  \`fetch\`, \`rm\`, \`tag\` and \`gc\` want,
-  and they say so. Other commands that change the store fail with \`STORE_LOCKED\`, or wait with \`--wait\`.
+  While that process is \`baobox serve\`, it does the work of \`add\`, \`concat\`, \`receive\`, \`fetch\`, \`import\`,
+  \`rm\`, \`tag\`, \`gc\` and \`compact\`, and each command says so. Others fail with \`STORE_LOCKED\`, or wait
+  with \`--wait\`.
 - \`--json\` prints one JSON object a line, with sizes in bytes, CIDs as text, and times in ISO 8601. \`--bytes\` prints
   exact numbers where people otherwise get KiB, MiB or GiB.
 - When the reader of stdout ends early, as \`head\` does, baobox ends quietly with exit code 0.

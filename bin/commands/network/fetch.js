@@ -30,7 +30,9 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
   const output = outputOf(operand, values.output)
   const range = (start ?? end ?? count) === undefined ? undefined : rangeOf({ start, end, count })
   const wanted = await placeOf(source, values, context)
-  if (noRelays && !wanted.from.some(isTicket)) throw new UsageError('--no-relays goes with a ticket')
+  if (noRelays && !wanted.from.some(isTicket)) {
+    throw new UsageError('--no-relays needs a ticket, as SOURCE or in --from')
+  }
   const isSequence = recursive || wanted.isSequence
   if (maxUnverified !== undefined && (isSequence || range !== undefined || output === '-')) {
     throw new UsageError('--max-unverified goes with one whole blob, into the store or a file')
@@ -40,7 +42,7 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
     return fetchCollection(wanted, output, values, context)
   }
   if (output === undefined) return fetchToStore(wanted, range, values, context)
-  if (tag !== undefined) throw new UsageError('--tag excludes OUTPUT: it is for stores')
+  if (tag !== undefined) throw new UsageError('--tag works only without OUTPUT: a file has no tags')
   return fetchToFile(wanted, range, output, values, context)
 }
 
@@ -50,7 +52,7 @@ export async function fetch ({ values, operands: [source, operand] }, context) {
  * @param {Wanted} wanted @param {string | undefined} output @param {FetchValues} values @param {Context} context
  */
 async function fetchCollection ({ root, from }, output, values, context) {
-  if (output === '-') throw new UsageError('a collection is written to a folder, and - is none')
+  if (output === '-') throw new UsageError('OUTPUT is -: a collection cannot go to stdout, give a folder')
   const cid = toCid(root, HASHSEQ)
   const { signal } = context
   const result = await download({ root, isSequence: true, from: from.map(ofAnyBlob) }, undefined, values, context)
@@ -112,7 +114,7 @@ function fetchToFile ({ root, from: places }, range, output, values, { signal })
   })
 }
 
-/** What the options of `store.download` are called on the command line. @param {FetchValues} values */
+/** The limits for `store.download`, from the options of the command line. @param {FetchValues} values */
 const limitsOf = ({ parallel, 'max-duplicates': maxDuplicates, 'max-unverified': maxUnverified }) =>
   ({ parallel, maxDuplicates, maxUnverified })
 

@@ -4,25 +4,26 @@ import { rangeOf } from '../../line/values.js'
 import { UsageError, hintAtOptions } from '../../terminal/errors.js'
 import { arrivalText, fileLine, sizeText } from '../../terminal/format.js'
 import { eachInput, openInput } from '../../terminal/input.js'
+import { toCid } from '../../../lib/hash/cid.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
-import { isRoot, rootIn, withStore } from './open.js'
+import { rootIn, withStore } from './open.js'
 
 /** @import { Run } from '../../types.js' */
 
 /** @type {Run<typeof import('../../table/blobs.js').add>} */
 export async function add (given, context) {
   const { values, operands } = given
-  const { tag, reference, expect } = values
-  for (const [name, value] of Object.entries({ tag, expect })) {
-    if (value !== undefined && operands.length > 1) throw new UsageError(`--${name} goes with one FILE only`)
+  const { tag, reference, expect: name } = values
+  for (const [option, value] of Object.entries({ tag, expect: name })) {
+    if (value !== undefined && operands.length > 1) throw new UsageError(`--${option} goes with one FILE only`)
   }
   if (reference && operands.includes('-')) throw new UsageError('--reference needs a file, and - is none')
-  if (expect !== undefined && !isRoot(expect)) throw new UsageError(`--expect: '${expect}' is not a CID`)
   if (values.recursive) return (await import('./collections.js')).addFolders(given, context)
   const { signal } = context
   await withStore(values, context, store => eachInput(operands, context, async input => {
+    const expect = name === undefined ? undefined : `${toCid(await rootIn(store, name))}`
     // Another process that has the store open is sent the bytes: it may not see the file.
     const isImport = reference || (input.size !== undefined && !(store instanceof Owner))
     const { cid, size, isNew } = await withProgress(input, onProgress => isImport

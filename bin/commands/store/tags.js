@@ -12,8 +12,10 @@ export const rm = ({ values, operands }, context) => withStore(values, context, 
   for (const name of operands) {
     context.signal.throwIfAborted()
     await context.attempt(async () => {
-      const isDeleted = await store.delete(await rootIn(store, name), { force: values.force })
+      const root = await rootIn(store, name)
+      const isDeleted = await store.delete(root, { force: values.force })
       if (!isDeleted) throw new Failure(`${name} is not in the store`)
+      if (values.json) await printResult(values, { name, cid: `${toCid(root)}` }, '')
     })
   }
 }, { calls: true })

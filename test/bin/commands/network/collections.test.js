@@ -181,7 +181,7 @@ describe('baobox fetch -r', function () {
   it('refuses what a collection has no place for', async () => {
     for (const [message, args] of [
       ['exclude', [cid, '--from', `${url}/{cid}`, '--start', '1']],
-      ['- is none', [cid, '--from', `${url}/{cid}`, '-o', '-']],
+      ['OUTPUT is -', [cid, '--from', `${url}/{cid}`, '-o', '-']],
       ['put {cid} or {hex}', [cid, '--from', `${url}/file`]],
       ['excludes', [cid, 'out', '-o', 'out', '--from', `${url}/{cid}`]]
     ]) {

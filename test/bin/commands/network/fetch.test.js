@@ -110,7 +110,7 @@ describe('baobox fetch', () => {
       ['--from: URL must not be empty', [CID, '--from', '']],
       ['the URL has no CID in its path', [`${plain}/file`]],
       ['--cid goes with a URL', [CID, '--cid', CID, '--from', plain]],
-      ['--tag excludes OUTPUT', [`${served}/${CID}`, 'x', '--tag', 'y']]
+      ['--tag works only without OUTPUT', [`${served}/${CID}`, 'x', '--tag', 'y']]
     ]) {
       const { code, err } = await folder.run(['fetch', ...args])
       expect(code, message).to.equal(2)

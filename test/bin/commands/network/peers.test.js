@@ -1,5 +1,6 @@
 // Peers of iroh on the command line, reached by their addresses on this machine.
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
@@ -11,6 +12,7 @@ import { skipAloud } from '../../../support/vectors.js'
 
 const BYTES = noise(100_000, 61)
 const CID = `${toCid(hash(BYTES))}`
+const PACKAGE = new URL('../../../../node_modules/@number0/iroh', import.meta.url)
 /** Of a peer that nobody is. */
 const TICKET = 'blob' + 'a'.repeat(109)
 
@@ -31,8 +33,9 @@ describe('a ticket on the command line', () => {
   })
 
   if (absence !== undefined) {
-    it('says what to install', async () => {
+    it('says what to install', async function () {
       const { code, err } = await errorOf('fetch', TICKET)
+      if (existsSync(PACKAGE)) this.skip() // another suite has installed it since this one began
       expect(code).to.equal(1)
       expect(err).to.match(/^baobox: IROH_ABSENT: .*npm install @number0\/iroh/)
     })
