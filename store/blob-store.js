@@ -171,9 +171,9 @@ export class BlobStore {
   }
 
   /**
-   * Makes a blob of one that the store has, in which the bytes from `start` to `end` are replaced. What stays where it
-   * was is not hashed again, from the border of one chunk group (16 KiB) to another. The blob itself stays, and is
-   * protected meanwhile as by a tag. A failure leaves nothing.
+   * Makes a blob of one that the store has, in which the bytes from `start` to `end` are replaced. The tree of whole
+   * chunk groups (16 KiB) that stay where they were is kept; `verify` says whether their bytes are compared with it.
+   * The blob itself stays, and is protected meanwhile as by a tag. A failure leaves nothing.
    *
    * @param {BlobName} cid  of which all bytes that are kept must be present
    * @param {SpliceChange} change
@@ -187,7 +187,7 @@ export class BlobStore {
   }
 
   /**
-   * Makes one blob of several, one behind the other. The first is not hashed again. All blobs stay, and are protected
+   * Makes one blob of several, one behind the other. The tree of the first is kept. All blobs stay, and are protected
    * meanwhile as by a tag. A failure leaves nothing.
    *
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; none give the empty blob

@@ -138,7 +138,7 @@ export class Catalog extends Records {
     if (doomed.length > 0) await this.#store.databases.deleteDoomed(doomed).catch(() => {})
     for (const { left, isBaseGone } of changes) {
       if (left === undefined || isBaseGone) continue
-      await this.bases.trim(left).catch(() => this.#store.activity.noteLeftovers())
+      await this.bases.cutOff(left).catch(() => this.#store.activity.noteLeftovers())
     }
   }
 
@@ -164,7 +164,7 @@ export class Catalog extends Records {
 
   /** Writes the entry of a sharer that has lost it. @param {Uint8Array} root @param {BlobRecord} record */
   async addSharer (root, record) {
-    this.#tellRecord({ root, before: record, after: record, gained: await this.bases.add(root, record) })
+    this.#tellRecord({ root, before: record, after: record, gained: await this.bases.addEntry(root, record) })
   }
 
   /**
@@ -173,7 +173,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root  of the sharer @param {number} base @param {number} size
    */
   async dropSharer (root, base, size) {
-    this.#tellRecord({ root, gained: await this.bases.drop(base, size) })
+    this.#tellRecord({ root, gained: await this.bases.removeEntry(base, size) })
   }
 
   /** @param {Change} change */

@@ -100,7 +100,7 @@ export class SharerCheck {
   }
 
   /** Cuts off what only dropped sharers had. All records must have been checked before. */
-  async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.trim(base) }
+  async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.cutOff(base) }
 }
 
 /**

@@ -130,7 +130,7 @@ export class Collector {
   /** What a collection would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
   async * #lens (blobs, trial) {
     for (const { root, record } of blobs) {
-      yield { root, bytes: await this.#store.presence.len(record) + await trial.lenWithout(record) }
+      yield { root, bytes: await this.#store.presence.len(record) + await trial.countFreedBytes(record) }
     }
   }
 

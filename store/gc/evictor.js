@@ -132,7 +132,7 @@ export class Evictor {
     try {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
-          const bytes = await this.#store.presence.len(record) + await trial.lenWithout(record)
+          const bytes = await this.#store.presence.len(record) + await trial.countFreedBytes(record)
           // A file of somebody else does not count, and of what blobs share only the end that one has alone.
           if (bytes === 0) continue
           total += bytes

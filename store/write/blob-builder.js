@@ -40,7 +40,7 @@ export class IncomingBlob {
   #tree
   #pages
   #cutter
-  #assertMayHave
+  #assertSizeAllowed
   /** Bytes that were kept so far. */
   #kept = 0
   #puts = /** @type {Put[]} */ ([])
@@ -59,12 +59,12 @@ export class IncomingBlob {
 
   /**
    * @param {Databases} databases @param {number} id
-   * @param {(size: number) => void} [assertMayHave]  throws when the blob must not have so many bytes
+   * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not have so many bytes
    */
-  constructor (databases, id, assertMayHave = () => {}) {
+  constructor (databases, id, assertSizeAllowed = () => {}) {
     this.#databases = databases
     this.#id = id
-    this.#assertMayHave = assertMayHave
+    this.#assertSizeAllowed = assertSizeAllowed
     this.#pages = new PageEditor(id)
     this.#cutter = new ExtentCutter(id, databases.extentLen)
     const sink = eachPair(GROUP_LOG, (node, at) => this.#pages.setPair(node, u8, at))
@@ -102,7 +102,7 @@ export class IncomingBlob {
 
   /** Takes the next bytes. Earlier bytes are written while these are hashed. @param {Uint8Array} bytes */
   async write (bytes) {
-    this.#assertMayHave(this.size + bytes.length)
+    this.#assertSizeAllowed(this.size + bytes.length)
     this.#tree.update(bytes)
     await this.#keep(bytes)
   }
@@ -120,13 +120,13 @@ export class IncomingBlob {
    * @param {Uint8Array} bytes
    */
   async writeProven (bytes) {
-    this.#assertMayHave(this.#kept + bytes.length)
+    this.#assertSizeAllowed(this.#kept + bytes.length)
     await this.#keep(bytes)
   }
 
   /** The same for bytes that are in the shared file. @param {number} len */
   async skip (len) {
-    this.#assertMayHave(this.#kept + len)
+    this.#assertSizeAllowed(this.#kept + len)
     this.#kept += len
     await this.#file?.skip(len)
     await this.#writePagesWhenDue()

@@ -25,7 +25,7 @@ export class Expectation {
   }
 
   /** @param {number} len  bytes that have come so far @throws {BaoError} SIZE_MISMATCH */
-  assertMayHave (len) {
+  assertSizeAllowed (len) {
     if (this.size !== undefined && len > this.size) throw sizeMismatch(this.size, len, this.#cid)
   }
 

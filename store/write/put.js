@@ -42,15 +42,15 @@ import { nameOf } from '../catalog/roots.js'
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
 
-/** Their names. */
+/** The names of all options in `PutOptions`. */
 export const PUT_OPTIONS = [
   'tag', 'format', 'meta', 'ttl', 'expires', 'expect', 'size', 'verify', 'signal', 'onProgress'
 ]
 
 /**
- * What parts of the store say of a blob that is put, beside what a caller may say.
+ * Options that only other parts of the store can give to `put`.
  *
- * @typedef {object} Known
+ * @typedef {object} InternalPutOptions
  * @property {Uint8Array} [alias]  the multihash of another function, which the bytes have, to be a name of the blob
  * @property {string} [path]  of a file that has the bytes and will keep them
  * @property {Begin} [begin]  default: the blob is empty at first, and has a place of its own
@@ -64,7 +64,7 @@ export const PUT_OPTIONS = [
  * @template [Blob=AppendedBlob | FileBlob]
  * @callback Begin
  * @param {number} id  of the new blob
- * @param {(size: number) => void} assertMayHave  throws when the blob must not have so many bytes
+ * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not have so many bytes
  * @returns {Promise<Blob | undefined>} undefined when it cannot
  */
 
@@ -104,7 +104,7 @@ export class BlobWriter {
 
   /**
    * @param {Source} source @param {PutOptions} options  see `BlobStore.put`
-   * @param {Known} [known]
+   * @param {InternalPutOptions} [known]
    * @returns {Promise<PutResult>}
    */
   put (source, { onProgress, ...options }, known = {}) {
@@ -122,8 +122,8 @@ export class BlobWriter {
    *
    * @param {Fill<any>} fill  not called when the store has the whole blob that `expect` names
    * @param {Omit<PutOptions, 'onProgress'>} options
-   * @param {Known & { closing?: AbortController, cancel: () => void }} known  `closing`: is aborted when the store is
-   *   closed; `cancel` is called when `fill` was not, whether the put fails or not
+   * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: is aborted when
+   *   the store is closed; `cancel` is called when `fill` was not, whether the put fails or not
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
@@ -163,7 +163,7 @@ export class BlobWriter {
     try {
       return await this.#store.locks.run(nameOf(root), async () => {
         const { record } = await this.#store.catalog.find(root)
-        if (record === undefined || !await this.#isThereAs(root, record, how)) return undefined
+        if (record === undefined || !await this.#needsNoWrite(root, record, how)) return undefined
         expected.assertSize(record.size)
         if (how.tag instanceof TempTag) how.tag.add(root, { format: how.format })
         return this.#putAgain(root, record, how)
@@ -182,18 +182,18 @@ export class BlobWriter {
     const isElsewhere = how.path !== undefined
     const id = await databases.ids.newId()
     /** @param {number} size  bytes */
-    const assertMayHave = size => {
-      expected.assertMayHave(size)
+    const assertSizeAllowed = size => {
+      expected.assertSizeAllowed(size)
       if (!isElsewhere && size > quota.limit) throw fullError(size, quota.limit)
     }
-    const begun = await how.begin?.(id, assertMayHave).catch(error => {
+    const begun = await how.begin?.(id, assertSizeAllowed).catch(error => {
       databases.ids.settle(id)
       throw error
     })
-    const blob = begun ?? new IncomingBlob(databases, id, assertMayHave)
+    const blob = begun ?? new IncomingBlob(databases, id, assertSizeAllowed)
     let release = () => {}
     try {
-      assertMayHave(expected.size ?? 0)
+      assertSizeAllowed(expected.size ?? 0)
       await fill(blob)
       expected.assertSize(blob.size)
       const root = blob.root()
@@ -268,16 +268,16 @@ export class BlobWriter {
   }
 
   /**
-   * Is nothing to be written of a blob that is put like that?
+   * Does the store have the whole blob already, in a place that this put accepts?
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
-  async #isThereAs (root, record, how) {
+  async #needsNoWrite (root, record, how) {
     return await this.#staysAsItIs(record, how) && this.#isWhole(root, record, how)
   }
 
   /**
-   * Does the store have the whole blob, as far as it knows, or as far as it is to look?
+   * Does the store have the whole blob? With `verify` this reads all bytes, otherwise it trusts the record.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
@@ -344,5 +344,6 @@ const tagOf = (root, { tag, format, lasting }, now) =>
  */
 function assertNothing (lasting) {
   const given = Object.entries(lasting).find(([, value]) => value !== undefined)
-  if (given !== undefined) throw new TypeError(`"${given[0]}" expected a "tag" that is a name`)
+  if (given === undefined) return
+  throw new TypeError(`"${given[0]}" needs a "tag" that is a name: give one, or leave out "${given[0]}"`)
 }

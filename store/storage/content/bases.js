@@ -27,7 +27,7 @@ export class Bases {
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
   /** Whose file is being written to, or cut off. */
-  #claimed = /** @type {Set<number>} */ (new Set())
+  #locked = /** @type {Set<number>} */ (new Set())
 
   /** @param {Databases} databases */
   constructor (databases) {
@@ -67,31 +67,31 @@ export class Bases {
   }
 
   /**
-   * Begins to write to the file of a base, or to cut it off. One caller at a time may.
+   * Locks the file of a base before it is written to or cut off.
    *
    * @param {number} base
-   * @returns {boolean} false when another one does
+   * @returns {boolean} false when another caller has locked it
    */
-  claim (base) {
-    if (this.#claimed.has(base)) return false
-    this.#claimed.add(base)
+  tryLock (base) {
+    if (this.#locked.has(base)) return false
+    this.#locked.add(base)
     return true
   }
 
-  /** Ends a claim, and cuts off what no sharer has: the longest may have gone. @param {number} base */
-  async release (base) {
+  /** Ends a lock, and cuts off what no sharer has: the longest may have gone. @param {number} base */
+  async unlock (base) {
     try {
-      await this.#cutOff(base)
+      await this.#cutOffBehindLongest(base)
     } finally {
-      this.#claimed.delete(base)
+      this.#locked.delete(base)
     }
   }
 
   /** Cuts the file of a base off behind its longest sharer, unless it is being written to. @param {number} base */
-  async trim (base) { if (this.claim(base)) await this.release(base) }
+  async cutOff (base) { if (this.tryLock(base)) await this.unlock(base) }
 
   /** @param {number} base */
-  async #cutOff (base) {
+  async #cutOffBehindLongest (base) {
     // The longest sharer may go while the file is cut off behind it.
     for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
       len = this.longest(base)
@@ -179,7 +179,8 @@ export class Bases {
   }
 
   /**
-   * Notes that nobody knows whether changes were written. What they are about stays until the store is opened again.
+   * Must be called when a write has failed that may have happened all the same. The bases of these changes keep their
+   * files until the store is opened again.
    *
    * @param {Change[]} changes  that were applied
    * @returns {boolean} are they about any base?
@@ -234,7 +235,7 @@ export class Bases {
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} bytes by which the file grows, as far as its length was known
    */
-  async add (root, record) {
+  async addEntry (root, record) {
     const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
     await this.load([base])
     const key = sharerKey(base, size)
@@ -246,9 +247,9 @@ export class Bases {
    * Deletes an entry that no record matches.
    *
    * @param {number} base @param {number} size
-   * @returns {Promise<number>} the same as of `add`, negative when the file shrinks
+   * @returns {Promise<number>} the same as of `addEntry`, negative when the file shrinks
    */
-  async drop (base, size) {
+  async removeEntry (base, size) {
     await this.load([base])
     await this.#databases.index.del(sharerKey(base, size))
     return this.#remove({ base, size })
@@ -259,7 +260,7 @@ export class Bases {
     const bases = /** @type {Map<number, number[]>} */ (new Map())
     return {
       /** @param {BlobRecord} record @returns {Promise<number>} bytes */
-      lenWithout: async record => {
+      countFreedBytes: async record => {
         const sharer = sharerOf(record)
         if (sharer === undefined) return 0
         await this.load([sharer.base])

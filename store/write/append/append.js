@@ -59,7 +59,7 @@ export class Appender {
     }
     const closing = new AbortController()
     /** @type {Begin<AppendedBlob>} */
-    const begin = (id, assertMayHave) => this.#begin(root, id, assertMayHave)
+    const begin = (id, assertSizeAllowed) => this.#begin(root, id, assertSizeAllowed)
     try {
       return await this.#store.writer.fill(fill, options, { begin, closing, cancel: () => cancelSource(source) })
     } finally {
@@ -71,13 +71,13 @@ export class Appender {
    * Begins a blob in the file of another one.
    *
    * @param {Uint8Array} root  of the other @param {number} id  of the new one
-   * @param {(size: number) => void} assertMayHave
+   * @param {(size: number) => void} assertSizeAllowed
    */
-  async #begin (root, id, assertMayHave) {
+  async #begin (root, id, assertSizeAllowed) {
     const { record } = await this.#store.catalog.find(root)
     if (!record?.complete || !isInOwnFile(record)) return undefined
     this.#store.catalog.uses.touch(root)
-    return this.#share(root, record, { id, assertMayHave })
+    return this.#share(root, record, { id, assertSizeAllowed })
   }
 
   /**
@@ -89,7 +89,7 @@ export class Appender {
   async #share (root, record, options) {
     const { bases } = this.#store.catalog
     const base = fileIdOf(record)
-    if (!bases.claim(base)) return undefined
+    if (!bases.tryLock(base)) return undefined
     let blob
     try {
       blob = await this.#shareClaimed(root, record, base, options)
@@ -99,7 +99,7 @@ export class Appender {
       if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
       throw error
     } finally {
-      if (blob === undefined) await bases.release(base).catch(() => this.#store.activity.noteLeftovers())
+      if (blob === undefined) await bases.unlock(base).catch(() => this.#store.activity.noteLeftovers())
     }
   }
 
@@ -123,7 +123,7 @@ export class Appender {
     }
     const isRight = bytes.length === 0 || await tree.isRight(bytes, edge.start, data, () => VIEWS)
     if (bytes.length < size - edge.start || !isRight) return undefined
-    if (record.home === 'file' && !await this.#becomeSharer(root, record, edge)) return undefined
+    if (record.home === 'file' && !await this.#turnIntoSharer(root, record, edge)) return undefined
     const file = await files.appender(base, size)
     if (file === undefined) return undefined
     try {
@@ -135,13 +135,13 @@ export class Appender {
   }
 
   /**
-   * Has a blob share its file, and all that others may have alike. It gets an id of its own, under which the pairs are
-   * that they have not.
+   * Turns a blob into a sharer. Its old id becomes the base, which keeps the file and the shared pairs. The blob gets a
+   * new id, which has only the pairs of its right edge.
    *
    * @param {Uint8Array} root @param {BlobRecord} seen @param {Edge} edge
    * @returns {Promise<boolean>} false when the blob was replaced or deleted meanwhile
    */
-  async #becomeSharer (root, seen, edge) {
+  async #turnIntoSharer (root, seen, edge) {
     const { activity, catalog, databases, locks } = this.#store
     const { data, ids, syncBatch } = databases
     const id = await ids.newId()
@@ -157,6 +157,7 @@ export class Appender {
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
+        // Its bytes count as those of the base from now on: `commit` adds them.
         await catalog.commit([{ root, before, after, gained: 0 - before.size }])
         isRecorded = true
         mayBeRecorded = false

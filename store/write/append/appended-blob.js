@@ -22,12 +22,12 @@ import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 /** Bytes after which the pages of whole subtrees are written. */
 const PAGES_EACH = 1 << 28
 
-/** @typedef {{ id: number, assertMayHave: (size: number) => void }} NewOptions  see `Begin` in put.js */
+/** @typedef {{ id: number, assertSizeAllowed: (size: number) => void }} NewOptions  see `Begin` in put.js */
 
 /**
  * @typedef {object} Beginning  what a blob is appended to
  * @property {Uint8Array} root
- * @property {number} base  which is claimed
+ * @property {number} base  whose file is locked
  * @property {number} size  bytes
  * @property {Edge} edge
  * @property {Uint8Array} bytes  from where the edge ends
@@ -47,7 +47,7 @@ export class AppendedBlob {
   #id
   /** Of the blob before. */
   #root
-  #assertMayHave
+  #assertSizeAllowed
   #file
   #tail
   /** Pages of the base, and of the blob itself. */
@@ -61,8 +61,8 @@ export class AppendedBlob {
   #writing = Promise.resolve()
 
   /** @param {StoreContext} store @param {NewOptions} options @param {Beginning} begins */
-  constructor (store, { id, assertMayHave }, begins) {
-    this.#assertMayHave = assertMayHave
+  constructor (store, { id, assertSizeAllowed }, begins) {
+    this.#assertSizeAllowed = assertSizeAllowed
     this.base = begins.base
     this.sharedLen = begins.size
     this.#store = store
@@ -88,7 +88,7 @@ export class AppendedBlob {
 
   /** Takes the next bytes. Earlier bytes are written while these are hashed. @param {Uint8Array} bytes */
   async write (bytes) {
-    this.#assertMayHave(this.size + bytes.length)
+    this.#assertSizeAllowed(this.size + bytes.length)
     this.#tail.update(bytes)
     await this.#file?.append(bytes)
     if (this.size < this.#pagesDue) return
@@ -136,7 +136,7 @@ export class AppendedBlob {
     await this.settle()
     try {
       if (bases.isGone(this.base)) await databases.deleteData(this.base) // what was written there since
-      await bases.release(this.base)
+      await bases.unlock(this.base)
     } catch {
       activity.noteLeftovers()
     }

@@ -24,7 +24,7 @@ export class FileBlob {
   #databases
   #path
   #file
-  #assertMayHave
+  #assertSizeAllowed
   #pages
   #hashed = { root: new Uint8Array(0), size: 0 }
 
@@ -33,14 +33,14 @@ export class FileBlob {
    * @param {object} about
    * @param {string} about.path  of the file
    * @param {FileWriter} [about.file]  the same, when it is the store's
-   * @param {(size: number) => void} about.assertMayHave  throws when the blob must not have so many bytes
+   * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not have so many bytes
    */
-  constructor (databases, id, { path, file, assertMayHave }) {
+  constructor (databases, id, { path, file, assertSizeAllowed }) {
     this.home = file === undefined ? /** @type {const} */ ('reference') : /** @type {const} */ ('file')
     this.#databases = databases
     this.#path = path
     this.#file = file
-    this.#assertMayHave = assertMayHave
+    this.#assertSizeAllowed = assertSizeAllowed
     this.#pages = new PageWriter(databases.data, id)
   }
 
@@ -51,7 +51,7 @@ export class FileBlob {
   async hash ({ onProgress, ...options }) {
     /** @type {ProgressOptions['onProgress']} */
     const tell = event => {
-      this.#assertMayHave(event.detail.done)
+      this.#assertSizeAllowed(event.detail.done)
       onProgress?.(event)
     }
     const outboard = { groupLog: GROUP_LOG, order: /** @type {const} */ ('pre'), writer: this.#pages }

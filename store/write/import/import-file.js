@@ -31,11 +31,11 @@ export async function importFile ({ databases, writer }, path, { mode = 'copy', 
     await assertRegular(source)
   }
   /** @type {Begin<FileBlob>} */
-  const begin = async (id, assertMayHave) => {
-    if (mode === 'reference') return new FileBlob(databases, id, { path: source, assertMayHave })
+  const begin = async (id, assertSizeAllowed) => {
+    if (mode === 'reference') return new FileBlob(databases, id, { path: source, assertSizeAllowed })
     const file = await files?.clone(source, id, { from: FILE_FROM + 1 })
     if (files === undefined || file === undefined) return undefined
-    return new FileBlob(databases, id, { path: files.pathOf(id), file, assertMayHave })
+    return new FileBlob(databases, id, { path: files.pathOf(id), file, assertSizeAllowed })
   }
   /** @type {Fill<IncomingBlob | FileBlob>} */
   const fill = async (blob, signal) => {

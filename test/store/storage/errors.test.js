@@ -5,7 +5,8 @@ import { missing } from '../../../store/storage/errors.js'
 describe('STORE_MISSING', () => {
   it('names at most three ranges of bytes, of which none goes beyond the end of the blob', () => {
     const root = new Uint8Array(32)
-    const named = (boundaries, size) => /bytes (.*) of/.exec(missing(root, size, new ChunkRanges(boundaries)).message)[1]
+    const named = (boundaries, size) =>
+      /bytes (.*) of/.exec(missing(root, size, new ChunkRanges(boundaries)).message)[1]
     expect(named([64, 2930], 3_000_000)).to.equal('65536-3000000')
     expect(named([0, 1, 2, 3, 4, 5], 4097)).to.equal('0-1024, 2048-3072, 4096-4097')
     expect(named([0, 1, 2, 3, 4, 5, 6, 7], 8192)).to.equal('0-1024, 2048-3072, 4096-5120, ...')
