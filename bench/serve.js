@@ -71,19 +71,25 @@ await inFolder(async folder => {
     }
   }
   agent.destroy()
-  for (const { stop } of servers) await stop()
+  const [memory, memoryOfSirv] = await Promise.all(servers.map(({ stop }) => stop()))
   report('serve', `parts of ${sized(LEN)} of ${sized(SIZE)} over HTTP`, results, { form: 'ranking' })
+  const samples = { baobox: [memory], 'sirv, not verified': [memoryOfSirv] }
+  report('serve', `parts of ${sized(LEN)} of ${sized(SIZE)} over HTTP: memory of the server`,
+    [{ name: 'memory', bytes: SIZE, unit: 'megabytes', samples }], { form: 'ranking' })
 })
 
-/** Starts a server in a process of its own. */
+/** Starts a server in a process of its own. @returns its URL, and what ends it */
 async function start (kind, where) {
   const child = spawn(process.execPath, [JOB, kind, where], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [url] = await once(createInterface(child.stdout), 'line')
+  const lines = createInterface(child.stdout)
+  const [url] = await once(lines, 'line')
   return {
     url,
+    /** @returns {Promise<number>} bytes of memory, at most */
     stop: async () => {
       child.stdin.end()
-      await once(child, 'exit')
+      const [[memory]] = await Promise.all([once(lines, 'line'), once(child, 'exit')])
+      return Number(memory)
     }
   }
 }

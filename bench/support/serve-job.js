@@ -1,5 +1,5 @@
 // Serves one blob until stdin ends: `node serve-job.js baobox STORE`, or `node serve-job.js sirv FOLDER`. Prints its
-// URL.
+// URL, and in the end the most memory that it has had, in bytes.
 
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -22,4 +22,6 @@ const SERVERS = {
 
 const [kind, place] = process.argv.slice(2)
 console.log(await SERVERS[kind](place))
-process.stdin.resume().on('end', () => process.exit())
+process.stdin.resume().on('end', () => {
+  process.stdout.write(`${process.resourceUsage().maxRSS * 1024}\n`, () => process.exit())
+})
