@@ -3,16 +3,16 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { areEqual } from '../../../../lib/core/bytes.js'
-import { fromCid } from '../../../../lib/hash/cid.js'
-import { hashStream } from '../../../../lib/parallel/hash-source.js'
-import { paceBeside } from '../../../storage/content/read-pace.js'
-import { CELL_LEN } from '../../../storage/content/extents.js'
-import { contextOf } from '../../context-of.js'
+import { areEqual } from '../../../../../lib/core/bytes.js'
+import { fromCid } from '../../../../../lib/hash/cid.js'
+import { hashStream } from '../../../../../lib/parallel/hash-source.js'
+import { paceBeside } from '../../../../storage/content/read-pace.js'
+import { CELL_LEN } from '../../../../storage/content/extents.js'
+import { contextOf } from '../../../context-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../../blob-store.js' */
-/** @import { BlobRecord } from '../../../storage/format/records.js' */
+/** @import { BlobStore } from '../../../../blob-store.js' */
+/** @import { BlobRecord } from '../../../../storage/format/records.js' */
 
 /** @typedef {'copy' | 'reflink' | 'link'} ExportMode */
 /** @typedef {{ name: string, cid: CID, record?: BlobRecord }} Member  `name`: safe, and no other member's */

@@ -5,21 +5,21 @@
 import { lstat, mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absolute } from '#disk'
-import { BaoError } from '../../../../lib/core/errors.js'
-import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
-import { ChunkRanges } from '../../../../lib/tree/ranges.js'
-import { inOrder } from '../../../storage/concurrency/in-order.js'
-import { damagedRecord, missing, notFound } from '../../../storage/errors.js'
-import { contextOf } from '../../context-of.js'
-import { entryBatches } from '../get.js'
-import { SafeNames } from '../safe-names.js'
+import { BaoError } from '../../../../../lib/core/errors.js'
+import { assertKnownOptions } from '../../../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../../../lib/hash/cid.js'
+import { ChunkRanges } from '../../../../../lib/tree/ranges.js'
+import { inOrder } from '../../../../storage/concurrency/in-order.js'
+import { damagedRecord, missing, notFound } from '../../../../storage/errors.js'
+import { contextOf } from '../../../context-of.js'
+import { entryBatches } from '../../get.js'
+import { SafeNames } from '../../safe-names.js'
 import { MemberWriter } from './member-writer.js'
 
-/** @import { BlobName, BlobStore } from '../../../blob-store.js' */
-/** @import { BlobRecord } from '../../../storage/format/records.js' */
-/** @import { StoreContext } from '../../store-context.js' */
-/** @import { DirectoryEvent } from './import.js' */
+/** @import { BlobName, BlobStore } from '../../../../blob-store.js' */
+/** @import { BlobRecord } from '../../../../storage/format/records.js' */
+/** @import { StoreContext } from '../../../store-context.js' */
+/** @import { DirectoryEvent } from '../import.js' */
 /** @import { ExportMode } from './member-writer.js' */
 
 /**
