@@ -59,7 +59,10 @@ export const TRICKS = {
   'a character of no width beside the name without it': ['out', 'o\u200but'],
   'a file that is a folder, too': ['top', 'top/out'],
   'a folder that is a file, too': ['top/out', 'top'],
-  'a file that is a folder in another case': ['top/Out', 'top/out/more']
+  'a file that is a folder in another case': ['top/Out', 'top/out/more'],
+  'a part of more than 255 bytes': [`top/${'x'.repeat(256)}`],
+  'a part of more than 255 bytes in UTF-8': [`${'\u00e9'.repeat(128)}/out`],
+  'a path of more than 4096 bytes': [`${'a/'.repeat(2048)}a`]
 }
 
 /** Names that only Windows cannot have. */
@@ -72,5 +75,6 @@ export const NOT_IN_WINDOWS = [
 export const HARMLESS = [
   ['a/b', 'a/c', 'a.txt', 'A b/..c'], ['..a', '...b', 'a..b', '.hidden', '-rf', '~', '$HOME', '%PATH%', 'a b', ' a'],
   ['nul1', 'console', 'com', 'com10', 'auxiliary.txt', 'lptx'], ['i\u0307', '\u00fc', '\u4e2d\u6587', '\u{1f600}'],
+  ['x'.repeat(255), `top/${'\u00e9'.repeat(127)}`, `${'a/'.repeat(1000)}a`],
   ['constructor', '__proto__', 'toString/valueOf'], ['a', 'b/a', 'c/a/a']
 ]

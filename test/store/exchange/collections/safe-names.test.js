@@ -56,6 +56,13 @@ describe('SafeNames', () => {
       expect(refusedOf([name, name.toUpperCase()])).to.equal(name.toUpperCase())
     }), 500))
 
+  it('refuses names of any length and depth by their length', () => {
+    const safe = new SafeNames({ isForWindows: false })
+    for (const top of ['x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7']) {
+      expect(() => safe.add(`${top}/${'a/'.repeat(32_000)}a`)).to.throw(/more than 4096 bytes/)
+    }
+  })
+
   it('shortens long names in messages', () => {
     const safe = new SafeNames({ isForWindows: false })
     expect(() => safe.add(`../${'x'.repeat(60_000)}`)).to.throw(/^.{1,400}$/)

@@ -27,7 +27,7 @@ export class MemberWriter {
   #mode
   #signal
   #pace
-  /** Folders that were made, or are being made, by their paths from the folder of the writer. */
+  /** Folders of files that were made, or are being made, by their paths from the folder of the writer. */
   #folders = /** @type {Map<string, Promise<unknown>>} */ (new Map([['.', Promise.resolve()]]))
 
   /**
@@ -75,11 +75,11 @@ export class MemberWriter {
     return { name, size: await writeNew(path, pieces) }
   }
 
-  /** @param {string} name @returns {Promise<unknown>} */
+  /** @param {string} name  of a folder @returns {Promise<unknown>} */
   #makeFolder (name) {
     const known = this.#folders.get(name)
     if (known !== undefined) return known
-    const made = this.#makeFolder(dirname(name)).then(() => mkdir(join(this.#folder, name)))
+    const made = mkdir(join(this.#folder, name), { recursive: true })
     this.#folders.set(name, made)
     made.catch(() => {}) // callers that await it get the error
     return made
