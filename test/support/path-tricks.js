@@ -55,6 +55,8 @@ export const TRICKS = {
   'the sign of Kelvin for a letter': ['k', '\u212a'],
   'a long s': ['s', '\u017f'],
   'two letters for a sharp s': ['stra\u00dfe', 'STRASSE'],
+  'two letters for a capital sharp s': ['stra\u1e9ee', 'strasse'],
+  'a sharp s for a capital one': ['stra\u00dfe', 'stra\u1e9ee'],
   'a final sigma': ['\u03c3', '\u03c2'],
   'a character of no width beside the name without it': ['out', 'o\u200but'],
   'a file that is a folder, too': ['top', 'top/out'],

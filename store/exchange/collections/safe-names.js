@@ -99,9 +99,17 @@ function faultOf (part, isForWindows) {
   return undefined
 }
 
-/** The same for all names that some file system takes for the same: by case, normal form or ignored characters. */
-const fold = (/** @type {string} */ part) =>
-  part.replace(IGNORED, '').normalize('NFD').toUpperCase().toLowerCase().normalize('NFC')
+/**
+ * The same for all parts that some file system takes for the same: by case, normal form or ignored characters. Small
+ * letters come first, because a capital sharp s has a small one, and only that has two capital letters.
+ *
+ * @param {string} part
+ */
+export const fold = part => IS_ASCII.test(part)
+  ? part.toUpperCase()
+  : part.replace(IGNORED, '').normalize('NFD').toLowerCase().toUpperCase().normalize('NFD')
+
+const IS_ASCII = /^[\x20-\x7e]*$/
 
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(MAX_PATH_LEN)
