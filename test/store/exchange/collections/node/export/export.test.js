@@ -1,4 +1,5 @@
 // Collections become folders again. Whatever their names are, nothing outside of the folder is touched.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { link, lstat, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -88,6 +89,43 @@ describe('exportDirectory', () => {
       await rm(target, { recursive: true })
       await writeFile(target, 'mine')
     }, 'EEXIST'))
+
+    it('a file, a folder or a link comes while it writes', async () => {
+      const { store } = await newStore()
+      const cid = await collectionOf(store, ['a', 'other', 'top/a'])
+      const comers = {
+        other: [path => writeFileSync(path, 'mine'), path => mkdirSync(path), path => symlinkSync('nowhere', path)],
+        top: [path => writeFileSync(path, 'mine'), path => mkdirSync(path), path => symlinkSync('nowhere', path)]
+      }
+      for (const [name, makers] of Object.entries(comers)) {
+        for (const make of makers) {
+          const [folder, other] = [await newFolder(), await newFolder()]
+          make(join(other, name))
+          const onProgress = ({ detail }) => { if (detail.files === 1) make(join(folder, name)) }
+          const error = await errorOf(exportDirectory(store, cid, folder, { onProgress }))
+          expect(error).to.include({ code: 'PATH_EXISTS', location: join(folder, name) })
+          expect(await filesBelow(folder)).to.deep.equal(await filesBelow(other))
+        }
+      }
+    })
+
+    it('another export of the same names is quicker', async () => {
+      const { store } = await newStore()
+      for (let i = 0; i < 5; i++) {
+        const folder = await newFolder()
+        const members = [await put(store, 'X'), await put(store, 'Y')]
+        const exports = await Promise.allSettled(members.map(async (member, i) => {
+          const { cid } = await putCollection(store, ['one', 'top/two'].map(name => [name, member]))
+          await exportDirectory(store, cid, folder)
+          return 'XY'[i]
+        }))
+        const [winner, ...others] = exports.flatMap(({ value }) => value ?? [])
+        expect(others).to.deep.equal([])
+        expect(exports.filter(({ reason }) => reason?.code === 'PATH_EXISTS')).to.have.length(winner ? 1 : 2)
+        const files = { one: winner, 'top/': '', 'top/two': winner }
+        expect(await filesBelow(folder)).to.deep.equal(winner === undefined ? {} : files)
+      }
+    })
 
     it('a member is missing, in part or whole', async () => {
       const { store } = await newStore()
