@@ -1,5 +1,5 @@
 // Finds the files of a folder, in the order of the names that they have in a collection. Links are not followed, and
-// what is neither a file nor a folder is left out.
+// what is neither a file nor a folder is left out, and so are folders that interrupted exports have left.
 
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { basename, join } from 'node:path'
 import { absolute } from '#disk'
 import { describe } from '../../../../lib/core/bytes.js'
 import { compareNames, unsafe } from '../safe-names.js'
+import { isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
 
 /** @import { BigIntStats } from 'node:fs' */
@@ -86,7 +87,7 @@ async function entriesOf (path, prefix) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
   for (const entry of await readdir(path, { withFileTypes: true })) {
     const isFolder = entry.isDirectory()
-    if (!isFolder && !entry.isFile()) continue
+    if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
     // With the slash that stands behind a folder's name, this is the order of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }

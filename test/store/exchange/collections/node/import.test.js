@@ -90,6 +90,15 @@ describe('importDirectory', () => {
     }
   })
 
+  it('leaves out what an export that was killed has left, at any depth', async () => {
+    const { store } = await newStore()
+    const left = '.baobox-export-aB3xYz'
+    const path = await folderOf({ a: '1', [`${left}/top/b`]: '2', [`c/${left}/d`]: '3', [`e/${left}`]: 'a file' })
+    expect(await namesOf(store, (await importDirectory(store, path)).cid)).to.deep.equal(['top/a', `top/e/${left}`])
+    const asked = await importDirectory(store, join(path, left), { top: 'left' })
+    expect(await namesOf(store, asked.cid)).to.deep.equal(['left/top/b'])
+  })
+
   it('takes the files that patterns choose', async () => {
     const { store } = await newStore()
     const paths = [
