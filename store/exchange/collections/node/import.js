@@ -5,6 +5,8 @@ import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../../lib/hash/cid.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
+import { isKept } from '../../../catalog/presence.js'
+import { pathOfReference } from '../../../storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../storage/content/tree-pages.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
 import { FILE_FROM } from '../../../write/blob-builder.js'
@@ -29,7 +31,8 @@ import { walkFolder } from './walk.js'
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
  * @property {string} [known]  path of a file that remembers which files were imported. Those whose size, times and
- *   inode are the same as at the last import, and whose blobs the store has, are not read again. Default: all are read
+ *   inode are the same as at the last import, and which the store has as `mode` asks, are not read again. Default: all
+ *   are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
@@ -172,12 +175,24 @@ class Importing {
     const size = Number(file.stat.size)
     if (root !== undefined) {
       hold.add(root) // before the look: what has been seen must stay
-      if (await this.#store.has(root)) return { file, root, size, isUnread: true }
+      if (await this.#isThere(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
     const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file.path, size, FILE_FROM, pace)
     if (bytes !== undefined) return { file, bytes }
     const put = await this.#store.importFile(file.path, { mode: isReference ? mode : 'copy', tag: hold, signal })
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
+  }
+  /**
+   * Has the store a file as it would be kept? A copy will do for both modes. A reference will when it leads to the same
+   * path: its file may have been moved.
+   *
+   * @param {Uint8Array} root @param {FoundFile} file
+   */
+  async #isThere (root, { path }) {
+    const { catalog, databases } = contextOf(this.#store)
+    const { record } = await catalog.find(root)
+    if (record === undefined || isKept(record)) return record !== undefined
+    return this.#how.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
   }
 }

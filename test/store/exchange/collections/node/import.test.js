@@ -174,13 +174,14 @@ describe('importDirectory', () => {
   describe('with a file of what is known', () => {
     const old = new Date('2020-01-01')
     const six = { a: 'one', b: 'two', c: 'three', d: noise(2 * MIB), 'e/f': 'four', gone: 'five' }
-    const two = { a: 'one', b: 'two' }
+    const two = { a: 'one', b: '' }
+    const three = { small: noise(1000, 5), middle: noise(50_000, 6), long: noise(2 * MIB, 7) }
     /** Folders that were changed so long ago that their files are remembered. */
     const settled = []
     let location
     before(async () => {
       location = await mkdtemp(join(tmpdir(), 'baobox-'))
-      for (const files of [six, two, two]) {
+      for (const files of [six, two, two, three]) {
         const path = join(location, String(settled.length), 'top')
         await writeFiles(path, files)
         for (const name of Object.keys(files)) await utimes(join(path, name), old, old)
@@ -227,6 +228,31 @@ describe('importDirectory', () => {
       expect(again).to.include({ unread: 1 })
       expect(`${again.cid}`).to.equal(`${cid}`)
       expect(await store.has(hash(text('one')))).to.equal(true)
+    })
+
+    it('reads again what the store only refers to when copies are asked for, and what was moved', async () => {
+      const place = await onDisk()
+      const store = await place.open()
+      try {
+        const known = join(location, 'referred')
+        const path = settled[3]
+        const run = (mode, from = path) => importDirectory(store, from, { mode, known, tag: 'all' })
+        expect(await run('reference')).to.include({ unread: 0 })
+        expect(await run('reference')).to.include({ unread: 3 })
+        const moved = join(location, 'moved', 'top')
+        await mkdir(join(location, 'moved'))
+        await rename(path, moved)
+        expect(await run('reference', moved)).to.include({ unread: 1 })
+        const { cid, unread } = await run('copy', moved)
+        expect(unread).to.equal(1)
+        await rm(moved, { recursive: true })
+        const collection = await getCollection(store, cid)
+        for (const [name, bytes] of Object.entries(three)) {
+          expect(same(await store.bytes(collection.get(`top/${name}`)), bytes), name).to.equal(true)
+        }
+      } finally {
+        await place.remove()
+      }
     })
 
     it('reads everything when that file makes no sense, and keeps it when the import fails', async () => {
