@@ -10,10 +10,11 @@ import { pathOfReference } from '../../../storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../storage/content/tree-pages.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
 import { FILE_FROM } from '../../../write/blob-builder.js'
+import { importFile } from '../../../write/import/import-file.js'
 import { contextOf } from '../../context-of.js'
 import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
 import { KnownFiles } from './known-files.js'
-import { readSmallFile } from './read-file.js'
+import { asChange, assertFound, readSmallFile } from './read-file.js'
 import { walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -63,7 +64,8 @@ const LONG_AHEAD = 2
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
  * @throws {import('../../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
- *   `\`; BAO_SOURCE_CHANGED { location } when a long file changes while it is read; as `store.put`
+ *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, or a long one changes meanwhile, or
+ *   a folder gives way to a link; as `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
   const { databases } = contextOf(store)
@@ -178,11 +180,20 @@ class Importing {
       if (await this.#isThere(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
-    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file.path, size, FILE_FROM, pace)
+    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
     if (bytes !== undefined) return { file, bytes }
-    const put = await this.#store.importFile(file.path, { mode: isReference ? mode : 'copy', tag: hold, signal })
+    const put = await this.#importLong(file, { mode: isReference ? mode : 'copy', tag: hold, signal })
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
   }
+
+  /** @param {FoundFile} file @param {Parameters<typeof importFile>[2]} options */
+  #importLong (file, options) {
+    const context = contextOf(this.#store)
+    const check = (/** @type {number} */ fd) => assertFound(fd, file)
+    return context.life.run(() => importFile(context, file.path, options, check))
+      .catch(error => { throw asChange(error, file) })
+  }
+
   /**
    * Has the store a file as it would be kept? A copy will do for both modes. A reference will when it leads to the same
    * path: its file may have been moved.

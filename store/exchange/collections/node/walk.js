@@ -5,6 +5,7 @@ import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { absolute } from '#disk'
+import { sourceChanged } from '../../../../lib/core/errors.js'
 import { describe } from '../../../../lib/core/bytes.js'
 import { compareNames, unsafe } from '../safe-names.js'
 import { isStagingName } from './export/staging.js'
@@ -82,10 +83,15 @@ export function prefixOf (path, top = basename(path)) {
 /**
  * @param {string} path  of a folder @param {string} prefix  of its entries, from the folder where the walk began
  * @returns {Promise<{ relative: string, isFolder: boolean }[]>} in reverse order
+ * @throws {import('../../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when it is none any more
  */
 async function entriesOf (path, prefix) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
-  for (const entry of await readdir(path, { withFileTypes: true })) {
+  const entries = await readdir(path, { withFileTypes: true }).catch(error => {
+    throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
+  })
+  if (await realpath(path) !== path) throw sourceChanged(path) // a link has its place, or that of a folder above it
+  for (const entry of entries) {
     const isFolder = entry.isDirectory()
     if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
     // With the slash that stands behind a folder's name, this is the order of whole paths.

@@ -1,4 +1,5 @@
 // Folders become collections: which files, under which names, and which of them are read.
+import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import {
   chmod, mkdir, mkdtemp, readdir, rename, rm, symlink, unlink, utimes, writeFile
@@ -20,6 +21,7 @@ import { noise } from '../../../../support/inputs.js'
 import { holds } from '../../../../support/property.js'
 import { expectSlip } from '../../../../support/slips.js'
 import { newStores, onDisk } from '../../../../support/store/stores.js'
+import { insteadOfClones } from '../../../../support/store/writers.js'
 
 const text = text => new TextEncoder().encode(text)
 
@@ -116,6 +118,28 @@ describe('importDirectory', () => {
     expect(await names({ include: ['/src'] })).to.equal('src/build/f.js src/c.js src/node_modules/d.js')
     expect(await names({ include: [] })).to.equal('')
     expect(await names({ ignore: [] })).to.include('b.log build/e.js')
+  })
+
+  it('reads no long file through a link that has come in its place, nor another file', async () => {
+    const secret = noise(2 * MIB, 99)
+    for (const put of [symlinkSync, linkSync]) {
+      const place = await onDisk()
+      const store = await place.open()
+      const path = await folderOf({ long: noise(2 * MIB) })
+      await writeFile(join(path, '..', 'private'), secret)
+      const clones = insteadOfClones(file => {
+        rmSync(file)
+        put(join(path, '..', 'private'), file)
+      })
+      try {
+        const error = await errorOf(importDirectory(store, path))
+        expect(error).to.include({ code: 'BAO_SOURCE_CHANGED', location: join(path, 'long') })
+        expect(await store.has(hash(secret))).to.equal(false)
+      } finally {
+        clones.end()
+        await place.remove()
+      }
+    }
   })
 
   it('protects the members by the tag, and while it runs', async () => {
