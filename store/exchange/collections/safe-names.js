@@ -40,12 +40,9 @@ export class SafeNames {
 
   /** @param {string} name @throws {BaoError} PATH_UNSAFE { entry } */
   add (name) {
-    if (isLonger(name, MAX_PATH_LEN)) throw unsafe(name, `it has more than ${MAX_PATH_LEN} bytes`)
+    const fault = faultIn(name, { isForWindows: this.#isForWindows })
+    if (fault !== undefined) throw unsafe(name, fault)
     const parts = name.split('/')
-    for (const part of parts) {
-      const fault = faultOf(part, this.#isForWindows)
-      if (fault !== undefined) throw unsafe(name, fault)
-    }
     const last = /** @type {string} */ (parts.pop())
     let folder = 0
     for (const part of parts) folder = this.#enter(folder, part, name)
@@ -76,6 +73,21 @@ export class SafeNames {
 
 /** @param {number} folder  its number @param {string} part  of the path of something in it */
 const keyOf = (folder, part) => `${folder}/${fold(part)}`
+
+/**
+ * What is wrong with a name by itself.
+ *
+ * @param {string} name @param {{ isForWindows: boolean }} options
+ * @returns {string | undefined}
+ */
+export function faultIn (name, { isForWindows }) {
+  if (isLonger(name, MAX_PATH_LEN)) return `it has more than ${MAX_PATH_LEN} bytes`
+  for (const part of name.split('/')) {
+    const fault = faultOf(part, isForWindows)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
 
 /**
  * What is wrong with one part of a path.

@@ -15,6 +15,7 @@ import { contextOf } from '../../context-of.js'
 import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
 import { KnownFiles } from './known-files.js'
 import { asChange, assertFound, readSmallFile } from './read-file.js'
+import { UnsafeNames } from './unsafe-names.js'
 import { walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -47,6 +48,8 @@ import { walkFolder } from './walk.js'
  * @property {number} length  how many files
  * @property {number} size  bytes of all files
  * @property {number} unread  how many files had not changed, and were not read
+ * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
+ *   takes them for something else or for one another: how many, and the first ten
  * @property {boolean} isNew  did the store lack the collection before?
  */
 
@@ -86,7 +89,8 @@ export async function importDirectory (store, path, options = {}) {
   try {
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
-    return { cid, length, size: importing.size, unread: importing.unread, isNew }
+    const { size, unread, unsafe: { count, names } } = importing
+    return { cid, length, size, unread, unsafe: { count, names }, isNew }
   } catch (error) {
     await known?.discard()
     throw error
@@ -119,6 +123,7 @@ class Importing {
   #files = 0
   size = 0
   unread = 0
+  unsafe = new UnsafeNames()
 
   /** @param {BlobStore} store @param {How} how */
   constructor (store, how) {
@@ -151,6 +156,7 @@ class Importing {
   async #entryOf (file, root, size) {
     const { known, onProgress } = this.#how
     await known?.note(file, root)
+    this.unsafe.note(file.name)
     this.#files++
     this.size += size
     onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
