@@ -1,7 +1,8 @@
 // What is written to a folder of its own is placed without replacing anything, and taken back without deleting what
 // others have written meanwhile.
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { Staging, isStagingName } from '../../../../../../store/exchange/collections/node/export/staging.js'
@@ -43,6 +44,30 @@ describe('Staging', () => {
     const files = { file: 'a', 'top/': '', 'top/empty/': '', 'top/inner/': '', 'top/inner/two': 'c', 'top/one': 'b' }
     expect(await filesBelow(target)).to.deep.equal(files)
     expect((await stat(path('file'))).nlink).to.equal(1)
+  })
+
+  it('copies files where they cannot have two names, and replaces and leaves nothing there either', async () => {
+    const { link } = fs.promises
+    fs.promises.link = () => Promise.reject(Object.assign(new Error('no links here'), { code: 'EPERM' }))
+    syncBuiltinESMExports()
+    try {
+      const place = await staged({ file: 'a', 'top/one': 'b' })
+      await place.staging.place(['file', 'top'])
+      await place.staging.remove()
+      expect(await filesBelow(place.target)).to.deep.equal({ file: 'a', 'top/': '', 'top/one': 'b' })
+      for (const change of [() => {}, path => writeFileSync(path, 'mine')]) {
+        const other = await staged({ file: 'a', last: 'b' })
+        const last = () => {
+          change(other.path('file'))
+          writeFileSync(other.path('last'), 'taken')
+        }
+        const left = await leaves(other, { file: undefined, last }, 'last')
+        expect(left).to.deep.equal(change.length === 0 ? { last: 'taken' } : { file: 'mine', last: 'taken' })
+      }
+    } finally {
+      fs.promises.link = link
+      syncBuiltinESMExports()
+    }
   })
 
   it('has a name by which it can be recognised', async () => {
