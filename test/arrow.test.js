@@ -38,6 +38,7 @@ const IMPORT_INTERNALS = {
   'encoder/write.test.js': 'the same tree in spans of other lengths',
   'verifier/audit-threads.test.js': 'the same audit in other pools and spans',
   'store/write/import/page-writer.test.js': 'the same pages in spans of other lengths',
+  'slow/collections.test.js': 'names are checked without making the millions of folders that they have',
   'slow/sparse.test.js': 'the same hash in spans of other lengths',
   'slow/disk/power-worker.js': 'a database of a store is tested alone',
   'store/storage/opening/rescue.test.js': 'it writes records that no call would write'

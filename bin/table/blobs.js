@@ -30,7 +30,8 @@ export const add = define({
     'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
     'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
     'With --recursive, FILE is a folder, and the CID is the one that sendme gives it. Links and empty folders are ' +
-    'left out. --tag keeps all files.'
+    'left out. --tag keeps all files. A warning tells names that get -r will refuse, because some system would take ' +
+    'them for something else, such as aux, or for one another, such as A and a.'
   ],
   examples: [
     'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore "*.log"'

@@ -13,6 +13,7 @@ import { untilAborted } from '../source/async-util.js'
 /** @import { Mode, ModeOptions, OpenSource, ProgressOptions } from '../core/types.js' */
 /** @import { Source, SubtreeSink, ThreadOptions } from '../core/types.js' */
 /** @import { Order } from '../outboard/pairs.js' */
+/** @import { CheckedFile } from '../source/source.js' */
 /** @import { SpanOptions } from './hash-spans.js' */
 
 /**
@@ -54,7 +55,7 @@ export async function hashStream (source, options = {}) {
 /**
  * The root of a source, and its outboard.
  *
- * @param {Source} source
+ * @param {Source | CheckedFile} source
  * @param {HashOptions & SpanOptions} options
  * @returns {Promise<HashedSource>}
  * @throws {BaoError} BAO_TRUNCATED { start, wanted, got }, BAO_SOURCE_CHANGED { location }, BAO_WORKER_FAILED { cause }

@@ -1,6 +1,6 @@
 // Reads and writes files, in Node.js, Bun and Deno. The only module of lib that needs `node:fs`.
 
-import { fstatSync, read, readSync } from 'node:fs'
+import { constants, fstatSync, read, readSync } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,14 +17,19 @@ import { sourceChanged } from '../core/errors.js'
  */
 export const canShareBlobs = false
 
+/** Windows has none of the last two. `O_NONBLOCK`: no pipe is waited for. */
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+
 /**
  * Opens a file for reading.
  *
  * @param {string | URL} path
+ * @param {(fd: number) => void} [check]  throws when it is not the file that is meant. Then the path must be no link
  */
-export async function openFile (path) {
-  const handle = await open(path, 'r')
+export async function openFile (path, check) {
+  const handle = await open(path, check === undefined ? 'r' : O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
+    check?.(handle.fd)
     return new OpenFile(path, handle, await handle.stat())
   } catch (error) {
     await handle.close()

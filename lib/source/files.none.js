@@ -1,7 +1,7 @@
 // Stands in for files.node.js in browsers, where paths name nothing.
 
-/** @param {string | URL} path @returns {Promise<never>} */
-export async function openFile (path) {
+/** @param {string | URL} path @param {unknown} [_check] @returns {Promise<never>} */
+export async function openFile (path, _check) {
   throw new TypeError(`paths are not supported in this runtime: give a Blob instead of ${path}`)
 }
 

@@ -10,6 +10,15 @@ import { leaseBuffers } from '../engine/read-buffers.js'
 /** @import { OpenFile } from './files.node.js' */
 /** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
 
+/** A source that is one file and no other: something else may have its path when it is opened. */
+export class CheckedFile {
+  /** @param {string} path @param {(fd: number) => void} check  throws when another file was opened */
+  constructor (path, check) {
+    this.path = path
+    this.check = check
+  }
+}
+
 /**
  * A random-access view of bytes, a Blob, a file, or what already is one.
  *
@@ -45,7 +54,7 @@ export async function toRandomAccess (source, signal) {
 /**
  * Any source, to be read from start to end. A stream that is not read to its end is cancelled.
  *
- * @param {Source} source
+ * @param {Source | CheckedFile} source
  * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
  * @returns {Promise<OpenSource>} to be closed by the caller
  */
@@ -55,6 +64,7 @@ export async function openSource (source, signal) {
     throw signal.reason
   }
   if (isPath(source)) return openPath(source, signal)
+  if (source instanceof CheckedFile) return openPath(source.path, signal, source.check)
   if (source instanceof Blob) {
     const shared = canShareBlobs ? { blob: source } : undefined
     const blob = readerOf(source)
@@ -73,7 +83,7 @@ export async function openSource (source, signal) {
 /**
  * The bytes of any source from start to end, in pieces of at most 1 MiB. A piece is borrowed until the next one.
  *
- * @param {Source} source
+ * @param {Source | CheckedFile} source
  * @param {ProgressOptions & { type?: string }} [options]  `type`: of the progress events, which
  *   come when the caller has finished a piece
  * @returns {AsyncGenerator<Uint8Array>}
@@ -116,14 +126,17 @@ export async function closeSource (opened, signal) {
   else await opened.close()
 }
 
-/** Cancels a stream that will not be read. Other sources need nothing. @param {Source} source */
+/** Cancels a stream that will not be read. Other sources need nothing. @param {Source | CheckedFile} source */
 export function cancelSource (source) {
   if (isIterable(source)) cancelIterable(iterableOf(source))
 }
 
-/** @param {string | URL} path @param {AbortSignal} [signal] @returns {Promise<OpenSource>} */
-async function openPath (path, signal) {
-  const file = await fileAt(path, signal)
+/**
+ * @param {string | URL} path @param {AbortSignal} [signal] @param {CheckedFile['check']} [check]
+ * @returns {Promise<OpenSource>}
+ */
+async function openPath (path, signal, check) {
+  const file = await fileAt(path, signal, check)
   const close = () => file.close()
   // Some files of the system say size 0, and still give bytes when they are read.
   if (!file.isRegular || file.size === 0) return { pieces: () => iteratePieces(file.pieces(), signal), close }
@@ -140,11 +153,11 @@ async function openPath (path, signal) {
 /**
  * Opens a file. Opening a pipe waits for a writer; an abort ends that wait.
  *
- * @param {string | URL} path @param {AbortSignal} [signal]
+ * @param {string | URL} path @param {AbortSignal} [signal] @param {CheckedFile['check']} [check]
  * @returns {Promise<OpenFile>}
  */
-function fileAt (path, signal) {
-  const opening = openFile(path)
+function fileAt (path, signal, check) {
+  const opening = openFile(path, check)
   return untilAborted(opening, signal).catch(error => {
     opening.then(late => late.close()).catch(() => {})
     throw error

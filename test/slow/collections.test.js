@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Collection, collectionEntries, putCollection } from '../../store/exchange/collections/index.js'
+import { SafeNames } from '../../store/exchange/collections/safe-names.js'
 import { diffDirectory, exportDirectory, importDirectory } from '../../store/exchange/collections/node/index.js'
 import { MIB } from '../support/constants.js'
 import { atEffort } from '../support/effort.js'
@@ -67,6 +68,15 @@ describe('large collections', () => {
     expect(`${Collection.from(manyEntries()).cid}`).to.equal(`${cid}`)
     await store.tags.delete('many')
     await store.gc()
+  })
+
+  it('names that are as deep as they can be take memory for at most 2^22 folders', () => {
+    const idle = used()
+    const safe = new SafeNames({ isForWindows: false })
+    const addAll = () => { for (let i = 0; i < 3000; i++) safe.add(`${i}/${'a/'.repeat(2040)}a`) }
+    expect(addAll).to.throw(/more than 4194304 folders/)
+    expect(used() - idle).to.be.within(1, 500 * MIB)
+    expect(safe.tops.size).to.be.greaterThan(2000)
   })
 
   it(`${FILES} files are imported, exported and imported again as the same`, async () => {

@@ -55,11 +55,16 @@ export const TRICKS = {
   'the sign of Kelvin for a letter': ['k', '\u212a'],
   'a long s': ['s', '\u017f'],
   'two letters for a sharp s': ['stra\u00dfe', 'STRASSE'],
+  'two letters for a capital sharp s': ['stra\u1e9ee', 'strasse'],
+  'a sharp s for a capital one': ['stra\u00dfe', 'stra\u1e9ee'],
   'a final sigma': ['\u03c3', '\u03c2'],
   'a character of no width beside the name without it': ['out', 'o\u200but'],
   'a file that is a folder, too': ['top', 'top/out'],
   'a folder that is a file, too': ['top/out', 'top'],
-  'a file that is a folder in another case': ['top/Out', 'top/out/more']
+  'a file that is a folder in another case': ['top/Out', 'top/out/more'],
+  'a part of more than 255 bytes': [`top/${'x'.repeat(256)}`],
+  'a part of more than 255 bytes in UTF-8': [`${'\u00e9'.repeat(128)}/out`],
+  'a path of more than 4096 bytes': [`${'a/'.repeat(2048)}a`]
 }
 
 /** Names that only Windows cannot have. */
@@ -72,5 +77,6 @@ export const NOT_IN_WINDOWS = [
 export const HARMLESS = [
   ['a/b', 'a/c', 'a.txt', 'A b/..c'], ['..a', '...b', 'a..b', '.hidden', '-rf', '~', '$HOME', '%PATH%', 'a b', ' a'],
   ['nul1', 'console', 'com', 'com10', 'auxiliary.txt', 'lptx'], ['i\u0307', '\u00fc', '\u4e2d\u6587', '\u{1f600}'],
+  ['x'.repeat(255), `top/${'\u00e9'.repeat(127)}`, `${'a/'.repeat(1000)}a`],
   ['constructor', '__proto__', 'toString/valueOf'], ['a', 'b/a', 'c/a/a']
 ]

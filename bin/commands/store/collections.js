@@ -1,7 +1,7 @@
 // What add, get and ls do with folders and collections; and baobox diff
 
 import { UsageError } from '../../terminal/errors.js'
-import { SIZE_WIDTH, arrivalText, entryText, fileLine, sizeText } from '../../terminal/format.js'
+import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { collectionEntries } from '../../../store/exchange/collections/index.js'
@@ -27,13 +27,25 @@ export async function addFolders ({ values, operands }, context) {
   await withStore(values, context, async store => {
     for (const name of operands) {
       await attempt(async () => {
-        const { cid, length, size, unread, isNew } = await withProgress({ name }, onProgress =>
+        const { cid, length, size, unread, unsafe, isNew } = await withProgress({ name }, onProgress =>
           importInto(store, name, { include, ignore, top, known, mode, tag, signal, onProgress }))
         const line = fileLine(arrivalText(values, { cid, size, isNew }), name)
-        await printResult(values, { name, cid: `${cid}`, size, isNew, files: length, unread }, line.trimEnd())
+        await printResult(values, { name, cid: `${cid}`, size, isNew, files: length, unread, unsafe }, line.trimEnd())
+        if (unsafe.count > 0) warn(name, unsafe)
       })
     }
   }, { create: true, calls: true })
+}
+
+/** Names that are shown of those that `get -r` will refuse. */
+const SHOWN_NAMES = 3
+
+/** @param {string} folder @param {{ count: number, names: string[] }} unsafe  names in it */
+function warn (folder, { count, names }) {
+  const shown = names.slice(0, SHOWN_NAMES).map(entryText).join(', ')
+  const rest = count > SHOWN_NAMES ? `, and ${count - SHOWN_NAMES} more` : ''
+  const why = 'some systems take these names for something else or for one another'
+  process.stderr.write(`baobox: warning: get -r will refuse ${escapeName(folder).name}: ${why}: ${shown}${rest}\n`)
 }
 
 /** @param {BlobStore | Owner} store @param {string} path @param {ImportDirectoryOptions} options */

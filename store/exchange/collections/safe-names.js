@@ -10,19 +10,26 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
 const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
+/** Bytes in UTF-8 that no part of a path, and no path, is longer than on any system. */
+const MAX_PART_LEN = 255
+const MAX_PATH_LEN = 4096
+/** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
+const MAX_FOLDERS = 1 << 22
 /** Characters of a name that an error message repeats, at most. */
 const SHOWN_LEN = 200
 
 /**
- * Gathers names, and refuses each that is unsafe by itself or beside the ones before it. Each call takes time in the
- * length of the name.
+ * Gathers names, and refuses each that is unsafe by itself or beside the ones before it. Each call takes time and
+ * memory in the length of the name.
  */
 export class SafeNames {
   #isForWindows
-  /** The files, folded: names that some file system takes for the same have the same key. */
+  /** The files by their keys: see `keyOf`. */
   #files = /** @type {Set<string>} */ (new Set())
-  /** How each folder is spelt, by its folded path. */
-  #folders = /** @type {Map<string, string>} */ (new Map())
+  /** The numbers of folders by their keys. The number of the folder that all names are below is 0. */
+  #folders = /** @type {Map<string, number>} */ (new Map())
+  /** How the last part of each folder's path is spelt, by its number. */
+  #spelt = ['']
   /** The first part of each name: what is to be made in the folder itself. @type {Set<string>} */
   tops = new Set()
 
@@ -33,27 +40,53 @@ export class SafeNames {
 
   /** @param {string} name @throws {BaoError} PATH_UNSAFE { entry } */
   add (name) {
+    const fault = faultIn(name, { isForWindows: this.#isForWindows })
+    if (fault !== undefined) throw unsafe(name, fault)
     const parts = name.split('/')
-    for (const part of parts) {
-      const fault = faultOf(part, this.#isForWindows)
-      if (fault !== undefined) throw unsafe(name, fault)
-    }
-    this.tops.add(parts[0])
-    let key = ''
-    let spelt = ''
-    for (const part of parts.slice(0, -1)) {
-      key += `${fold(part)}/`
-      spelt += `${part}/`
-      if (this.#files.has(key)) throw unsafe(name, 'a file of the same collection would be its folder')
-      const known = this.#folders.get(key)
-      if (known === undefined) this.#folders.set(key, spelt)
-      else if (known !== spelt) throw unsafe(name, `some systems take its folder for '${shown(known)}'`)
-    }
-    key += `${fold(parts[parts.length - 1])}/`
+    const last = /** @type {string} */ (parts.pop())
+    let folder = 0
+    for (const part of parts) folder = this.#enter(folder, part, name)
+    const key = keyOf(folder, last)
     if (this.#folders.has(key)) throw unsafe(name, 'a folder of the same collection has this name')
     if (this.#files.has(key)) throw unsafe(name, 'another entry has the same name, on some systems at least')
     this.#files.add(key)
+    this.tops.add(parts[0] ?? last)
   }
+
+  /** @param {number} folder @param {string} part  the next one of the name @param {string} name */
+  #enter (folder, part, name) {
+    const key = keyOf(folder, part)
+    if (this.#files.has(key)) throw unsafe(name, 'a file of the same collection would be its folder')
+    const known = this.#folders.get(key)
+    if (known === undefined) {
+      const number = this.#spelt.length
+      if (number > MAX_FOLDERS) throw unsafe(name, `the collection has more than ${MAX_FOLDERS} folders`)
+      this.#folders.set(key, number)
+      this.#spelt.push(part)
+      return number
+    }
+    const spelt = this.#spelt[known]
+    if (spelt !== part) throw unsafe(name, `some systems take its folder '${shown(part)}' for '${shown(spelt)}'`)
+    return known
+  }
+}
+
+/** @param {number} folder  its number @param {string} part  of the path of something in it */
+const keyOf = (folder, part) => `${folder}/${fold(part)}`
+
+/**
+ * What is wrong with a name by itself.
+ *
+ * @param {string} name @param {{ isForWindows: boolean }} options
+ * @returns {string | undefined}
+ */
+export function faultIn (name, { isForWindows }) {
+  if (isLonger(name, MAX_PATH_LEN)) return `it has more than ${MAX_PATH_LEN} bytes`
+  for (const part of name.split('/')) {
+    const fault = faultOf(part, isForWindows)
+    if (fault !== undefined) return fault
+  }
+  return undefined
 }
 
 /**
@@ -67,6 +100,7 @@ function faultOf (part, isForWindows) {
   const seen = part.replace(IGNORED, '')
   const simple = seen.normalize('NFKC')
   if (seen === '') return 'a part of it is empty'
+  if (isLonger(part, MAX_PART_LEN)) return `a part of it has more than ${MAX_PART_LEN} bytes`
   if (/^\.\.?$/.test(seen) || /^\.\.?$/.test(simple)) return 'it leads to another folder'
   if (/[\\/]/.test(simple)) return 'it has a separator inside a part'
   if (part.includes('\0')) return 'it has a zero byte'
@@ -77,9 +111,24 @@ function faultOf (part, isForWindows) {
   return undefined
 }
 
-/** The same for all names that some file system takes for the same: by case, normal form or ignored characters. */
-const fold = (/** @type {string} */ part) =>
-  part.replace(IGNORED, '').normalize('NFD').toUpperCase().toLowerCase().normalize('NFC')
+/**
+ * The same for all parts that some file system takes for the same: by case, normal form or ignored characters. Small
+ * letters come first, because a capital sharp s has a small one, and only that has two capital letters.
+ *
+ * @param {string} part
+ */
+export const fold = part => IS_ASCII.test(part)
+  ? part.toUpperCase()
+  : part.replace(IGNORED, '').normalize('NFD').toLowerCase().toUpperCase().normalize('NFD')
+
+const IS_ASCII = /^[\x20-\x7e]*$/
+
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(MAX_PATH_LEN)
+
+/** Has a text more bytes in UTF-8? @param {string} text @param {number} max  bytes */
+const isLonger = (text, max) => text.length * 3 > max &&
+  (text.length > max || encoder.encodeInto(text, scratch.subarray(0, max)).read < text.length)
 
 /** @param {string} name @param {string} why @returns {BaoError} */
 export const unsafe = (name, why) =>

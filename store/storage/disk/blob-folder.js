@@ -124,11 +124,13 @@ export class BlobFolder {
    * it is written to.
    *
    * @param {string} source  path of the other file @param {number} id  which has never had a file
-   * @param {{ from?: number }} [options]  `from`: bytes that the other file must have. Default: none
-   * @returns {Promise<FileWriter | undefined>} undefined where that fails: the disk cannot, the other file is missing,
-   *   the folder is missing, or something stands where it or the file would. Then `writer` succeeds, or tells
+   * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: bytes that the other file must have.
+   *   Default: none. `check`: throws when it is not the file that is meant; then the path must be no link
+   * @returns {Promise<FileWriter | undefined>} undefined where that fails: the disk cannot, the other file is missing
+   *   or not meant, the folder is missing, or something stands where it or the file would. Then `writer` succeeds, or
+   *   tells
    */
-  async clone (source, id, { from = 0 } = {}) {
+  async clone (source, id, { from = 0, check } = {}) {
     this.#assertOpen()
     this.#assertWritable()
     const found = await stat(source).catch(() => undefined)
@@ -141,9 +143,7 @@ export class BlobFolder {
       return undefined
     }
     try {
-      // Of a link macOS would clone the link.
-      const other = await realpath(source)
-      await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+      await (check === undefined ? cloneFile(source, path) : cloneChecked(source, path, check))
       // It has the mode of the other file, and is to have that of a new one, which may be written to.
       await chmod(path, (await stat(this.#path)).mode & 0o666)
       return new FileWriter(await openRegular(path, { writes: true }))
@@ -279,6 +279,26 @@ export class BlobFolder {
   #retire (id) {
     this.#kept.peek(id)?.retire()
     this.#kept.delete(id)
+  }
+}
+
+/** @param {string} source @param {string} path  where nothing is */
+async function cloneFile (source, path) {
+  const other = await realpath(source) // of a link macOS would clone the link
+  await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+}
+
+/** @param {string} source @param {string} path  where nothing is @param {(fd: number) => void} check */
+async function cloneChecked (source, path, check) {
+  const file = await openRegular(source)
+  try {
+    check(file.fd)
+    // Linux finds the file by its descriptor. Elsewhere its path may lead to another one for a moment.
+    const other = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : source
+    await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+    check(file.fd)
+  } finally {
+    await file.close()
   }
 }
 

@@ -8,6 +8,7 @@ import { allOf } from '../../storage/concurrency/activity.js'
 import { PageWriter } from './page-writer.js'
 
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
+/** @import { CheckedFile } from '../../../lib/source/source.js' */
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { FileWriter } from '../../storage/disk/file-writer.js' */
 
@@ -22,7 +23,7 @@ export class FileBlob {
   /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
   #databases
-  #path
+  #source
   #file
   #assertSizeAllowed
   #pages
@@ -31,14 +32,14 @@ export class FileBlob {
   /**
    * @param {Databases} databases @param {number} id
    * @param {object} about
-   * @param {string} about.path  of the file
+   * @param {string | CheckedFile} about.source  the file
    * @param {FileWriter} [about.file]  the same, when it is the store's
    * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not have so many bytes
    */
-  constructor (databases, id, { path, file, assertSizeAllowed }) {
+  constructor (databases, id, { source, file, assertSizeAllowed }) {
     this.home = file === undefined ? /** @type {const} */ ('reference') : /** @type {const} */ ('file')
     this.#databases = databases
-    this.#path = path
+    this.#source = source
     this.#file = file
     this.#assertSizeAllowed = assertSizeAllowed
     this.#pages = new PageWriter(databases.data, id)
@@ -56,7 +57,7 @@ export class FileBlob {
     }
     const outboard = { groupLog: GROUP_LOG, order: /** @type {const} */ ('pre'), writer: this.#pages }
     const hashing = { ...options, mode: HASH_MODE, outboard, onProgress: tell }
-    this.#hashed = await hashSource(this.#path, hashing)
+    this.#hashed = await hashSource(this.#source, hashing)
   }
 
   root () { return this.#hashed.root }

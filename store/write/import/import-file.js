@@ -2,7 +2,7 @@
 // as a reference to it.
 
 import { absolute, openRegular } from '#disk'
-import { toPieces } from '../../../lib/source/source.js'
+import { CheckedFile, toPieces } from '../../../lib/source/source.js'
 import { NOT_REGULAR } from '../../storage/errors.js'
 import { FILE_FROM } from '../blob-builder.js'
 import { FileBlob } from './file-blob.js'
@@ -17,25 +17,27 @@ import { FileBlob } from './file-blob.js'
  * @param {StoreContext} store
  * @param {string | URL} path
  * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
+ * @param {CheckedFile['check']} [check]  throws when a file is not the one that is meant. Then the path must be no link
  */
-export async function importFile ({ databases, writer }, path, { mode = 'copy', onProgress, ...options }) {
+export async function importFile ({ databases, writer }, path, { mode = 'copy', onProgress, ...options }, check) {
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }
   const { files } = databases
-  const source = absolute(path)
+  const location = absolute(path)
+  const source = check === undefined ? location : new CheckedFile(location, check)
   if (mode === 'reference') {
     if (files === undefined) {
       throw new TypeError('"mode" expected \'copy\': only a store in a directory can refer to files')
     }
-    await assertRegular(source)
+    if (check === undefined) await assertRegular(location)
   }
   /** @type {Begin<FileBlob>} */
   const begin = async (id, assertSizeAllowed) => {
-    if (mode === 'reference') return new FileBlob(databases, id, { path: source, assertSizeAllowed })
-    const file = await files?.clone(source, id, { from: FILE_FROM + 1 })
+    if (mode === 'reference') return new FileBlob(databases, id, { source, assertSizeAllowed })
+    const file = await files?.clone(location, id, { from: FILE_FROM + 1, check })
     if (files === undefined || file === undefined) return undefined
-    return new FileBlob(databases, id, { path: files.pathOf(id), file, assertSizeAllowed })
+    return new FileBlob(databases, id, { source: files.pathOf(id), file, assertSizeAllowed })
   }
   /** @type {Fill<IncomingBlob | FileBlob>} */
   const fill = async (blob, signal) => {
@@ -43,7 +45,8 @@ export async function importFile ({ databases, writer }, path, { mode = 'copy', 
     if (blob instanceof FileBlob) return blob.hash(how)
     for await (const piece of toPieces(source, how)) await blob.write(piece)
   }
-  const known = { path: mode === 'reference' ? source : undefined, begin, closing: new AbortController(), cancel () {} }
+  const keeper = mode === 'reference' ? location : undefined
+  const known = { path: keeper, begin, closing: new AbortController(), cancel () {} }
   return writer.fill(fill, options, known)
 }
 

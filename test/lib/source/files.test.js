@@ -19,7 +19,7 @@ import { hashSource } from '../../../lib/parallel/hash-source.js'
 import { leaseBuffers } from '../../../lib/engine/read-buffers.js'
 import { modeOf } from '../../../lib/hash/mode-options.js'
 import { sharedPool } from '../../../lib/parallel/pool.js'
-import { toPieces, toRandomAccess } from '../../../lib/source/source.js'
+import { CheckedFile, toPieces, toRandomAccess } from '../../../lib/source/source.js'
 import { BlobStore } from '../../../store/index.js'
 import { MIB } from '../../support/constants.js'
 import { collect, errorOf } from '../../support/feeding.js'
@@ -98,6 +98,27 @@ describe('files', () => {
       expect(await errorOf(hashStream(join(folder, 'directory'), { threads }))).to.include({ code: 'EISDIR' })
     }
     expect(await errorOf(createOutboard(new URL('https://example.org/')))).to.be.instanceOf(TypeError)
+  })
+
+  it('that must be certain files are read when they are, and closed when they are not', async () => {
+    const { ino } = fs.statSync(path)
+    const seen = []
+    const right = new CheckedFile(path, fd => seen.push(fs.fstatSync(fd).ino))
+    expect(hex((await hashSource(right, { mode: modeOf(), type: 'test' })).root)).to.equal(expected)
+    expect((await collect(toPieces(right))).length).to.equal(bytes.length)
+    expect(seen).to.deep.equal([ino, ino])
+    if (process.platform !== 'win32') {
+      fs.symlinkSync(path, join(folder, 'certain'))
+      const behindLink = new CheckedFile(join(folder, 'certain'), () => {})
+      expect((await errorOf(collect(toPieces(behindLink)))).code).to.be.oneOf(['ELOOP', 'EMLINK', 'EFTYPE'])
+    }
+    let opened
+    const wrong = new CheckedFile(path, fd => {
+      opened = fd
+      throw new Error('another one')
+    })
+    expect((await errorOf(collect(toPieces(wrong)))).message).to.equal('another one')
+    expect(() => fs.fstatSync(opened)).to.throw(/EBADF/)
   })
 
   it('that may not be read fail as the system says', async function () {

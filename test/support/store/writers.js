@@ -42,3 +42,14 @@ export function cloneByCopy () {
   }
   return clones
 }
+
+/**
+ * Has something done whenever a file is to be cloned, just before it is opened. No disk can clone then.
+ *
+ * @param {(path: string) => void} step
+ */
+export function insteadOfClones (step) {
+  const { clone } = BlobFolder.prototype
+  BlobFolder.prototype.clone = async path => step(path)
+  return { end () { BlobFolder.prototype.clone = clone } }
+}

@@ -4,16 +4,18 @@ import { realpath } from 'node:fs/promises'
 import { absolute, realPath } from '#disk'
 import { areEqual } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
+import { HASH_MODE } from '../../../../lib/engine/mode.js'
 import { fromCid } from '../../../../lib/hash/cid.js'
 import { hash } from '../../../../lib/hash/hasher.js'
-import { hashStream } from '../../../../lib/parallel/hash-source.js'
+import { hashSource } from '../../../../lib/parallel/hash-source.js'
+import { CheckedFile } from '../../../../lib/source/source.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
 import { FILE_FROM } from '../../../write/blob-builder.js'
 import { contextOf } from '../../context-of.js'
 import { getCollection } from '../get.js'
 import { compareNames } from '../safe-names.js'
-import { readSmallFile } from './read-file.js'
+import { assertFound, readSmallFile } from './read-file.js'
 import { selectionOf } from './selection.js'
 import { prefixOf, walkFolder } from './walk.js'
 
@@ -104,9 +106,14 @@ async function * pairsOf (names, files) {
  * @param {FoundFile} file @param {CID} cid @param {Pace} pace @param {AbortSignal} [signal]
  * @returns {Promise<boolean>}
  */
-async function hasHash ({ path, stat }, cid, pace, signal) {
-  const size = Number(stat.size)
-  const bytes = size > FILE_FROM ? undefined : await readSmallFile(path, size, FILE_FROM, pace)
-  const root = bytes === undefined ? await hashStream(path, { signal }) : hash(bytes)
+async function hasHash (file, cid, pace, signal) {
+  const bytes = Number(file.stat.size) > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
+  const root = bytes === undefined ? await hashLong(file, signal) : hash(bytes)
   return areEqual(root, 0, fromCid(cid))
+}
+
+/** @param {FoundFile} file @param {AbortSignal} [signal] */
+async function hashLong (file, signal) {
+  const source = new CheckedFile(file.path, fd => assertFound(fd, file))
+  return (await hashSource(source, { mode: HASH_MODE, type: 'baobox:hash', signal })).root
 }

@@ -5,13 +5,17 @@ import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { fromCid, toCid } from '../../../../lib/hash/cid.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
+import { isKept } from '../../../catalog/presence.js'
+import { pathOfReference } from '../../../storage/content/stored-file.js'
 import { GROUP_LEN } from '../../../storage/content/tree-pages.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
 import { FILE_FROM } from '../../../write/blob-builder.js'
+import { importFile } from '../../../write/import/import-file.js'
 import { contextOf } from '../../context-of.js'
 import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
 import { KnownFiles } from './known-files.js'
-import { readSmallFile } from './read-file.js'
+import { asChange, assertFound, readSmallFile } from './read-file.js'
+import { UnsafeNames } from './unsafe-names.js'
 import { walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -29,7 +33,8 @@ import { walkFolder } from './walk.js'
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
  * @property {string} [known]  path of a file that remembers which files were imported. Those whose size, times and
- *   inode are the same as at the last import, and whose blobs the store has, are not read again. Default: all are read
+ *   inode are the same as at the last import, and which the store has as `mode` asks, are not read again. Default: all
+ *   are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
@@ -43,6 +48,8 @@ import { walkFolder } from './walk.js'
  * @property {number} length  how many files
  * @property {number} size  bytes of all files
  * @property {number} unread  how many files had not changed, and were not read
+ * @property {{ count: number, names: string[] }} unsafe  names that `exportDirectory` will refuse, because some system
+ *   takes them for something else or for one another: how many, and the first ten
  * @property {boolean} isNew  did the store lack the collection before?
  */
 
@@ -60,7 +67,8 @@ const LONG_AHEAD = 2
  * @param {ImportDirectoryOptions} [options]
  * @returns {Promise<ImportDirectoryResult>}
  * @throws {import('../../../../lib/core/errors.js').BaoError} PATH_UNSAFE { entry } for a name that is no text or has a
- *   `\`; BAO_SOURCE_CHANGED { location } when a long file changes while it is read; as `store.put`
+ *   `\`; BAO_SOURCE_CHANGED { location } when a file is replaced before it is read, or a long one changes meanwhile, or
+ *   a folder gives way to a link; as `store.put`
  */
 export async function importDirectory (store, path, options = {}) {
   const { databases } = contextOf(store)
@@ -81,7 +89,8 @@ export async function importDirectory (store, path, options = {}) {
   try {
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
-    return { cid, length, size: importing.size, unread: importing.unread, isNew }
+    const { size, unread, unsafe: { count, names } } = importing
+    return { cid, length, size, unread, unsafe: { count, names }, isNew }
   } catch (error) {
     await known?.discard()
     throw error
@@ -114,6 +123,7 @@ class Importing {
   #files = 0
   size = 0
   unread = 0
+  unsafe = new UnsafeNames()
 
   /** @param {BlobStore} store @param {How} how */
   constructor (store, how) {
@@ -146,6 +156,7 @@ class Importing {
   async #entryOf (file, root, size) {
     const { known, onProgress } = this.#how
     await known?.note(file, root)
+    this.unsafe.note(file.name)
     this.#files++
     this.size += size
     onProgress?.({ type: 'baobox:import', detail: { done: this.size, files: this.#files, name: file.name } })
@@ -172,12 +183,33 @@ class Importing {
     const size = Number(file.stat.size)
     if (root !== undefined) {
       hold.add(root) // before the look: what has been seen must stay
-      if (await this.#store.has(root)) return { file, root, size, isUnread: true }
+      if (await this.#isThere(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
-    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file.path, size, FILE_FROM, pace)
+    const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
     if (bytes !== undefined) return { file, bytes }
-    const put = await this.#store.importFile(file.path, { mode: isReference ? mode : 'copy', tag: hold, signal })
+    const put = await this.#importLong(file, { mode: isReference ? mode : 'copy', tag: hold, signal })
     return { file, root: fromCid(put.cid), size: put.size, isUnread: false }
+  }
+
+  /** @param {FoundFile} file @param {Parameters<typeof importFile>[2]} options */
+  #importLong (file, options) {
+    const context = contextOf(this.#store)
+    const check = (/** @type {number} */ fd) => assertFound(fd, file)
+    return context.life.run(() => importFile(context, file.path, options, check))
+      .catch(error => { throw asChange(error, file) })
+  }
+
+  /**
+   * Has the store a file as it would be kept? A copy will do for both modes. A reference will when it leads to the same
+   * path: its file may have been moved.
+   *
+   * @param {Uint8Array} root @param {FoundFile} file
+   */
+  async #isThere (root, { path }) {
+    const { catalog, databases } = contextOf(this.#store)
+    const { record } = await catalog.find(root)
+    if (record === undefined || isKept(record)) return record !== undefined
+    return this.#how.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
   }
 }

@@ -1,35 +1,73 @@
-// Reads small files that do not belong to the store: a regular file, or nothing.
+// Reads files that a walk has found, and no others: somebody may put a link in the place of a file, or of a folder
+// above it, after the walk has looked.
 
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, readlinkSync, realpathSync } from 'node:fs'
 import { openRegular } from '#disk'
+import { sourceChanged } from '../../../../lib/core/errors.js'
 import { NOT_READ } from '../../../storage/content/read-pace.js'
-import { NOT_REGULAR } from '../../../storage/errors.js'
+import { isNoFile } from '../../../storage/errors.js'
 
 /** @import { Pace } from '../../../storage/content/read-pace.js' */
+/** @import { FoundFile } from './walk.js' */
 
 /** Windows has none of the last three: see store/storage/disk/regular-file.js. */
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
 
 /**
- * @param {string} path @param {number} size  bytes that it had a moment ago
- * @param {number} max  bytes
+ * @param {FoundFile} file @param {number} max  bytes
  * @param {Pace} pace
  * @returns {Promise<Uint8Array<ArrayBuffer> | undefined>} fresh; undefined when it has more than `max` bytes by now
- * @throws {Error} of the system, or with one of the codes of `isNoFile` when something else is there by now
+ * @throws {Error} of the system
+ * @throws {import('../../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when something else has
+ *   its place by now
  */
-export async function readSmallFile (path, size, max, pace) {
-  const bytes = await pace.read(() => readNow(path, size + 1), () => readLater(path, size + 1))
-  if (bytes.length <= size) return bytes
-  const more = await readLater(path, max + 1) // it has grown
-  return more.length > max ? undefined : more.slice()
+export async function readSmallFile (file, max, pace) {
+  const size = Number(file.stat.size)
+  try {
+    const bytes = await pace.read(() => readNow(file, size + 1), () => readLater(file, size + 1))
+    if (bytes.length <= size) return bytes
+    const more = await readLater(file, max + 1) // it has grown
+    return more.length > max ? undefined : more.slice()
+  } catch (error) {
+    throw asChange(error, file)
+  }
 }
 
-/** @param {string} path @param {number} len  bytes, at most */
-function readNow (path, len) {
+/**
+ * Throws when an open file is not the one that was found, or was found behind a link.
+ *
+ * @param {number} fd @param {FoundFile} file
+ * @throws {import('../../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location }
+ */
+export function assertFound (fd, { path, stat }) {
+  const { dev, ino } = fstatSync(fd, { bigint: true })
+  if (dev !== stat.dev || ino !== stat.ino || placeOf(fd, path) !== path) throw sourceChanged(path)
+}
+
+/**
+ * What cannot be opened any more because something else than a file is there has changed. What is gone is gone.
+ *
+ * @param {unknown} error @param {FoundFile} file
+ */
+export const asChange = (error, { path }) =>
+  isNoFile(error) && /** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT' ? sourceChanged(path) : error
+
+/** Where an open file is. Linux knows it, whichever links led to it. @param {number} fd @param {string} path */
+function placeOf (fd, path) {
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {} // no /proc, or it must not be read
+  }
+  return realpathSync.native(path)
+}
+
+/** @param {FoundFile} file @param {number} len  bytes, at most */
+function readNow (file, len) {
   if (O_NOFOLLOW === undefined) return NOT_READ
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+  const fd = openSync(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
   try {
-    if (!fstatSync(fd).isFile()) throw Object.assign(new Error(`${path} is not a regular file`), { code: NOT_REGULAR })
+    assertFound(fd, file)
     const bytes = new Uint8Array(len)
     let got = 0
     for (let more; got < len && (more = readSync(fd, bytes, got, len - got, null)) > 0;) got += more
@@ -39,10 +77,11 @@ function readNow (path, len) {
   }
 }
 
-/** @param {string} path @param {number} len  bytes, at most */
-async function readLater (path, len) {
-  const handle = await openRegular(path)
+/** @param {FoundFile} file @param {number} len  bytes, at most */
+async function readLater (file, len) {
+  const handle = await openRegular(file.path)
   try {
+    assertFound(handle.fd, file)
     const bytes = new Uint8Array(len)
     let got = 0
     for (let more; got < len && (more = (await handle.read(bytes, got, len - got, null)).bytesRead) > 0;) got += more

@@ -1,12 +1,14 @@
 // Finds the files of a folder, in the order of the names that they have in a collection. Links are not followed, and
-// what is neither a file nor a folder is left out.
+// what is neither a file nor a folder is left out, and so are folders that interrupted exports have left.
 
 import { lstatSync } from 'node:fs'
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { absolute } from '#disk'
+import { sourceChanged } from '../../../../lib/core/errors.js'
 import { describe } from '../../../../lib/core/bytes.js'
 import { compareNames, unsafe } from '../safe-names.js'
+import { isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
 
 /** @import { BigIntStats } from 'node:fs' */
@@ -81,12 +83,17 @@ export function prefixOf (path, top = basename(path)) {
 /**
  * @param {string} path  of a folder @param {string} prefix  of its entries, from the folder where the walk began
  * @returns {Promise<{ relative: string, isFolder: boolean }[]>} in reverse order
+ * @throws {import('../../../../lib/core/errors.js').BaoError} BAO_SOURCE_CHANGED { location } when it is none any more
  */
 async function entriesOf (path, prefix) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
-  for (const entry of await readdir(path, { withFileTypes: true })) {
+  const entries = await readdir(path, { withFileTypes: true }).catch(error => {
+    throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
+  })
+  if (await realpath(path) !== path) throw sourceChanged(path) // a link has its place, or that of a folder above it
+  for (const entry of entries) {
     const isFolder = entry.isDirectory()
-    if (!isFolder && !entry.isFile()) continue
+    if (isFolder ? isStagingName(entry.name) : !entry.isFile()) continue
     // With the slash that stands behind a folder's name, this is the order of whole paths.
     found.push({ relative: prefix + entry.name, isFolder, key: isFolder ? `${entry.name}/` : entry.name })
   }

@@ -31,7 +31,8 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(first).to.include({ code: 0, err: '' })
     expect(first.out).to.equal(`${cid}     1.91 MiB  new            site\n`)
     const again = await folder.run(['add', ...args, '--recursive', 'site', '--json'])
-    const record = { name: 'site', cid, size: 2_000_011, isNew: false, files: 4, unread: 0 }
+    const unsafe = { count: 0, names: [] }
+    const record = { name: 'site', cid, size: 2_000_011, isNew: false, files: 4, unread: 0, unsafe }
     expect(JSON.parse(again.out)).to.deep.equal(record)
     expect((await folder.run(['gc', ...args])).out).to.include('deleted 0 blobs')
     expect((await folder.run(['tag', ...args])).out).to.equal(`${cid}  hashseq  "kept"\n`)
@@ -49,6 +50,21 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect((await folder.run(['ls', cid])).out).to.equal('a.txt\nsub/b.txt\n')
     const included = JSON.parse((await folder.run(['add', '-r', 'site', '--include', 'sub', '--json'])).out)
     expect((await folder.run(['ls', included.cid])).out).to.equal('site/sub/b.txt\nsite/sub/c.log\n')
+  })
+
+  it('add -r warns of names that get -r will refuse', async function () {
+    if (process.platform === 'win32') this.skip()
+    const names = ['aux', 'con.txt', 'a\x1b[2J/nul', 'prn', 'z']
+    await writeFiles(folder.at('devices'), Object.fromEntries(names.map(name => [name, ''])))
+    const { code, out, err } = await folder.run(['add', '-r', 'devices', '--json'])
+    const [first, ...others] = ['devices/a\x1b[2J/nul', 'devices/aux', 'devices/con.txt', 'devices/prn']
+    expect(code).to.equal(0)
+    expect(JSON.parse(out)).to.deep.include({ unsafe: { count: 4, names: [first, ...others] } })
+    const why = 'some systems take these names for something else or for one another'
+    const shown = 'devices/a\\x1b[2J/nul, devices/aux, devices/con.txt, and 1 more'
+    expect(err).to.equal(`baobox: warning: get -r will refuse devices: ${why}: ${shown}\n`)
+    const refused = await folder.run(['get', '-r', JSON.parse(out).cid, 'refused'])
+    expect(refused.err).to.match(/^baobox: PATH_UNSAFE: /)
   })
 
   it('add -r --known does not read again what has not changed', async () => {

@@ -1,7 +1,7 @@
 // Names are refused that could lead out of a folder, or to one another, on any system.
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { SafeNames, compareNames } from '../../../../store/exchange/collections/safe-names.js'
+import { SafeNames, compareNames, fold } from '../../../../store/exchange/collections/safe-names.js'
 import { hex } from '../../../support/bytes.js'
 import { HARMLESS, NOT_IN_WINDOWS, TRICKS } from '../../../support/path-tricks.js'
 import { holds } from '../../../support/property.js'
@@ -56,9 +56,32 @@ describe('SafeNames', () => {
       expect(refusedOf([name, name.toUpperCase()])).to.equal(name.toUpperCase())
     }), 500))
 
+  it('refuses names of any length and depth by their length', () => {
+    const safe = new SafeNames({ isForWindows: false })
+    for (const top of ['x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7']) {
+      expect(() => safe.add(`${top}/${'a/'.repeat(32_000)}a`)).to.throw(/more than 4096 bytes/)
+    }
+  })
+
   it('shortens long names in messages', () => {
     const safe = new SafeNames({ isForWindows: false })
     expect(() => safe.add(`../${'x'.repeat(60_000)}`)).to.throw(/^.{1,400}$/)
+  })
+})
+
+describe('fold', () => {
+  it('is the same for all characters that case or normal form makes the same, and changes nothing twice', function () {
+    this.timeout(60_000)
+    for (let code = 1; code < 0x110000; code++) {
+      if (code >= 0xd800 && code < 0xe000) continue
+      const text = `x${String.fromCodePoint(code)}x`
+      const key = fold(text)
+      const others = [
+        key, text.toLowerCase(), text.toUpperCase(), text.normalize('NFC'), text.normalize('NFD'),
+        text.toLowerCase().toUpperCase(), text.toUpperCase().toLowerCase()
+      ]
+      for (const other of others) if (other !== text && fold(other) !== key) expect(fold(other), other).to.equal(key)
+    }
   })
 })
 

@@ -1,4 +1,5 @@
 // The folder of a store's files: a file that is deleted does not stay open.
+import { fstatSync } from 'node:fs'
 import fs, { readFile, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -49,6 +50,35 @@ describe('store: the folder of blobs', () => {
       expect(same(await readFile(folder.pathOf(8)), expected)).to.equal(true)
       expect(same(await readFile(folder.pathOf(7)), bytes)).to.equal(true)
     } finally {
+      await folder.close()
+      await place.remove()
+    }
+  })
+
+  it('makes a file of the blocks of one that is meant, and leaves nothing of another', async () => {
+    const place = await onDisk()
+    const folder = await openFolder(join(place.where, 'blobs'))
+    const { copyFile } = fs
+    fs.copyFile = (from, to) => copyFile(from, to) // here blocks may not be shared
+    syncBuiltinESMExports()
+    try {
+      const path = join(place.where, 'source')
+      await fs.writeFile(path, 'theirs')
+      await fs.symlink('source', join(place.where, 'link'))
+      const { ino } = await fs.stat(path)
+      const seen = []
+      const check = fd => seen.push(fstatSync(fd).ino)
+      const file = await folder.clone(path, 7, { check })
+      await file.close()
+      expect(seen).to.deep.equal([ino, ino])
+      expect(await fs.readFile(folder.pathOf(7), 'utf8')).to.equal('theirs')
+      const refuse = () => { throw new Error('another one') }
+      expect(await folder.clone(path, 8, { check: refuse })).to.equal(undefined)
+      expect(await folder.clone(join(place.where, 'link'), 8, { check })).to.equal(undefined)
+      expect(await fs.readdir(join(place.where, 'blobs'))).to.deep.equal(['7'])
+    } finally {
+      fs.copyFile = copyFile
+      syncBuiltinESMExports()
       await folder.close()
       await place.remove()
     }

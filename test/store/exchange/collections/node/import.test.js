@@ -1,4 +1,5 @@
 // Folders become collections: which files, under which names, and which of them are read.
+import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import {
   chmod, mkdir, mkdtemp, readdir, rename, rm, symlink, unlink, utimes, writeFile
@@ -20,6 +21,7 @@ import { noise } from '../../../../support/inputs.js'
 import { holds } from '../../../../support/property.js'
 import { expectSlip } from '../../../../support/slips.js'
 import { newStores, onDisk } from '../../../../support/store/stores.js'
+import { insteadOfClones } from '../../../../support/store/writers.js'
 
 const text = text => new TextEncoder().encode(text)
 
@@ -90,6 +92,15 @@ describe('importDirectory', () => {
     }
   })
 
+  it('leaves out what an export that was killed has left, at any depth', async () => {
+    const { store } = await newStore()
+    const left = '.baobox-export-aB3xYz'
+    const path = await folderOf({ a: '1', [`${left}/top/b`]: '2', [`c/${left}/d`]: '3', [`e/${left}`]: 'a file' })
+    expect(await namesOf(store, (await importDirectory(store, path)).cid)).to.deep.equal(['top/a', `top/e/${left}`])
+    const asked = await importDirectory(store, join(path, left), { top: 'left' })
+    expect(await namesOf(store, asked.cid)).to.deep.equal(['left/top/b'])
+  })
+
   it('takes the files that patterns choose', async () => {
     const { store } = await newStore()
     const paths = [
@@ -107,6 +118,28 @@ describe('importDirectory', () => {
     expect(await names({ include: ['/src'] })).to.equal('src/build/f.js src/c.js src/node_modules/d.js')
     expect(await names({ include: [] })).to.equal('')
     expect(await names({ ignore: [] })).to.include('b.log build/e.js')
+  })
+
+  it('reads no long file through a link that has come in its place, nor another file', async () => {
+    const secret = noise(2 * MIB, 99)
+    for (const put of [symlinkSync, linkSync]) {
+      const place = await onDisk()
+      const store = await place.open()
+      const path = await folderOf({ long: noise(2 * MIB) })
+      await writeFile(join(path, '..', 'private'), secret)
+      const clones = insteadOfClones(file => {
+        rmSync(file)
+        put(join(path, '..', 'private'), file)
+      })
+      try {
+        const error = await errorOf(importDirectory(store, path))
+        expect(error).to.include({ code: 'BAO_SOURCE_CHANGED', location: join(path, 'long') })
+        expect(await store.has(hash(secret))).to.equal(false)
+      } finally {
+        clones.end()
+        await place.remove()
+      }
+    }
   })
 
   it('protects the members by the tag, and while it runs', async () => {
@@ -165,13 +198,14 @@ describe('importDirectory', () => {
   describe('with a file of what is known', () => {
     const old = new Date('2020-01-01')
     const six = { a: 'one', b: 'two', c: 'three', d: noise(2 * MIB), 'e/f': 'four', gone: 'five' }
-    const two = { a: 'one', b: 'two' }
+    const two = { a: 'one', b: '' }
+    const three = { small: noise(1000, 5), middle: noise(50_000, 6), long: noise(2 * MIB, 7) }
     /** Folders that were changed so long ago that their files are remembered. */
     const settled = []
     let location
     before(async () => {
       location = await mkdtemp(join(tmpdir(), 'baobox-'))
-      for (const files of [six, two, two]) {
+      for (const files of [six, two, two, three]) {
         const path = join(location, String(settled.length), 'top')
         await writeFiles(path, files)
         for (const name of Object.keys(files)) await utimes(join(path, name), old, old)
@@ -218,6 +252,31 @@ describe('importDirectory', () => {
       expect(again).to.include({ unread: 1 })
       expect(`${again.cid}`).to.equal(`${cid}`)
       expect(await store.has(hash(text('one')))).to.equal(true)
+    })
+
+    it('reads again what the store only refers to when copies are asked for, and what was moved', async () => {
+      const place = await onDisk()
+      const store = await place.open()
+      try {
+        const known = join(location, 'referred')
+        const path = settled[3]
+        const run = (mode, from = path) => importDirectory(store, from, { mode, known, tag: 'all' })
+        expect(await run('reference')).to.include({ unread: 0 })
+        expect(await run('reference')).to.include({ unread: 3 })
+        const moved = join(location, 'moved', 'top')
+        await mkdir(join(location, 'moved'))
+        await rename(path, moved)
+        expect(await run('reference', moved)).to.include({ unread: 1 })
+        const { cid, unread } = await run('copy', moved)
+        expect(unread).to.equal(1)
+        await rm(moved, { recursive: true })
+        const collection = await getCollection(store, cid)
+        for (const [name, bytes] of Object.entries(three)) {
+          expect(same(await store.bytes(collection.get(`top/${name}`)), bytes), name).to.equal(true)
+        }
+      } finally {
+        await place.remove()
+      }
     })
 
     it('reads everything when that file makes no sense, and keeps it when the import fails', async () => {

@@ -2,24 +2,25 @@
 // files are written below a folder that was made for this alone, and moved to their places when all are there. So
 // nothing that stands in the target is followed, replaced or changed.
 
-import { lstat, mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises'
+import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absolute } from '#disk'
-import { BaoError } from '../../../../lib/core/errors.js'
-import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { fromCid, parseRoot } from '../../../../lib/hash/cid.js'
-import { ChunkRanges } from '../../../../lib/tree/ranges.js'
-import { inOrder } from '../../../storage/concurrency/in-order.js'
-import { damagedRecord, missing, notFound } from '../../../storage/errors.js'
-import { contextOf } from '../../context-of.js'
-import { entryBatches } from '../get.js'
-import { SafeNames } from '../safe-names.js'
+import { assertKnownOptions } from '../../../../../lib/core/options.js'
+import { fromCid, parseRoot } from '../../../../../lib/hash/cid.js'
+import { ChunkRanges } from '../../../../../lib/tree/ranges.js'
+import { inOrder } from '../../../../storage/concurrency/in-order.js'
+import { damagedRecord, missing, notFound } from '../../../../storage/errors.js'
+import { contextOf } from '../../../context-of.js'
+import { entryBatches } from '../../get.js'
+import { SafeNames } from '../../safe-names.js'
 import { MemberWriter } from './member-writer.js'
+import { Staging, pathExists } from './staging.js'
 
-/** @import { BlobName, BlobStore } from '../../../blob-store.js' */
-/** @import { BlobRecord } from '../../../storage/format/records.js' */
-/** @import { StoreContext } from '../../store-context.js' */
-/** @import { DirectoryEvent } from './import.js' */
+/** @import { BaoError } from '../../../../../lib/core/errors.js' */
+/** @import { BlobName, BlobStore } from '../../../../blob-store.js' */
+/** @import { BlobRecord } from '../../../../storage/format/records.js' */
+/** @import { StoreContext } from '../../../store-context.js' */
+/** @import { DirectoryEvent } from '../import.js' */
 /** @import { ExportMode } from './member-writer.js' */
 
 /**
@@ -36,7 +37,7 @@ const WRITES_AHEAD = 8
 
 /**
  * Writes the files that a collection names, below a folder: `path/top/file`. What the first parts of the names stand
- * for must not be there yet. A failure leaves the folder as it was.
+ * for must not be there yet, and is not replaced when it comes meanwhile. A failure leaves the folder as it was.
  *
  * @param {BlobStore} store
  * @param {BlobName} cid  of the collection
@@ -44,7 +45,8 @@ const WRITES_AHEAD = 8
  * @param {ExportDirectoryOptions} [options]
  * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
  * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
- *   PATH_EXISTS { location }; COLLECTION_INVALID; as `store.get`
+ *   PATH_EXISTS { location }; PATH_MOVED { location } when somebody moves what is being written; COLLECTION_INVALID; as
+ *   `store.get`
  */
 export async function exportDirectory (store, cid, path, options = {}) {
   const context = contextOf(store)
@@ -61,7 +63,7 @@ export async function exportDirectory (store, cid, path, options = {}) {
     const isNew = await mkdir(target, { recursive: true }) !== undefined
     try {
       await assertAbsent(target, tops)
-      return await exportTo(target, tops, staging => writeAll(store, context, root, staging, { ...options, mode }))
+      return await exportTo(target, tops, folder => writeAll(store, context, root, folder, { ...options, mode }))
     } catch (error) {
       if (isNew) await rmdir(target).catch(() => {}) // somebody may have put something there
       throw error
@@ -90,7 +92,12 @@ async function checked (store, { catalog, presence }, root, signal) {
   return [...names.tops]
 }
 
-/** @param {string} target @param {string[]} tops @throws {BaoError} PATH_EXISTS { location } */
+/**
+ * Looks before anything is written. What comes meanwhile is found when the files are placed.
+ *
+ * @param {string} target @param {string[]} tops
+ * @throws {BaoError} PATH_EXISTS { location }
+ */
 async function assertAbsent (target, tops) {
   for (const top of tops) {
     const location = join(target, top)
@@ -99,41 +106,35 @@ async function assertAbsent (target, tops) {
       if (error.code === 'ENOENT') return false
       throw error
     })
-    if (isThere) throw new BaoError('PATH_EXISTS', `${location} is there already: it would be replaced`, { location })
+    if (isThere) throw pathExists(location)
   }
 }
 
 /**
  * @template T
  * @param {string} target @param {string[]} tops
- * @param {(staging: string) => Promise<T>} write  everything, to a folder that is empty
+ * @param {(folder: string) => Promise<T>} write  everything, to a folder that is empty
  * @returns {Promise<T>}
  */
 async function exportTo (target, tops, write) {
-  const staging = await mkdtemp(join(target, '.baobox-'))
-  const placed = /** @type {string[]} */ ([])
+  const staging = await Staging.make(target)
   try {
-    const result = await write(staging)
-    await assertAbsent(target, tops) // writing may have taken long
-    for (const top of tops) {
-      await rename(join(staging, top), join(target, top))
-      placed.push(top)
-    }
+    const result = await write(staging.path)
+    await staging.place(tops)
+    await staging.remove()
     return result
   } catch (error) {
-    for (const top of placed) await rename(join(target, top), join(staging, top)).catch(() => {})
+    await staging.remove().catch(() => {}) // the first error tells more
     throw error
-  } finally {
-    await rm(staging, { recursive: true, force: true })
   }
 }
 
 /**
- * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {string} staging
+ * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {string} folder
  * @param {ExportDirectoryOptions & { mode: ExportMode }} options
  */
-async function writeAll (store, { catalog }, root, staging, { mode, signal, onProgress }) {
-  const writer = new MemberWriter(store, staging, { mode, signal })
+async function writeAll (store, { catalog }, root, folder, { mode, signal, onProgress }) {
+  const writer = new MemberWriter(store, folder, { mode, signal })
   const done = { length: 0, size: 0 }
   async function * members () {
     for await (const batch of entryBatches(store, root, signal)) {

@@ -3,16 +3,16 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { areEqual } from '../../../../lib/core/bytes.js'
-import { fromCid } from '../../../../lib/hash/cid.js'
-import { hashStream } from '../../../../lib/parallel/hash-source.js'
-import { paceBeside } from '../../../storage/content/read-pace.js'
-import { CELL_LEN } from '../../../storage/content/extents.js'
-import { contextOf } from '../../context-of.js'
+import { areEqual } from '../../../../../lib/core/bytes.js'
+import { fromCid } from '../../../../../lib/hash/cid.js'
+import { hashStream } from '../../../../../lib/parallel/hash-source.js'
+import { paceBeside } from '../../../../storage/content/read-pace.js'
+import { CELL_LEN } from '../../../../storage/content/extents.js'
+import { contextOf } from '../../../context-of.js'
 
 /** @import { CID } from 'multiformats/cid' */
-/** @import { BlobStore } from '../../../blob-store.js' */
-/** @import { BlobRecord } from '../../../storage/format/records.js' */
+/** @import { BlobStore } from '../../../../blob-store.js' */
+/** @import { BlobRecord } from '../../../../storage/format/records.js' */
 
 /** @typedef {'copy' | 'reflink' | 'link'} ExportMode */
 /** @typedef {{ name: string, cid: CID, record?: BlobRecord }} Member  `name`: safe, and no other member's */
@@ -27,7 +27,7 @@ export class MemberWriter {
   #mode
   #signal
   #pace
-  /** Folders that were made, or are being made, by their paths from the folder of the writer. */
+  /** Folders of files that were made, or are being made, by their paths from the folder of the writer. */
   #folders = /** @type {Map<string, Promise<unknown>>} */ (new Map([['.', Promise.resolve()]]))
 
   /**
@@ -75,11 +75,11 @@ export class MemberWriter {
     return { name, size: await writeNew(path, pieces) }
   }
 
-  /** @param {string} name @returns {Promise<unknown>} */
+  /** @param {string} name  of a folder @returns {Promise<unknown>} */
   #makeFolder (name) {
     const known = this.#folders.get(name)
     if (known !== undefined) return known
-    const made = this.#makeFolder(dirname(name)).then(() => mkdir(join(this.#folder, name)))
+    const made = mkdir(join(this.#folder, name), { recursive: true })
     this.#folders.set(name, made)
     made.catch(() => {}) // callers that await it get the error
     return made
