@@ -67,14 +67,16 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {BlobStore} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxLen?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have. Default: 16 MiB
+ * @param {{ maxLen?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have.
+ *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxLen`; and
  *   what `store.bytes` may throw
  */
 export async function getManifest (store, cid, options = {}) {
-  const reader = new BoundedReader(store, cid, RAW, { ...options, maxLen: options.maxLen ?? MAX_LEN })
-  return Manifest.fromBytes(await reader.bytes(reader.root))
+  const { maxLen = MAX_LEN, maxItems, ...rest } = options
+  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxLen })
+  return Manifest.fromBytes(await reader.bytes(reader.root), { maxItems })
 }
 
 /**

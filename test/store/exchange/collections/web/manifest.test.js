@@ -137,6 +137,20 @@ describe('a manifest', () => {
     expect((await putManifest(store, manifest)).isNew).to.equal(false)
   })
 
+  it('is refused before it is decoded when it has more items than it may have', async () => {
+    const manifest = Manifest.from(PAGES)
+    const bytes = manifest.toBytes()
+    const items = 3 + 7 * 3 + 5 // the map, its one key, and the map behind it; three resources with types, one without
+    expect(Manifest.fromBytes(bytes, { maxItems: items }).length).to.equal(4)
+    const error = await errorOf(async () => Manifest.fromBytes(bytes, { maxItems: items - 1 }))
+    expect(error).to.include({ code: 'MANIFEST_INVALID' })
+    expect(error.message).to.include('more than 28 items')
+    const { store } = await newStore()
+    const { cid } = await putManifest(store, manifest).catch(() => store.put(bytes))
+    expect(await codeOf(() => getManifest(store, cid, { maxItems: 5 }))).to.equal('MANIFEST_INVALID')
+    await expectSlip('maxItems', () => Manifest.fromBytes(bytes, { maxItems: -1 }), [RangeError])
+  })
+
   it('may name blobs by SHA2-256, as base DASL does, if the store knows them', async () => {
     const { store } = await newStore()
     const src = CID.createV1(0x55, await sha256.digest(bytesOf('page')))
