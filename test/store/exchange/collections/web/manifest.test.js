@@ -151,6 +151,27 @@ describe('a manifest', () => {
     await expectSlip('maxItems', () => Manifest.fromBytes(bytes, { maxItems: -1 }), [RangeError])
   })
 
+  it('takes every CID as a source that a manifest which was read may have', async () => {
+    const digest = await sha256.digest(bytesOf('page'))
+    const list = [
+      CID.createV1(0x55, digest), CID.createV1(0x71, digest), cidOf('page'), toCid(hash(bytesOf('page')), 0x71)
+    ]
+    for (const src of list) {
+      const read = Manifest.fromBytes(encode({ resources: { '/': { src } } }))
+      for (const given of [src, `${src}`, src.bytes]) {
+        const again = Manifest.from([['/', { src: given }]])
+        expect(`${again.get('/').src}`).to.equal(`${src}`)
+        expect(`${again.cid}`).to.equal(`${read.cid}`)
+      }
+      expect(`${Manifest.from(read).cid}`).to.equal(`${read.cid}`)
+    }
+    const sha = Manifest.from([['/', { src: list[0] }]])
+    expect(await codeOf(() => sha.toCollection())).to.equal('CID_UNSUPPORTED')
+    for (const src of [CID.createV0(digest), CID.createV1(0x70, digest)]) {
+      expect(await codeOf(() => Manifest.from([['/', { src }]])), `${src}`).to.equal('CID_UNSUPPORTED')
+    }
+  })
+
   it('may name blobs by SHA2-256, as base DASL does, if the store knows them', async () => {
     const { store } = await newStore()
     const src = CID.createV1(0x55, await sha256.digest(bytesOf('page')))
