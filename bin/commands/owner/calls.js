@@ -3,8 +3,8 @@
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { importDirectory } from '../../../store/exchange/collections/node/index.js' */
 /** @import { downloadInto } from '../network/download.js' */
+/** @import { importFolder } from '../store/collections.js' */
 
 /**
  * @typedef {object} How
@@ -16,7 +16,7 @@ import { toCid } from '../../../lib/hash/cid.js'
  * @typedef {object} Helpers  what commands do with a store that they have open
  * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
  * @property {typeof downloadInto} downloadInto
- * @property {typeof importDirectory} importDirectory
+ * @property {typeof importFolder} importFolder
  */
 /** @typedef {(store: BlobStore, args: any, how: How & Helpers) => unknown} Call */
 
@@ -26,8 +26,8 @@ export const CALLS = {
   // The files are those that this process sees under the path.
   importFile: (store, { path, ...options }, { signal, tell }) =>
     store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
-  importDirectory: (store, { path, ...options }, { signal, tell, importDirectory }) =>
-    importDirectory(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
+  importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>
+    importFolder(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
   concat: (store, { cids, tag }, { signal, tell }) =>
     store.concat(cids, { tag, signal, onProgress: event => tell('onProgress', event) }),
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),

@@ -8,6 +8,9 @@ const ARRAY = 4
 const MAP = 5
 const TAG = 6
 
+/** Does a byte begin a map? @param {number | undefined} byte */
+export const isMapHead = byte => byte !== undefined && byte >> 5 === MAP
+
 /**
  * Walks over the heads of all items. Whether they are in the one form that DRISL has for them, the decoder must find
  * out.
@@ -17,7 +20,7 @@ const TAG = 6
  * @returns {string | undefined} what is wrong; undefined for one map of a definite length that fills the bytes
  */
 export function faultOfItems (bytes, maxItems) {
-  if (bytes[0] >> 5 !== MAP) return 'it is not a map'
+  if (!isMapHead(bytes[0])) return 'it is not a map'
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   let items = 0
   let at = 0
