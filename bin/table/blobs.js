@@ -8,7 +8,7 @@ import { integerFrom, oneOf } from '../line/values.js'
 
 const ORDERS = /** @type {const} */ (['hash', 'created', 'used'])
 const MOST_BLOBS = 999_999_999
-const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection.'
+const NAMES_NOTE = 'A tag may stand wherever a CID does, and CID/NAME for a member of a collection or manifest.'
 
 export const add = define({
   summary: 'put files, folders or stdin into a store',
@@ -19,22 +19,27 @@ export const add = define({
     expect: filledText('CID', 'fail unless the blob has this CID; when the store has it already, nothing is read'),
     reference: flag('keep only the hash tree, and read the bytes from FILE whenever they are wanted'),
     recursive: flag('put folders, each as a collection of its files', 'r'),
+    manifest: flag('make a manifest of each folder, which has media types, and print its CID'),
     ...selection,
     known: filledText('FILE', 'remember in this file what was read, and do not read again what has not changed'),
     bytes,
     json
   },
   excludes: { expect: ['reference', 'recursive'] },
-  requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive' },
+  requires: { include: 'recursive', ignore: 'recursive', top: 'recursive', known: 'recursive', manifest: 'recursive' },
   notes: [
     'Prints a line for each: its CID, its size, whether it is new or already there, and the file name. ' +
     'A missing store is made, unless nothing could be put. A blob that does not arrive completely is not kept.',
     'With --recursive, FILE is a folder, and the CID is the one that sendme gives it. Links and empty folders are ' +
     'left out. --tag keeps all files. A warning tells names that get -r will refuse, because some system would take ' +
-    'them for something else, such as aux, or for one another, such as A and a.'
+    'them for something else, such as aux, or for one another, such as A and a.',
+    'With --manifest, the CID is that of a manifest, the form of a folder for the web: see serve. Its paths begin ' +
+    'below the folder, unless --top is given, and index.html is also at /. --tag names a sequence of the manifest ' +
+    'and its files.'
   ],
   examples: [
-    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore "*.log"'
+    'baobox add README.md', 'tar c docs | baobox add --tag docs -', 'baobox add -r docs --tag docs --ignore "*.log"',
+    'baobox add -r --manifest public --tag site'
   ]
 })
 
@@ -90,7 +95,7 @@ export const cat = define({
 })
 
 export const ls = define({
-  summary: 'list the blobs of a store, or the names in a collection',
+  summary: 'list the blobs of a store, or the names in a collection or manifest',
   operands: '[CID]',
   options: {
     ...readStore,
@@ -104,8 +109,9 @@ export const ls = define({
   notes: [
     'Prints one CID a line. Times are in UTC. ' +
     'A size with a question mark was claimed by a sender and is not proven yet.',
-    'With CID, prints the names in the collection, with --long the CID and the size of each. Characters that would ' +
-    'control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
+    'With CID, prints the names in the collection, or the paths of the manifest, with --long the CID and the size of ' +
+    'each, with --json also the media type, if it has one. ' +
+    'Characters that would control a terminal are printed as \\xHH or \\uHHHH. ' + NAMES_NOTE
   ],
   examples: ['baobox ls --long', 'baobox ls --long --order created --reverse --limit 10', 'baobox ls bagaac...']
 })

@@ -192,12 +192,17 @@ function mirrorOfTemplate (template, http, location) {
     return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
   }
   const own = new UrlMirror(urlFor(new Uint8Array(32)), http) // throws when it is no URL
-  return new Mirror(location ?? new URL(own.location).origin, (what, signal) => {
-    const url = urlFor(what.root)
+  const mirrorFor = (/** @type {Uint8Array} */ root) => {
+    const url = urlFor(root)
     const mirror = mirrors.get(url) ?? new UrlMirror(url, http)
     mirrors.set(url, mirror)
-    return mirror.slice(what, signal)
-  })
+    return mirror
+  }
+  return new Mirror(
+    location ?? new URL(own.location).origin,
+    (what, signal) => mirrorFor(what.root).slice(what, signal),
+    { members: (root, indices, signal) => mirrorFor(root).members(indices, signal) }
+  )
 }
 
 /** @param {SliceGiver} giver @param {string} location */

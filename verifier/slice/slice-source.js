@@ -86,6 +86,23 @@ export class SliceSource {
     return new Uint8Array(read.bytes)
   }
 
+  /**
+   * The next bytes, as they come.
+   *
+   * @param {number} len
+   * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
+   * @throws {import('../../lib/core/errors.js').BaoError} BAO_TRUNCATED { wanted, got }
+   */
+  async * take (len) {
+    for (let left = len; left > 0;) {
+      if (!await this.#hasMore()) throw truncated({ wanted: len, got: len - left })
+      const piece = this.#rest.subarray(0, left)
+      this.#rest = this.#rest.subarray(piece.length)
+      left -= piece.length
+      yield piece
+    }
+  }
+
   /** All bytes that follow, as they come. @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces */
   async * [Symbol.asyncIterator] () {
     for await (const piece of this.#pulled()) yield new Uint8Array(piece)

@@ -1,14 +1,14 @@
 // baobox serve
 
 import { once } from 'node:events'
-import { importDirectory } from '../../../store/exchange/collections/node/index.js'
 import { serve as serveStore } from '../../../store/exchange/http/node/index.js'
 import { UsageError } from '../../terminal/errors.js'
 import { printResult } from '../../terminal/output.js'
 import { listenForCalls } from '../owner/listen.js'
 import { downloadInto } from './download.js'
-import { importInto } from '../store/transfer.js'
+import { importArchive } from '../store/transfer.js'
 import { servePeers } from './peers.js'
+import { importFolder } from '../store/collections.js'
 import { isRoot, locationOf, rootIn, withStore } from '../store/open.js'
 
 /** @import { HandlerOptions, RequestEvent } from '../../../store/exchange/http/index.js' */
@@ -39,7 +39,7 @@ export const serve = ({ values }, context) => {
     }
     const server = await serveStore(store, { ...place, put, list, site, allowTags, ...!quiet && { onRequest } })
     try {
-      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importDirectory, importInto })
+      const calls = await listenForCalls(store, location, { rootIn, downloadInto, importFolder, importArchive })
       try {
         await printResult(values, { url: server.url, store: location }, `${server.url}  ${location}`)
         const peers = values.iroh ? await servePeers(store, values) : undefined

@@ -14,8 +14,8 @@ import { decode, encode, proofOf } from './messages.js'
 
 /** @import { IncomingMessage, RequestOptions } from 'node:http' */
 /** @import { CID } from 'multiformats/cid' */
-/** @import { ImportDirectoryOptions } from '../../../store/exchange/collections/node/index.js' */
 /** @import { FetchOptions } from '../network/download.js' */
+/** @import { FolderOptions } from '../store/collections.js' */
 /** @import { Address } from './address.js' */
 /**
  * @typedef {{ signal?: AbortSignal, onProgress?: (event: any) => void }} Ways
@@ -71,7 +71,7 @@ export class Owner {
     return this.#call('importFile', { ...options, path: resolve(path) }, { signal, listeners: { onProgress } })
   }
 
-  /** As `importDirectory`. @param {string} path @param {ImportDirectoryOptions} options */
+  /** As `importFolder`. @param {string} path @param {FolderOptions} options */
   importDirectory (path, { known, signal, onProgress, ...options }) {
     const args = { ...options, path: resolve(path), known: known && resolve(known) }
     return this.#call('importDirectory', args, { signal, listeners: { onProgress } })
@@ -94,7 +94,7 @@ export class Owner {
   }
 
   /**
-   * As `importInto`.
+   * As `importArchive`.
    *
    * @param {AsyncIterable<Uint8Array>} archive @param {Ways & { tag?: string, unknown?: 'skip' | 'refuse' }} options
    */

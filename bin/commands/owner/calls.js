@@ -3,9 +3,9 @@
 import { toCid } from '../../../lib/hash/cid.js'
 
 /** @import { BlobStore } from '../../../store/blob-store.js' */
-/** @import { importDirectory } from '../../../store/exchange/collections/node/index.js' */
 /** @import { downloadInto } from '../network/download.js' */
-/** @import { importInto } from '../store/transfer.js' */
+/** @import { importFolder } from '../store/collections.js' */
+/** @import { importArchive } from '../store/transfer.js' */
 
 /**
  * @typedef {object} How
@@ -17,8 +17,8 @@ import { toCid } from '../../../lib/hash/cid.js'
  * @typedef {object} Helpers  what commands do with a store that they have open
  * @property {(store: BlobStore, name: string) => Promise<Uint8Array>} rootIn  finds the blob that an operand names
  * @property {typeof downloadInto} downloadInto
- * @property {typeof importDirectory} importDirectory
- * @property {typeof importInto} importInto
+ * @property {typeof importFolder} importFolder
+ * @property {typeof importArchive} importArchive
  */
 /** @typedef {(store: BlobStore, args: any, how: How & Helpers) => unknown} Call */
 
@@ -28,8 +28,8 @@ export const CALLS = {
   // The files are those that this process sees under the path.
   importFile: (store, { path, ...options }, { signal, tell }) =>
     store.importFile(path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
-  importDirectory: (store, { path, ...options }, { signal, tell, importDirectory }) =>
-    importDirectory(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
+  importDirectory: (store, { path, ...options }, { signal, tell, importFolder }) =>
+    importFolder(store, path, { ...options, signal, onProgress: event => tell('onProgress', event) }),
   concat: (store, { cids, tag }, { signal, tell }) =>
     store.concat(cids, { tag, signal, onProgress: event => tell('onProgress', event) }),
   receive: (store, { cid, ranges }, { body, signal }) => store.receive(cid, body, ranges, { signal }),
@@ -39,7 +39,7 @@ export const CALLS = {
     onProgress: event => tell('onProgress', event),
     onFile: file => tell('onFile', file)
   }),
-  import: (store, options, { body, signal, importInto }) => importInto(store, body, { ...options, signal }),
+  import: (store, options, { body, signal, importArchive }) => importArchive(store, body, { ...options, signal }),
   compact: (store, _, { signal }) => store.compact({ signal }),
   delete: (store, { cid, force }) => store.delete(cid, { force }),
   rootIn: async (store, { name }, { rootIn }) => toCid(await rootIn(store, name)),

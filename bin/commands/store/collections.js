@@ -4,12 +4,14 @@ import { UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
 import { printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
-import { collectionEntries } from '../../../store/exchange/collections/index.js'
+import { Manifest, collectionEntries, getCollection, putManifest } from '../../../store/exchange/collections/index.js'
+import { findManifest, rootOfSource } from '../../../store/exchange/collections/web/stored.js'
 import { diffDirectory, exportDirectory, importDirectory } from '../../../store/exchange/collections/node/index.js'
 import { Owner } from '../owner/ask.js'
 import { rootIn, withStore } from './open.js'
 
 /** @import { CID } from 'multiformats/cid' */
+/** @import { BaoError } from '../../../lib/core/errors.js' */
 /** @import { BlobStore } from '../../../store/index.js' */
 /** @import { ImportDirectoryOptions } from '../../../store/exchange/collections/node/index.js' */
 /** @import { Context, Given, Run } from '../../types.js' */
@@ -19,19 +21,20 @@ import { rootIn, withStore } from './open.js'
 
 /** baobox add -r @param {GivenToAdd} given @param {Context} context */
 export async function addFolders ({ values, operands }, context) {
-  const { tag, include, ignore, top, known, reference } = values
+  const { tag, include, ignore, known, reference, manifest } = values
   if (operands.includes('-')) throw new UsageError('--recursive needs a folder, and - is none')
   if (known !== undefined && operands.length > 1) throw new UsageError('--known goes with one folder only')
   const { signal, attempt } = context
   const mode = reference ? 'reference' : 'copy'
+  const top = values.top ?? (manifest ? '' : undefined)
   await withStore(values, context, async store => {
     for (const name of operands) {
       await attempt(async () => {
         const { cid, length, size, unread, unsafe, isNew } = await withProgress({ name }, onProgress =>
-          importInto(store, name, { include, ignore, top, known, mode, tag, signal, onProgress }))
+          importInto(store, name, { manifest, include, ignore, top, known, mode, tag, signal, onProgress }))
         const line = fileLine(arrivalText(values, { cid, size, isNew }), name)
         await printResult(values, { name, cid: `${cid}`, size, isNew, files: length, unread, unsafe }, line.trimEnd())
-        if (unsafe.count > 0) warn(name, unsafe)
+        if (unsafe.count > 0 && !manifest) warn(name, unsafe)
       })
     }
   }, { create: true, calls: true })
@@ -48,9 +51,30 @@ function warn (folder, { count, names }) {
   process.stderr.write(`baobox: warning: get -r will refuse ${escapeName(folder).name}: ${why}: ${shown}${rest}\n`)
 }
 
-/** @param {BlobStore | Owner} store @param {string} path @param {ImportDirectoryOptions} options */
+/** @typedef {ImportDirectoryOptions & { manifest?: boolean }} FolderOptions  `manifest`: is one made of the folder? */
+
+/** @param {BlobStore | Owner} store @param {string} path @param {FolderOptions} options */
 const importInto = (store, path, options) =>
-  store instanceof Owner ? store.importDirectory(path, options) : importDirectory(store, path, options)
+  store instanceof Owner ? store.importDirectory(path, options) : importFolder(store, path, options)
+
+/**
+ * As `importDirectory`. With `manifest`, the CID is that of a manifest, whose sequence the tag names.
+ *
+ * @param {BlobStore} store @param {string} path @param {FolderOptions} options
+ */
+export async function importFolder (store, path, { manifest, tag, ...options }) {
+  if (!manifest) return importDirectory(store, path, { ...options, tag })
+  const { signal } = options
+  const hold = store.tempTag()
+  try {
+    const imported = await importDirectory(store, path, { ...options, tag: hold })
+    const collection = await getCollection(store, imported.cid, { signal })
+    const { cid, isNew } = await putManifest(store, Manifest.fromCollection(collection), { tag, signal })
+    return { ...imported, cid, isNew }
+  } finally {
+    hold.release()
+  }
+}
 
 /** baobox get -r @param {GivenToGet} given @param {Context} context */
 export async function getFolder ({ values, operands: [name, folder] }, context) {
@@ -65,20 +89,39 @@ export async function getFolder ({ values, operands: [name, folder] }, context) 
 
 /** baobox ls CID @param {GivenToList} given @param {Context} context */
 export const listEntries = ({ values, operands: [of] }, context) => withStore(values, context, async store => {
-  const root = await rootIn(store, of)
-  for await (const [name, cid] of collectionEntries(store, root, { signal: context.signal })) {
+  const { signal } = context
+  for await (const { name, cid, type } of listed(store, await rootIn(store, of), signal)) {
     const size = values.json || values.long ? await sizeOf(store, cid) : undefined
     const sizeColumn = (size === undefined ? '?' : sizeText(values, size)).padStart(SIZE_WIDTH)
     const line = `${values.long ? `${cid}  ${sizeColumn}  ` : ''}${entryText(name)}`
-    await printResult(values, { name, cid: `${cid}`, size }, line)
+    await printResult(values, { name, cid: `${cid}`, size, type }, line)
   }
 }, { onlyReads: true })
 
+/**
+ * What a collection or a manifest names.
+ *
+ * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} signal
+ * @returns {AsyncGenerator<{ name: string, cid: CID, type?: string }>}
+ */
+async function * listed (store, root, signal) {
+  const manifest = await findManifest(store, root, { signal })
+  for (const [name, { src: cid, 'content-type': type }] of manifest ?? []) yield { name, cid, type }
+  if (manifest !== undefined) return
+  for await (const [name, cid] of collectionEntries(store, root, { signal })) yield { name, cid }
+}
+
 /** @param {BlobStore} store @param {CID} cid @returns {Promise<number | undefined>} bytes, where they are known */
-const sizeOf = (store, cid) => store.stat(cid).then(({ size, sizeProven }) => sizeProven ? size : undefined, error => {
-  if (error.code === 'STORE_NOT_FOUND') return undefined
-  throw error
-})
+async function sizeOf (store, cid) {
+  try {
+    const root = await rootOfSource(store, cid)
+    const { size, sizeProven } = root === undefined ? { size: 0, sizeProven: false } : await store.stat(root)
+    return sizeProven ? size : undefined
+  } catch (error) {
+    if (/** @type {BaoError} */ (error).code === 'STORE_NOT_FOUND') return undefined
+    throw error
+  }
+}
 
 /** @type {Run<typeof import('../../table/collections.js').diff>} */
 export const diff = ({ values, operands: [of, folder] }, context) => withStore(values, context, async store => {

@@ -163,7 +163,8 @@ export function isRoot (name) {
  * The hash of the blob that an operand names.
  *
  * @param {BlobStore} store  or what stands for one: an owner looks itself
- * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that collection
+ * @param {string} name  a CID, 64 hexadecimal digits, or a tag; or one of these, a slash, and a name in that
+ *   collection, or a path of that manifest
  * @returns {Promise<Uint8Array>}
  * @throws {Failure} when it is none of them
  */
@@ -187,17 +188,37 @@ async function rootOrTagIn (store, name) {
  *
  * @param {BlobStore} store @param {string} name
  * @returns {Promise<Uint8Array | undefined>} undefined when it does not begin with a CID or a tag
- * @throws {Failure} when the collection has no such name
+ * @throws {Failure} when the collection or manifest has no such name
  */
 async function memberIn (store, name) {
   for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
     const root = await rootOrTagIn(store, name.slice(0, slash))
     if (root === undefined) continue
     const wanted = name.slice(slash + 1)
-    const { collectionEntries } = await import('../../../store/exchange/collections/index.js')
-    for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
-    throw new Failure(`the collection ${name.slice(0, slash)} has no '${wanted}'`)
+    return namedIn(store, root, wanted, name.slice(0, slash))
   }
+}
+
+/**
+ * The member of a collection that has a name, or the blob that is at a path of a manifest.
+ *
+ * @param {BlobStore} store @param {Uint8Array} root @param {string} wanted  of a path, without the slash in front
+ * @param {string} of  how the collection or manifest was named
+ * @returns {Promise<Uint8Array>}
+ */
+async function namedIn (store, root, wanted, of) {
+  const { findManifest, rootOfSource } = await import('../../../store/exchange/collections/web/stored.js')
+  const manifest = await findManifest(store, root)
+  if (manifest !== undefined) {
+    const { src } = manifest.get(`/${wanted}`) ?? {}
+    if (src === undefined) throw new Failure(`the manifest ${of} has no '/${wanted}'`)
+    const found = await rootOfSource(store, src)
+    if (found === undefined) throw new Failure(`the store has no blob ${src}`)
+    return found
+  }
+  const { collectionEntries } = await import('../../../store/exchange/collections/index.js')
+  for await (const [entry, cid] of collectionEntries(store, root)) if (entry === wanted) return parseRoot(cid)
+  throw new Failure(`the collection ${of} has no '${wanted}'`)
 }
 
 /**

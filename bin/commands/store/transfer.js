@@ -30,7 +30,7 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
   const input = await openInput(name, signal)
   await withStore(values, context, async store => {
     const { roots, ...rest } = await withProgress(input, onProgress =>
-      importInto(store, input.pieces, { tag, unknown: skips ? 'skip' : 'refuse', signal, onProgress }))
+      importArchive(store, input.pieces, { tag, unknown: skips ? 'skip' : 'refuse', signal, onProgress }))
     if (tag !== undefined && roots.length === 0) throw new Failure('the archive names no root that could be tagged')
     const { blocks, bytes, skipped } = rest
     const end = skipped > 0 ? `, ${skipped} skipped` : ''
@@ -46,7 +46,7 @@ export async function importBlobs ({ values, operands: [name = '-'] }, context) 
  * @param {Pick<ImportOptions, 'unknown' | 'signal' | 'onProgress'> & { tag?: string }} options
  * @returns {Promise<ImportResult>}
  */
-export function importInto (store, archive, { tag, ...options }) {
+export function importArchive (store, archive, { tag, ...options }) {
   if (store instanceof Owner) return store.import(archive, { tag, ...options })
   return store.import(archive, {
     ...options,

@@ -92,6 +92,9 @@ export class Collection {
     return place === undefined ? undefined : this.#cidAt(place)
   }
 
+  /** @returns {IterableIterator<string>} of the entries, in their order */
+  names () { return this.#names.values() }
+
   /** @returns {Generator<CollectionEntry>} in their order */
   * entries () {
     for (const [i, name] of this.#names.entries()) yield [name, this.#cidAt(i)]

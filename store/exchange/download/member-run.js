@@ -24,8 +24,8 @@ import { isOfMirror } from './blob/blob-download.js'
 export const RUN_COUNT = 1000
 /** Bytes of small blobs that wait to be kept, before no more are read. */
 const MAX_UNKEPT_LEN = 1 << 24
-/** Bytes of a large blob that are handed on at a time. */
-const PIECE_LEN = 1 << 18
+/** Bytes that are handed on behind a size that no blob can have. */
+const IMPOSSIBLE_LEN = 1 << 18
 
 export class MemberRun {
   #store
@@ -160,7 +160,5 @@ async function * largeSlice (slices, header, size) {
   yield header
   const isPossible = size <= Number.MAX_SAFE_INTEGER
   const what = { size, groupLog: DEFAULT_GROUP_LOG, ranges: ChunkRanges.all }
-  for (let left = isPossible ? sliceLenOf(what) : PIECE_LEN; left > 0; left -= PIECE_LEN) {
-    yield slices.read(Math.min(left, PIECE_LEN))
-  }
+  yield * slices.take(isPossible ? sliceLenOf(what) : IMPOSSIBLE_LEN)
 }

@@ -8,15 +8,17 @@ import { assertKnownOptions } from '../../../lib/core/options.js'
 import { toCid } from '../../../lib/hash/cid.js'
 import { answerBlob } from './answers/blob.js'
 import { answerList } from './answers/list.js'
+import { answerMembers } from './answers/members.js'
 import { answerOutboard } from './answers/outboard.js'
 import { answerPut } from './answers/put.js'
-import { answerSite } from './answers/site.js'
+import { answerSite } from './answers/sites/site.js'
 import { answerSlice } from './answers/slice.js'
 import { HttpError, asAborted, closing, noRoute } from './errors.js'
 import { Exchange } from './exchange.js'
 import { DEFAULT_RULES, checkedOptions } from './options.js'
-import { Sites } from './answers/sites.js'
+import { Sites } from './answers/sites/sites.js'
 import { canonicalName, resolveName, rootOfSite } from './request/names.js'
+import { membersQueryOf } from './request/members-query.js'
 import { routeOf } from './request/routes.js'
 import { sliceQueryOf } from './request/slice-query.js'
 import { redirectTo, respond, respondError, respondJson, respondOptions } from './response/headers.js'
@@ -200,6 +202,8 @@ class HttpServer {
     const record = await context.life.run(() => context.catalog.get(target.root))
     if (record === undefined) throw notFound(target.root)
     if (found.groupLog !== undefined) return answerOutboard(exchange, { ...found, groupLog: found.groupLog }, record)
+    const members = membersQueryOf(url.searchParams)
+    if (members !== undefined) return answerMembers(exchange, found, record, members)
     const slice = sliceQueryOf(url.searchParams, request.headers)
     if (slice !== undefined) return answerSlice(exchange, found, record, slice)
     return answerBlob(exchange, found, record)

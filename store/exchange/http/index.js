@@ -9,5 +9,5 @@ export { createHandler } from './handler.js'
 /** @typedef {import('./handler.js').HandlerStats} HandlerStats */
 /** @typedef {import('./options.js').PutRules} PutRules */
 /** @typedef {import('./handler.js').RequestEvent} RequestEvent */
-/** @typedef {import('./answers/site.js').SiteRules} SiteRules */
+/** @typedef {import('./answers/sites/site.js').SiteRules} SiteRules */
 /** @typedef {import('../../blob-store.js').BlobStore} BlobStore */

@@ -7,7 +7,7 @@ import { assertName } from '../../catalog/names/tag-target.js'
 import { MAX_SIZE } from './answers/put.js'
 
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
-/** @import { SiteRules } from './answers/site.js' */
+/** @import { SiteRules } from './answers/sites/site.js' */
 /** @import { RequestEvent } from './handler.js' */
 
 /**

@@ -2,6 +2,7 @@
 
 import { assertInteger, assertOptions, describe } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
 import { contextOf } from '../context-of.js'
 import { IROH_ALPN, plainAddress } from './endpoint.js'
 import { ServedConnection } from './served-connection.js'
@@ -11,12 +12,15 @@ import { formatTicket } from './wire/ticket.js'
 /** @import { BlobName } from '../../../lib/hash/cid.js' */
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { PeerRequest } from './served-connection.js' */
-/** @import { IrohEndpoint, IrohIncoming } from './types.js' */
+/** @import { IrohConnection, IrohEndpoint, IrohIncoming } from './types.js' */
 /** @import { Ticket } from './wire/ticket.js' */
 
 /**
  * @typedef {object} IrohServeOptions
- * @property {number} [maxConnections]  at a time; more are refused. Default: 64
+ * @property {number} [maxConnections]  at a time; more are refused. As many handshakes may be under way. Default: 64
+ * @property {number} [maxPerPeer]  connections of one peer at a time; more are closed. Default: an eighth of
+ *   `maxConnections`, at least one
+ * @property {number} [handshakeTimeout]  milliseconds in which a connection must be made. Default: 10000
  * @property {number} [maxStreams]  requests of one connection that are answered at a time; more wait. Default: 16
  * @property {number} [maxRequest]  bytes of a request, up to 1 MiB. Default: 64 KiB
  * @property {number} [idleTimeout]  milliseconds in which a peer must take 64 KiB of an answer, or ask for something.
@@ -33,7 +37,9 @@ import { formatTicket } from './wire/ticket.js'
  *   endpoint and the store stay open
  */
 
-const OPTIONS = ['maxConnections', 'maxStreams', 'maxRequest', 'idleTimeout', 'onRequest']
+const OPTIONS = [
+  'maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'maxRequest', 'idleTimeout', 'onRequest'
+]
 const DEFAULT_GRACE = 10_000
 const MAX_TIMEOUT = 2 ** 31 - 1
 
@@ -65,48 +71,78 @@ export function serveIroh (store, endpoint, options = {}) {
 
 class Server {
   #endpoint
+  #limits
   #terms
-  #maxConnections
-  /** Those whose handshake is not done are undefined. @type {Map<IrohIncoming, ServedConnection | undefined>} */
-  #connections = new Map()
+  /** Whose peers are not known yet. They are counted apart, so that they take no place of one that is. */
+  #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
+  #connections = /** @type {Set<ServedConnection>} */ (new Set())
   #isClosing = false
+  /** Aborts when no handshake is waited for any more. */
+  #ended = new AbortController()
   #whenIdle = () => {}
 
   /** @param {BlobStore} store @param {IrohEndpoint} endpoint @param {ReturnType<typeof checked>} terms */
-  constructor (store, endpoint, { maxConnections, onRequest, ...limits }) {
+  constructor (store, endpoint, { maxConnections, maxPerPeer, handshakeTimeout, onRequest, ...terms }) {
     this.#endpoint = endpoint
-    this.#maxConnections = maxConnections
+    this.#limits = { maxConnections, maxPerPeer, handshakeTimeout }
     const tell = (/** @type {PeerRequest} */ event) => {
       try {
         onRequest?.(event)
       } catch {} // a fault of a log must not break answers
     }
-    this.#terms = { ...limits, store, onRequest: tell }
+    this.#terms = { ...terms, store, onRequest: tell }
   }
+
+  get #isIdle () { return this.#handshakes.size + this.#connections.size === 0 }
 
   /** Takes connections until the endpoint is closed. */
   async run () {
     for (let incoming; (incoming = await this.#endpoint.acceptNext().catch(() => null)) !== null;) {
-      if (this.#isClosing || this.#connections.size >= this.#maxConnections) incoming.refuse().catch(() => {})
+      const isFull = Math.max(this.#handshakes.size, this.#connections.size) >= this.#limits.maxConnections
+      if (this.#isClosing || isFull) incoming.refuse().catch(() => {})
       else this.#serve(incoming)
     }
   }
 
   /** @param {IrohIncoming} incoming */
   async #serve (incoming) {
-    this.#connections.set(incoming, undefined)
+    this.#handshakes.add(incoming)
+    const connection = await this.#handshake(incoming)
+    this.#handshakes.delete(incoming)
     try {
-      const connection = await (await incoming.accept()).connect()
-      const served = new ServedConnection(connection, this.#terms)
-      this.#connections.set(incoming, served)
-      const alpn = String.fromCharCode(...connection.alpn())
-      if (this.#isClosing || alpn !== IROH_ALPN) served.abort()
-      else await served.run()
+      if (connection !== undefined) await this.#answer(connection)
     } catch {
-      // The handshake has failed: nobody is there to be told.
+      // The peer has gone.
     } finally {
-      this.#connections.delete(incoming)
-      if (this.#connections.size === 0) this.#whenIdle()
+      if (this.#isIdle) this.#whenIdle()
+    }
+  }
+
+  /** @param {IrohIncoming} incoming @returns {Promise<IrohConnection | undefined>} undefined when there will be none */
+  async #handshake (incoming) {
+    const connecting = incoming.accept().then(accepting => accepting.connect())
+    const soon = AbortSignal.any([AbortSignal.timeout(this.#limits.handshakeTimeout), this.#ended.signal])
+    try {
+      return await untilAborted(connecting, soon)
+    } catch {
+      connecting.then(connection => connection.close(0n, [])).catch(() => {}) // it may still come
+      return undefined
+    }
+  }
+
+  /** Answers a peer, if it may have one connection more. @param {IrohConnection} connection */
+  async #answer (connection) {
+    const served = new ServedConnection(connection, this.#terms)
+    const { maxConnections, maxPerPeer } = this.#limits
+    const others = [...this.#connections].filter(({ peer }) => peer === served.peer)
+    const isFull = this.#connections.size >= maxConnections || others.length >= maxPerPeer
+    const alpn = String.fromCharCode(...connection.alpn())
+    if (this.#isClosing || isFull || alpn !== IROH_ALPN) return served.abort()
+    this.#connections.add(served)
+    try {
+      await served.run()
+    } finally {
+      this.#connections.delete(served)
     }
   }
 
@@ -116,8 +152,8 @@ class Server {
     const { grace = DEFAULT_GRACE } = options
     assertInteger('grace', grace, 0, MAX_TIMEOUT)
     this.#isClosing = true
-    for (const served of this.#connections.values()) served?.close()
-    if (this.#connections.size === 0) return
+    for (const served of this.#connections) served.close()
+    if (this.#isIdle) return
     const idle = new Promise(resolve => { this.#whenIdle = () => resolve(undefined) })
     const timer = setTimeout(() => this.#abort(), grace)
     await idle
@@ -125,11 +161,8 @@ class Server {
   }
 
   #abort () {
-    for (const [incoming, served] of this.#connections) {
-      if (served === undefined) this.#connections.delete(incoming) // its handshake will find that it is too late
-      else served.abort()
-    }
-    if (this.#connections.size === 0) this.#whenIdle()
+    this.#ended.abort()
+    for (const served of this.#connections) served.abort()
   }
 }
 
@@ -138,11 +171,14 @@ function checked (options) {
   assertKnownOptions(options, OPTIONS)
   const { maxConnections = 64, maxStreams = 16, maxRequest = 1 << 16, idleTimeout = 60_000, onRequest } = options
   assertInteger('maxConnections', maxConnections, 1)
+  const { maxPerPeer = Math.ceil(maxConnections / 8), handshakeTimeout = 10_000 } = options
+  assertInteger('maxPerPeer', maxPerPeer, 1)
+  assertInteger('handshakeTimeout', handshakeTimeout, 1, MAX_TIMEOUT)
   assertInteger('maxStreams', maxStreams, 1)
   assertInteger('maxRequest', maxRequest, 1, MAX_REQUEST_LEN)
   assertInteger('idleTimeout', idleTimeout, 1, MAX_TIMEOUT)
   if (onRequest !== undefined && typeof onRequest !== 'function') {
     throw new TypeError(`"onRequest" expected a function, got ${describe(onRequest)}`)
   }
-  return { maxConnections, maxStreams, maxRequest, idleTimeout, onRequest }
+  return { maxConnections, maxPerPeer, handshakeTimeout, maxStreams, maxRequest, idleTimeout, onRequest }
 }

@@ -41,7 +41,6 @@ const TOO_LONG = /TooLong/
 export class ServedConnection {
   #connection
   #terms
-  #peer
   #active = new Set()
   #isClosing = false
   /** Has the peer taken too long? */
@@ -54,7 +53,8 @@ export class ServedConnection {
   constructor (connection, terms) {
     this.#connection = connection
     this.#terms = terms
-    this.#peer = connection.remoteId().toString()
+    /** Its id, in 64 hexadecimal digits. */
+    this.peer = connection.remoteId().toString()
   }
 
   /** Answers requests until the connection ends. */
@@ -107,7 +107,7 @@ export class ServedConnection {
   /** @param {IrohStream} stream */
   async #answer ({ send, recv }) {
     const since = performance.now()
-    const event = { peer: this.#peer, cid: /** @type {string | undefined} */ (undefined), sent: 0 }
+    const event = { peer: this.peer, cid: /** @type {string | undefined} */ (undefined), sent: 0 }
     /** @param {PeerRequest['outcome']} outcome @param {unknown} [error] */
     const end = (outcome, error) => {
       const code = error instanceof BaoError ? error.code : undefined

@@ -79,6 +79,10 @@ forEachKernel(() => describe('slices behind one another', () => {
       }
       await source.close()
     }
+    const pieces = new SliceSource(stream([...asked.map(({ slice }) => slice), tail]))
+    for (const { slice } of asked) expect(same(await collect(pieces.take(slice.length)), slice)).to.equal(true)
+    expect(await errorOf(collect(pieces.take(tail.length + 1))))
+      .to.include({ code: 'BAO_TRUNCATED', wanted: tail.length + 1, got: tail.length })
     const short = new SliceSource(stream([Uint8Array.of(1, 2)]))
     expect(await short.read(0)).to.have.length(0)
     expect(await errorOf(short.read(3))).to.include({ code: 'BAO_TRUNCATED', wanted: 3, got: 2 })

@@ -1,14 +1,18 @@
 // Asks a Bao endpoint for slices. It is a server whose answers have the type `application/vnd.bao-slice`: the size of
-// the blob in 8 bytes, then the slice.
+// the blob in 8 bytes, then the slice. Some also give many members of a sequence of hashes at once.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
-import { CHUNK_LEN } from '../../../lib/core/constants.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { download, locationOf, statusError } from '../../sources/http.js'
 
 /** @import { HttpOptions } from '../../sources/http.js' */
 
-export const SLICE_TYPE = 'application/vnd.bao-slice'
+const SLICE_TYPE = 'application/vnd.bao-slice'
+const MEMBERS_TYPE = 'application/vnd.bao-members'
+/** Ranges of members in a request, and characters of them. Servers bound the length of a URL. */
+const MAX_RANGES = 256
+const MAX_TEXT_LEN = 2048
 /** Bytes of the JSON that says what a server lacks, at most. */
 const MAX_REPORT_LEN = 1 << 16
 
@@ -24,25 +28,70 @@ const MAX_REPORT_LEN = 1 << 16
  * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
  *   which bytes it lacks; FETCH_FAILED
  */
-export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onLink) {
+export function sliceOfEndpoint (url, { ranges, groupLog }, options, signal, onLink) {
+  const query = [['format', 'bao-slice'], ...rangeQuery(ranges)]
+  return askEndpoint(url, { query, type: SLICE_TYPE, groupLog }, options, signal, onLink)
+}
+
+/**
+ * Whole members of a sequence, as slices one behind the other, unverified. They end where the server lacks one, or when
+ * more are not asked for at once.
+ *
+ * @param {URL} url  of the sequence
+ * @param {number[]} indices  rising, from 0
+ * @param {HttpOptions} options
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Uint8Array>}
+ * @throws {BaoError} FETCH_REFUSED, FETCH_STATUS when the server does not know this request, or has not the first of
+ *   them; FETCH_FAILED
+ */
+export function membersOfEndpoint (url, indices, options, signal) {
+  const query = [['format', 'bao-members'], ['members', membersText(indices)]]
+  return askEndpoint(url, { query, type: MEMBERS_TYPE, groupLog: DEFAULT_GROUP_LOG }, options, signal)
+}
+
+/**
+ * The body of an answer of the right type.
+ *
+ * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} what
+ * @param {HttpOptions} options @param {AbortSignal} signal @param {(link: string) => void} [onLink]
+ * @returns {AsyncGenerator<Uint8Array>}
+ */
+async function * askEndpoint (url, { query, type, groupLog }, options, signal, onLink) {
   const { fetch = globalThis.fetch, headers, signal: end } = options
   const request = { fetch, url: new URL(url), headers: new Headers(headers), signals: [end, signal] }
-  const query = request.url.searchParams
-  query.set('format', 'bao-slice')
-  for (const [name, value] of rangeQuery(ranges)) query.set(name, value)
-  query.set('group-log', String(groupLog))
-  request.headers.set('accept', `${SLICE_TYPE}; group-log=${groupLog}`)
+  for (const [name, value] of query) request.url.searchParams.set(name, value)
+  request.url.searchParams.set('group-log', String(groupLog))
+  request.headers.set('accept', `${type}; group-log=${groupLog}`)
   yield * download(request, async response => {
     const { status, headers } = response
     if (status !== 200) throw await refusal(locationOf(url), response)
-    if (isSliceType(headers.get('content-type'), groupLog)) {
+    if (isOfType(headers.get('content-type'), type, groupLog)) {
       const link = headers.get('link')
       if (link !== null) onLink?.(link)
       return true
     }
     const got = headers.get('content-type') ?? 'no type'
-    throw fetchRefused(locationOf(url), `asked for a slice at group log ${groupLog}, it answers with ${got}`)
+    throw fetchRefused(locationOf(url), `asked for ${type} at group log ${groupLog}, it answers with ${got}`)
   })
+}
+
+/**
+ * Members as half-open ranges, as many as a URL has space for.
+ *
+ * @param {number[]} indices  rising
+ */
+function membersText (indices) {
+  let text = ''
+  for (let i = 0, ranges = 0; i < indices.length && ranges < MAX_RANGES; ranges++) {
+    const start = indices[i]
+    let end = start + 1
+    while (indices[++i] === end) end++
+    const more = `${text === '' ? '' : ','}${start}-${end}`
+    if (text.length + more.length > MAX_TEXT_LEN) break
+    text += more
+  }
+  return text
 }
 
 /**
@@ -64,11 +113,11 @@ function rangeQuery (ranges) {
   return to > Number.MAX_SAFE_INTEGER ? [['start', `${from}`]] : [['start', `${from}`], ['end', `${to}`]]
 }
 
-/** @param {string | null} contentType @param {number} groupLog */
-function isSliceType (contentType, groupLog) {
+/** @param {string | null} contentType @param {string} wanted @param {number} groupLog */
+function isOfType (contentType, wanted, groupLog) {
   const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';').map(part => part.trim())
   const log = parameters.find(parameter => parameter.startsWith('group-log='))
-  return type === SLICE_TYPE && (log === undefined || log === `group-log=${groupLog}`)
+  return type === wanted && (log === undefined || log === `group-log=${groupLog}`)
 }
 
 /**

@@ -14,7 +14,7 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openOutboard } from '../../../lib/outboard/paged-outboard.js'
 import { rootHash } from '../../../lib/hash/subtree.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { sliceOfEndpoint } from './bao-endpoint.js'
+import { membersOfEndpoint, sliceOfEndpoint } from './bao-endpoint.js'
 import { duplicateLinks, outboardLinks } from './links.js'
 import { sliceOfPlain } from '../plain/plain-slice.js'
 
@@ -29,6 +29,8 @@ const MAX_WHOLE_LEN = 1 << 24
 /** Milliseconds for a part of an outboard: reads of several slices may wait for it, so none of them can end it. */
 const OUTBOARD_MS = 30_000
 
+/** Origins whose servers do not give many members at once. */
+const single = /** @type {LruCache<string, boolean>} */ (new LruCache(1000))
 /** How the servers of an origin had their blobs: `bao` or `plain`. */
 const seen = /** @type {LruCache<string, string>} */ (new LruCache(1000))
 
@@ -100,6 +102,27 @@ export class UrlMirror {
     this.#access ??= await this.#find(what, signal)
     if (this.#access !== 'bao') yield * sliceOfPlain(this.#access, what, signal)
     else yield * this.#sliceOfEndpoint(await this.#canonical(what, signal), signal)
+  }
+
+  /**
+   * Whole members of the sequence that is here, as slices one behind the other, unverified. A server that does not know
+   * such requests answers one of them, and its origin is not asked again.
+   *
+   * @param {number[]} indices  rising, from 0
+   * @param {AbortSignal} signal
+   * @returns {AsyncGenerator<Uint8Array>} ends where the server lacks a member; empty where it cannot be asked
+   * @throws {BaoError} FETCH_STATUS, FETCH_FAILED
+   */
+  async * members (indices, signal) {
+    const { origin } = this.#url
+    if (seen.get(origin) === 'plain' || single.has(origin)) return
+    try {
+      yield * membersOfEndpoint(this.#url, indices, this.#http, signal)
+    } catch (error) {
+      if (!isNo(error)) throw error
+      // It may have the sequence, and not the first of the members.
+      if (/** @type {BaoError} */ (error).status !== 404) single.set(origin, true)
+    }
   }
 
   /** @param {SliceRequest} what @param {AbortSignal} signal */

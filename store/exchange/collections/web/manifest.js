@@ -5,13 +5,14 @@
 import { decode, encode } from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { BaoError } from '../../../../lib/core/errors.js'
-import { areEqual, assertBytes, assertOptions, describe } from '../../../../lib/core/bytes.js'
+import { areEqual, assertBytes, assertInteger, assertOptions, describe } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
-import { RAW, blake3, parseRoot, toCid } from '../../../../lib/hash/cid.js'
+import { RAW, blake3, codecOf, parseCid, parseRoot, toCid } from '../../../../lib/hash/cid.js'
 import { hash } from '../../../../lib/hash/hasher.js'
 import { assertMany } from '../../../storage/concurrency/in-order.js'
 import { Collection } from '../collection.js'
 import { encodeName } from '../meta.js'
+import { faultOfItems } from './count-items.js'
 import { typeOfName } from './media-types.js'
 
 /** @import { BlobName } from '../../../../lib/hash/cid.js' */
@@ -20,6 +21,8 @@ import { typeOfName } from './media-types.js'
 export const DRISL = 0x71
 /** Multicodec of SHA2-256, which base DASL has. */
 const SHA256 = 0x12
+/** Items of CBOR in a manifest that is read: about 300 000 resources, of which each has seven with a media type. */
+const MAX_ITEMS = 1 << 21
 
 /** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
 /** @typedef {{ src: BlobName, 'content-type'?: string, [header: string]: unknown }} NewResource */
@@ -45,7 +48,8 @@ export class Manifest {
 
   /**
    * @param {Iterable<[path: string, resource: NewResource]>} resources  a path begins with a slash; `/` is what is
-   *   shown for the manifest itself. `src` is a BLAKE3 name; all other keys are HTTP headers in lower case
+   *   shown for the manifest itself. `src` is a BLAKE3 name, or a CID of SHA2-256, as base DASL has it; all other keys
+   *   are HTTP headers in lower case
    * @param {Record<string, unknown>} [fields]  what else is in the map, like `name` and `description`
    * @returns {Manifest}
    * @throws {TypeError | RangeError} for wrong paths and headers
@@ -61,9 +65,7 @@ export class Manifest {
       const { src, ...headers } = resource
       const fault = faultOf(path, headers)
       if (fault !== undefined) throw new TypeError(`"resources" expected ${fault}`)
-      const cid = CID.asCID(src) ?? toCid(parseRoot(src, 'src'))
-      parseRoot(cid, 'src')
-      map.set(path, Object.freeze({ src: cid.code === DRISL ? cid : toCid(parseRoot(cid)), ...headers }))
+      map.set(path, Object.freeze({ src: sourceOf(src), ...headers }))
     }
     if ('resources' in fields) throw new TypeError('"fields" has "resources" already')
     const manifest = new Manifest(map, { ...fields })
@@ -75,13 +77,19 @@ export class Manifest {
    * Reads a manifest. Whatever is not in the one form that DRISL has for it is refused.
    *
    * @param {Uint8Array} bytes
+   * @param {{ maxItems?: number }} [options]  `maxItems`: items of CBOR that it may have. Default: 2 097 152, which is
+   *   about 300 000 resources
    * @returns {Manifest}
    * @throws {BaoError} MANIFEST_INVALID
    */
-  static fromBytes (bytes) {
+  static fromBytes (bytes, options = {}) {
     assertBytes('bytes', bytes)
+    assertKnownOptions(options, ['maxItems'])
+    const { maxItems = MAX_ITEMS } = options
+    assertInteger('maxItems', maxItems)
+    const fault = faultOfItems(bytes, maxItems)
+    if (fault !== undefined) throw invalid(fault)
     const value = decoded(bytes)
-    if (!isMap(value)) throw invalid(`it is ${describe(value)}, not a map`)
     const { resources, ...fields } = value
     if (!isMap(resources)) throw invalid('it has no map "resources"')
     const map = /** @type {Map<string, Resource>} */ (new Map())
@@ -169,7 +177,7 @@ export class Manifest {
   [Symbol.iterator] () { return this.entries() }
 }
 
-/** @param {Uint8Array} bytes @returns {unknown} */
+/** @param {Uint8Array} bytes  of a map @returns {Record<string, unknown>} */
 function decoded (bytes) {
   let value
   let again
@@ -188,6 +196,21 @@ function decoded (bytes) {
 /** @param {unknown} value @returns {value is Record<string, unknown>} */
 const isMap = value => typeof value === 'object' && value !== null && !Array.isArray(value) &&
   !(value instanceof Uint8Array) && CID.asCID(value) === null
+
+/**
+ * The CID of a resource's blob.
+ *
+ * @param {BlobName} src  also a CID that DASL knows, of another hash function
+ * @returns {CID}
+ * @throws {BaoError} CID_UNSUPPORTED
+ */
+function sourceOf (src) {
+  const root = () => toCid(parseRoot(src, 'src'))
+  const isName = CID.asCID(src) !== null || typeof src === 'string' || src instanceof Uint8Array
+  if (!isName || codecOf(src) === undefined) return root()
+  const cid = parseCid(src)
+  return isDasl(cid) ? cid : root()
+}
 
 /** Is it a CID that DASL knows? @param {CID} cid */
 const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW || code === DRISL) &&

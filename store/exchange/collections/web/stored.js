@@ -9,6 +9,7 @@ import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { contextOf } from '../../context-of.js'
 import { BoundedReader } from '../get.js'
 import { PUT_COLLECTION_OPTIONS } from '../put.js'
+import { isMapHead } from './count-items.js'
 import { Manifest } from './manifest.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -67,14 +68,41 @@ export async function putManifest (store, manifest, options = {}) {
  *
  * @param {BlobStore} store
  * @param {BlobName} cid  of the manifest
- * @param {{ maxLen?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have. Default: 16 MiB
+ * @param {{ maxLen?: number, maxItems?: number, signal?: AbortSignal }} [options]  `maxLen`: bytes that it may have.
+ *   Default: 16 MiB. `maxItems`: as for `Manifest.fromBytes`
  * @returns {Promise<Manifest>}
  * @throws {BaoError} MANIFEST_INVALID; COLLECTION_TOO_LONG { cid, len } when there are more bytes than `maxLen`; and
  *   what `store.bytes` may throw
  */
 export async function getManifest (store, cid, options = {}) {
-  const reader = new BoundedReader(store, cid, RAW, { ...options, maxLen: options.maxLen ?? MAX_LEN })
-  return Manifest.fromBytes(await reader.bytes(reader.root))
+  const { maxLen = MAX_LEN, maxItems, ...rest } = options
+  const reader = new BoundedReader(store, cid, RAW, { ...rest, maxLen })
+  return Manifest.fromBytes(await reader.bytes(reader.root), { maxItems })
+}
+
+/**
+ * The manifest that a blob is, or that a hash sequence names first.
+ *
+ * @param {BlobStore} store @param {BlobName} cid
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<Manifest | undefined>} undefined for what may be a collection
+ * @throws {BaoError} as `getManifest`, but for MANIFEST_INVALID
+ */
+export async function findManifest (store, cid, options = {}) {
+  const { size } = await store.stat(cid)
+  const isSequence = size >= HASH_LEN && size % HASH_LEN === 0
+  const first = isSequence ? await store.bytes(cid, { start: 0, end: HASH_LEN, ...options }) : undefined
+  for (const name of [cid, first]) {
+    if (name === undefined || !await store.has(name)) continue
+    const [byte] = await store.bytes(name, { start: 0, end: 1, ...options })
+    if (!isMapHead(byte)) continue // long sequences and lists of names are not read for this
+    try {
+      return await getManifest(store, name, options)
+    } catch (error) {
+      if (/** @type {BaoError} */ (error).code !== 'MANIFEST_INVALID') throw error
+    }
+  }
+  return undefined
 }
 
 /**

@@ -5,12 +5,14 @@ import { concat } from '../../../../lib/core/bytes.js'
 import { bodyOf } from '../response/body.js'
 import { headersWith, respond } from '../response/headers.js'
 
+/** @import { TagFormat } from '../../../storage/format/tags.js' */
 /** @import { Exchange } from '../exchange.js' */
 
 /**
  * @typedef {object} Answer
  * @property {number} status
  * @property {Record<string, string>} headers  but for the length
+ * @property {TagFormat} [format]  of what is held: `hashseq` for a sequence and its members. Default: the blob alone
  * @property {number} len  bytes of all pieces
  * @property {(signal?: AbortSignal) => AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces  none of them empty
  */
@@ -22,10 +24,11 @@ export const PIECE_LEN = 1 << 18
  * @param {Exchange} exchange @param {Uint8Array} root  the blob is held until the client has everything, or has gone
  * @param {Answer} answer
  */
-export async function respondPieces (exchange, root, { status, headers, len, pieces }) {
+export async function respondPieces (exchange, root, { status, headers, format, len, pieces }) {
   const withLen = { ...headers, 'content-length': `${len}` }
   if (exchange.isHead || len === 0) return respond(null, status, withLen)
-  const release = exchange.context.protection.use(root)
+  const { protection } = exchange.context
+  const release = format === undefined ? protection.use(root) : protection.tag(root, format)
   const isShort = len <= PIECE_LEN
   const rest = pieces(isShort ? undefined : exchange.signal)
   try {

@@ -52,7 +52,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
  * @param {number} size @param {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
-async function * withHeader (size, pieces) {
+export async function * withHeader (size, pieces) {
   let header = /** @type {Uint8Array<ArrayBuffer> | undefined} */ (u64ToBytes(size))
   for await (const piece of pieces) {
     yield header === undefined ? piece : concat([header, piece])

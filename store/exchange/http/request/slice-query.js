@@ -3,6 +3,7 @@
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { badRequest, notAcceptable } from '../errors.js'
+import { boundariesIn, integer, labelOf, only } from './query.js'
 
 /**
  * @typedef {object} SliceQuery
@@ -17,8 +18,6 @@ const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 
 /** A group that is wanted in part is read into memory as a whole: 1 MiB here. */
 const MAX_SLICE_GROUP_LOG = 10
-/** Ranges of chunks in one request. */
-const MAX_RANGES = 256
 
 /**
  * @param {URLSearchParams} query
@@ -87,29 +86,6 @@ function byteRange (first = '0', last = '') {
  * @param {string} text
  */
 function chunkRanges (text) {
-  const parts = text.split(',', MAX_RANGES + 1)
-  if (parts.length > MAX_RANGES) throw badRequest(`"chunks" expected at most ${MAX_RANGES} ranges`)
-  const boundaries = parts.flatMap((part, i) => {
-    const [, start, end] = /^(\d+)-(\d*)$/.exec(part) ?? []
-    if (start === undefined) throw badRequest('"chunks" expected ranges like 0-64,100-110')
-    const isOpen = end === '' && i === parts.length - 1
-    return isOpen ? [integer('chunks', start)] : [integer('chunks', start), integer('chunks', end)]
-  })
-  if (boundaries.some((boundary, i) => i > 0 && boundary <= boundaries[i - 1])) {
-    throw badRequest('"chunks" expected increasing ranges that do not touch')
-  }
-  return { ranges: ChunkRanges.fromBoundaries(boundaries), label: `c${text.replaceAll(',', '_')}` }
-}
-
-/** @param {string} name @param {string} text  written in the one shortest way: other spellings would fill caches */
-function integer (name, text) {
-  if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
-  throw badRequest(`"${name}" expected an integer from 0 to 2^53 - 1`)
-}
-
-/** @param {URLSearchParams} query @param {string} name @returns {string | undefined} */
-function only (query, name) {
-  const values = query.getAll(name)
-  if (values.length > 1) throw badRequest(`"${name}" is given more than once`)
-  return values[0]
+  const boundaries = boundariesIn('chunks', text, { mayBeOpen: true })
+  return { ranges: ChunkRanges.fromBoundaries(boundaries), label: `c${labelOf(text)}` }
 }

@@ -122,6 +122,8 @@ describe('a store that a server has open', function () {
     await mkdir(folder.at('photos'))
     await writeFile(folder.at('photos', 'one'), OTHER.subarray(2))
     await writeFile(folder.at('photos', 'other'), OTHER.subarray(3))
+    const site = JSON.parse((await run(['add', '-r', '--manifest', 'photos', '--json'])).out)
+    expect((await folder.run(['ls', site.cid])).out).to.equal('/one\n/other\n')
     const added = JSON.parse((await run(['add', '-r', 'photos', '--tag', 'photos', '--known', 'known', '--json'])).out)
     expect(added).to.deep.include({ name: 'photos', size: 2 * OTHER.length - 5, files: 2, isNew: true })
     const again = JSON.parse((await run(['add', '-r', 'photos', '--json'])).out)

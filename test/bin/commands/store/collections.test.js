@@ -1,9 +1,11 @@
 // Folders and collections on the command line.
 import { mkdir, readFile, readdir, stat, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
 import { hash, toCid } from '../../../../lib/index.js'
-import { BlobStore } from '../../../../store/index.js'
-import { Collection, putCollection } from '../../../../store/exchange/collections/index.js'
+import { BlobStore, asBlockstore } from '../../../../store/index.js'
+import { Collection, Manifest, putCollection } from '../../../../store/exchange/collections/index.js'
 import { entryText } from '../../../../bin/terminal/format.js'
 import { filesBelow, writeFiles } from '../../../support/folders.js'
 import { noise } from '../../../support/inputs.js'
@@ -12,6 +14,7 @@ import { newFolder } from '../../../support/program.js'
 const long = noise(2_000_000)
 const FILES = { 'a.txt': 'one', 'sub/b.txt': 'two', 'sub/c.log': 'three', long }
 const bytesOf = value => typeof value === 'string' ? new TextEncoder().encode(value) : value
+const cidGone = CID.createV1(0x55, await sha256.digest(bytesOf('gone')))
 const namesOf = folder => Object.keys(FILES).sort().map(name => `${folder}/${name}`)
 const cidOf = folder => `${Collection.from(Object.entries(FILES).sort(([a], [b]) => a < b ? -1 : 1)
   .map(([name, bytes]) => [`${folder}/${name}`, hash(bytesOf(bytes))])).cid}`
@@ -131,6 +134,54 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(await readdir(folder.at('site'))).to.have.length(3)
   })
 
+  it('add -r --manifest makes a manifest, whose paths ls, cat and get take', async () => {
+    await mkdir(folder.at('web'))
+    await writeFiles(folder.at('web'), { 'index.html': '<p>', 'css/main.css': 'p {}', data: 'x' })
+    const args = ['--store', 'sites']
+    const added = await folder.run(['add', ...args, '-r', '--manifest', 'web', '--tag', 'web', '--json'])
+    const { cid, ...record } = JSON.parse(added.out)
+    expect(record).to.deep.equal({ name: 'web', size: 8, isNew: true, files: 3, unread: 0, unsafe: { count: 0, names: [] } })
+    const expected = Manifest.fromCollection(Collection.from([
+      ['css/main.css', hash(bytesOf('p {}'))], ['data', hash(bytesOf('x'))], ['index.html', hash(bytesOf('<p>'))]
+    ]))
+    expect(cid).to.equal(`${expected.cid}`)
+    await folder.run(['gc', ...args])
+    for (const name of [cid, 'web']) {
+      const { code, out } = await folder.run(['ls', ...args, name])
+      expect({ code, paths: out.trim().split('\n').sort() })
+        .to.deep.equal({ code: 0, paths: ['/', '/css/main.css', '/data', '/index.html'] })
+      const cat = await folder.run(['cat', ...args, `${name}/`, `${name}/css/main.css`, `${name}/data`])
+      expect(cat).to.include({ code: 0, out: '<p>p {}x' })
+    }
+    const lines = (await folder.run(['ls', ...args, cid, '--json'])).out.trim().split('\n')
+    expect(lines.map(line => JSON.parse(line)).find(({ name }) => name === '/css/main.css')).to.deep.equal({
+      name: '/css/main.css', cid: `${toCid(hash(bytesOf('p {}')))}`, size: 4, type: 'text/css; charset=utf-8'
+    })
+    const none = await folder.run(['get', ...args, 'web/none'])
+    expect([none.code, none.err]).to.deep.equal([1, "baobox: the manifest web has no '/none'\n"])
+    const below = await folder.run(['add', ...args, '-r', '--manifest', 'web', '--top', 'a', '--json'])
+    expect((await folder.run(['cat', ...args, `${JSON.parse(below.out).cid}/a/data`])).out).to.equal('x')
+  })
+
+  it('ls and cat take a manifest whose blobs are named by another hash function', async () => {
+    const store = await BlobStore.open(folder.at('sites'))
+    const src = CID.createV1(0x55, await sha256.digest(bytesOf('page')))
+    const { cid: alone } = await store.put(Manifest.from([['/page', { src }]]).toBytes())
+    await asBlockstore(store).put(src, bytesOf('page'))
+    const { cid } = await store.put(Manifest.from([['/page', { src }], ['/gone', { src: cidGone }]]).toBytes())
+    await store.close()
+    const args = ['--store', 'sites']
+    for (const name of [alone, cid]) {
+      expect(await folder.run(['cat', ...args, `${name}/page`])).to.include({ code: 0, out: 'page' })
+    }
+    const { out } = await folder.run(['ls', ...args, '--long', '--bytes', `${cid}`])
+    expect(out.split('\n').map(line => line.split(/ +/)).sort()).to.deep.equal([
+      [''], [`${cidGone}`, '?', '/gone'], [`${src}`, '4', '/page']
+    ].sort())
+    const gone = await folder.run(['cat', ...args, `${cid}/gone`])
+    expect([gone.code, gone.err]).to.deep.equal([1, `baobox: the store has no blob ${cidGone}\n`])
+  })
+
   it('diff prints what differs, and exits with 1 when anything does', async () => {
     expect(await folder.run(['diff', 'site', 'site'])).to.include({ code: 0, out: '', err: '' })
     await folder.run(['get', '-r', cid, 'changed'])
@@ -159,6 +210,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     for (const [args, message] of [
       [['add', '-r', '-'], '--recursive needs a folder'],
       [['add', 'site', '--ignore', 'x'], '--ignore needs --recursive'],
+      [['add', 'site', '--manifest'], '--manifest needs --recursive'],
       [['add', '-r', 'site', '--ignore', ''], 'PATTERN must not be empty'],
       [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag goes with one FILE only'],
       [['add', '-r', 'site', 'other', '--known', 'x'], '--known goes with one folder only'],

@@ -81,6 +81,7 @@ describe('Collection', () => {
     root.fill(0)
     given.length = 0
     expect(shown(collection.entries())).to.deep.equal([['b', expected], ['a', expected]])
+    expect([...collection.names()]).to.deep.equal(['b', 'a'])
   })
 
   it('keeps any text, and gives the same bytes when it is read and written again', () => holds('collection round trip',

@@ -166,8 +166,10 @@ describe('an HTTP handler serves the files of', () => {
     const { cid: text } = await served.store.put(bytesOf('no collection'))
     const first = await served.store.put(bytesOf('x'))
     const { cid: odd } = await served.store.put(concat([fromCid(first.cid), fromCid(first.cid)]))
+    const { cid: lost } = await served.store.put(new Uint8Array(64).fill(5)) // its first bytes are no hash of a blob
     for (const [path, status, code] of [
       [`/collections/${text}/`, 422, 'MANIFEST_INVALID'], [`/collections/${odd}/`, 422, 'COLLECTION_INVALID'],
+      [`/collections/${lost}/`, 422, 'COLLECTION_INVALID'],
       [`/collections/${toCid(hash(bytesOf('none')), HASHSEQ)}/`, 404, 'STORE_NOT_FOUND'],
       ['/collections/x/', 404, 'HTTP_NOT_FOUND'], ['/collections/', 404, 'HTTP_NOT_FOUND'],
       ['/collections', 404, 'HTTP_NOT_FOUND']
@@ -180,6 +182,44 @@ describe('an HTTP handler serves the files of', () => {
     expect((await served.at('data')).status).to.equal(404)
     await served.store.delete(served.collection)
     expect((await served.at('index.html')).status).to.equal(404)
+  })
+
+  it('and reads a blob once, however many ask for it, also one that is no site', async () => {
+    const served = await serve()
+    const bomb = new Uint8Array(1 << 16).fill(0x80) // in CBOR, a list of empty lists
+    bomb.set([0xa1, 0x61, 0x61, 0x9a, 0, 0, 0xff, 0xf8])
+    const { cid } = await served.store.put(bomb)
+    const read = []
+    const { bytes } = served.store
+    served.store.bytes = (root, ...rest) => {
+      if (!rest[0]?.end) read.push(hexOf(root))
+      return bytes.call(served.store, root, ...rest)
+    }
+    const requests = length => Array.from({ length }, () => served.got(`/collections/${cid}/`))
+    for (const { status, bytes } of await Promise.all(requests(9))) {
+      expect(status).to.equal(422)
+      expect(textOf(bytes)).to.include(`${cid} is neither a collection nor a manifest`)
+    }
+    await Promise.all(requests(3))
+    expect(read).to.deep.equal([hexOf(fromCid(cid))])
+    await Promise.all([1, 2, 3].map(() => served.got(`/collections/${served.manifest}/`)))
+    expect(read).to.deep.equal([cid, served.manifest].map(cid => hexOf(fromCid(cid))))
+    // A collection is found when its names have come.
+    const late = Collection.from([['a', hash(bytesOf(FILES.data))]])
+    await served.store.put(late.toBytes().sequence)
+    expect((await served.got(`/collections/${late.cid}/a`)).status).to.equal(422)
+    await served.store.put(late.toBytes().meta)
+    expect((await served.got(`/collections/${late.cid}/a`)).status).to.equal(200)
+  })
+
+  it('and says in a list that it is cut, and how many there are', async () => {
+    const served = await serve({ collections: { listing: true } })
+    const src = toCid(hash(bytesOf(FILES.data)))
+    const names = Array.from({ length: 10_001 }, (_, i) => `many/${i}`)
+    const { cid } = await putCollection(served.store, [...names, 'few/1'].map(name => [name, src]))
+    const listOf = async path => textOf((await served.got(`/collections/${cid}/${path}`)).bytes)
+    expect(await listOf('many/')).to.include('<p>These are the first 10000 of 10001 entries.<ul>')
+    expect(await listOf('few/')).to.not.include('<p>')
   })
 
   it('unless that is turned off, and with pages of one origin if the owner wants that', async () => {

@@ -231,10 +231,22 @@ function suite () {
     same(await readToEnd(await ask(first, get(root, BLOB))), sliceOf(content))
   })
 
+  it('gives one peer no more connections than its share', async () => {
+    server = await serve({ maxConnections: 9 })
+    const [first, second] = [await connect(client, server.endpoint), await connect(client, server.endpoint)]
+    for (const connection of [first, second]) {
+      same(await readToEnd(await ask(connection, get(root, BLOB))), sliceOf(content))
+    }
+    const third = await connect(client, server.endpoint)
+    await until(() => third.closeReason() !== null)
+    const other = await connect(await openEndpoint(), server.endpoint)
+    same(await readToEnd(await ask(other, get(root, BLOB))), sliceOf(content))
+  })
+
   it('is served by options that are what they should be', async () => {
     const endpoint = await openEndpoint()
     await expectSlip('maxRequest', () => serveIroh(store, endpoint, { maxRequest: 2 ** 20 + 1 }))
-    for (const name of ['maxConnections', 'maxStreams', 'idleTimeout']) {
+    for (const name of ['maxConnections', 'maxPerPeer', 'handshakeTimeout', 'maxStreams', 'idleTimeout']) {
       await expectSlip(name, () => serveIroh(store, endpoint, { [name]: 0 }))
     }
     await expectSlip('onRequest', () => serveIroh(store, endpoint, { onRequest: 1 }))

@@ -137,6 +137,41 @@ describe('a manifest', () => {
     expect((await putManifest(store, manifest)).isNew).to.equal(false)
   })
 
+  it('is refused before it is decoded when it has more items than it may have', async () => {
+    const manifest = Manifest.from(PAGES)
+    const bytes = manifest.toBytes()
+    const items = 3 + 7 * 3 + 5 // the map, its one key, and the map behind it; three resources with types, one without
+    expect(Manifest.fromBytes(bytes, { maxItems: items }).length).to.equal(4)
+    const error = await errorOf(async () => Manifest.fromBytes(bytes, { maxItems: items - 1 }))
+    expect(error).to.include({ code: 'MANIFEST_INVALID' })
+    expect(error.message).to.include('more than 28 items')
+    const { store } = await newStore()
+    const { cid } = await putManifest(store, manifest).catch(() => store.put(bytes))
+    expect(await codeOf(() => getManifest(store, cid, { maxItems: 5 }))).to.equal('MANIFEST_INVALID')
+    await expectSlip('maxItems', () => Manifest.fromBytes(bytes, { maxItems: -1 }), [RangeError])
+  })
+
+  it('takes every CID as a source that a manifest which was read may have', async () => {
+    const digest = await sha256.digest(bytesOf('page'))
+    const list = [
+      CID.createV1(0x55, digest), CID.createV1(0x71, digest), cidOf('page'), toCid(hash(bytesOf('page')), 0x71)
+    ]
+    for (const src of list) {
+      const read = Manifest.fromBytes(encode({ resources: { '/': { src } } }))
+      for (const given of [src, `${src}`, src.bytes]) {
+        const again = Manifest.from([['/', { src: given }]])
+        expect(`${again.get('/').src}`).to.equal(`${src}`)
+        expect(`${again.cid}`).to.equal(`${read.cid}`)
+      }
+      expect(`${Manifest.from(read).cid}`).to.equal(`${read.cid}`)
+    }
+    const sha = Manifest.from([['/', { src: list[0] }]])
+    expect(await codeOf(() => sha.toCollection())).to.equal('CID_UNSUPPORTED')
+    for (const src of [CID.createV0(digest), CID.createV1(0x70, digest)]) {
+      expect(await codeOf(() => Manifest.from([['/', { src }]])), `${src}`).to.equal('CID_UNSUPPORTED')
+    }
+  })
+
   it('may name blobs by SHA2-256, as base DASL does, if the store knows them', async () => {
     const { store } = await newStore()
     const src = CID.createV1(0x55, await sha256.digest(bytesOf('page')))

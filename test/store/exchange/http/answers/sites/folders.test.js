@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Folders } from '../../../../../store/exchange/http/answers/folders.js'
+import { Folders } from '../../../../../../store/exchange/http/answers/sites/folders.js'
 
 /** Files whose names are counted when they are read. */
 function filesOf (names) {
@@ -16,12 +16,13 @@ function filesOf (names) {
 describe('the folders of a site', () => {
   it('are found without a look at all names each time', () => {
     const files = filesOf(Array.from({ length: 1000 }, (_, i) => `folder ${i % 10}/file ${i}`))
-    const folders = new Folders(files)
+    const folders = new Folders(() => files.keys())
     expect(files.read, 'before a folder is looked for').to.equal(0)
     for (let i = 0; i < 100; i++) {
       expect(folders.has(`none ${i}/`)).to.equal(false)
       expect(folders.has(`folder ${i % 10}/`)).to.equal(true)
-      expect(folders.entriesOf('', 5)).to.deep.equal([0, 1, 2, 3, 4].map(i => `folder ${i}/`))
+      expect(folders.entriesOf('', 5))
+        .to.deep.equal({ entries: [0, 1, 2, 3, 4].map(i => `folder ${i}/`), count: 10 })
     }
     expect(files.read).to.equal(1000)
   })
@@ -30,13 +31,14 @@ describe('the folders of a site', () => {
     const names = ['']
     for (const name of names) if (name.length < 4) names.push(...['.', '/', '0', 'é'].map(end => name + end))
     for (const some of [names, names.filter((_, i) => i % 3 === 0), names.filter((_, i) => i % 7 === 1), []]) {
-      const folders = new Folders(filesOf(some))
+      const folders = new Folders(() => [...some, ...some.slice(0, 3)])
       for (const path of names.filter(name => name === '' || name.endsWith('/'))) {
         const inside = some.filter(name => name.startsWith(path) && name !== path)
           .map(name => /^[^/]*\/?/.exec(name.slice(path.length))[0])
         const expected = [...new Set(inside)].sort()
-        expect(folders.entriesOf(path, Infinity), path).to.deep.equal(expected)
-        expect(folders.entriesOf(path, 2), path).to.deep.equal(expected.slice(0, 2))
+        const count = expected.length
+        expect(folders.entriesOf(path, Infinity), path).to.deep.equal({ entries: expected, count })
+        expect(folders.entriesOf(path, 2), path).to.deep.equal({ entries: expected.slice(0, 2), count })
         expect(folders.has(path), path).to.equal(some.some(name => name.startsWith(path)))
       }
     }

@@ -1,14 +1,15 @@
 // Answers with a file of a collection or manifest, or with a list of what is in a folder of it.
 
-import { notFound } from '../../../storage/errors.js'
-import { toCid } from '../../../../lib/hash/cid.js'
-import { noRoute } from '../errors.js'
-import { isKnown } from '../request/conditions.js'
-import { FOREVER, redirectTo, respond } from '../response/headers.js'
-import { answerBytes } from './blob.js'
+import { notFound } from '../../../../storage/errors.js'
+import { toCid } from '../../../../../lib/hash/cid.js'
+import { noRoute } from '../../errors.js'
+import { isKnown } from '../../request/conditions.js'
+import { FOREVER, redirectTo, respond } from '../../response/headers.js'
+import { answerBytes } from '../blob.js'
 
-/** @import { Exchange } from '../exchange.js' */
-/** @import { Site, SiteFile, Sites } from './sites.js' */
+/** @import { Exchange } from '../../exchange.js' */
+/** @import { SiteFile } from './site-files.js' */
+/** @import { Site, Sites } from './sites.js' */
 
 /**
  * @typedef {object} SiteRules
@@ -55,7 +56,7 @@ export async function answerSite (exchange, path, root, terms) {
  * @param {Site} site @param {string} path @param {SiteRules} rules
  */
 function isFolderOf ({ files, folders }, path, { index, listing }) {
-  return files.has(`${path}/${index}`) || (listing === true && folders.has(`${path}/`))
+  return files.get(`${path}/${index}`) !== undefined || (listing === true && folders.has(`${path}/`))
 }
 
 /** @param {Exchange} exchange @param {SiteFile} file @param {SiteTerms} terms */
@@ -81,8 +82,8 @@ async function answerFile (exchange, file, { sites, rules, isNamed }) {
 
 /** @param {Exchange} exchange @param {Site} site @param {string} path @param {Uint8Array} root */
 function answerListing (exchange, { folders }, path, root) {
-  const entries = folders.entriesOf(path, MAX_LISTED)
-  if (entries.length === 0 && path !== '') throw noRoute()
+  const { entries, count } = folders.entriesOf(path, MAX_LISTED)
+  if (count === 0 && path !== '') throw noRoute()
   exchange.cid = `${toCid(root)}`
   const items = entries.map(name => {
     const href = name.endsWith('/') ? `${encodeURIComponent(name.slice(0, -1))}/` : encodeURIComponent(name)
@@ -90,7 +91,8 @@ function answerListing (exchange, { folders }, path, root) {
   })
   const title = escaped(`/${path}`)
   const head = `<!doctype html><meta charset="utf-8"><title>${title}</title><h1>${title}</h1>`
-  const html = `${head}<ul>${items.join('')}</ul>\n`
+  const rest = count > entries.length ? `<p>These are the first ${entries.length} of ${count} entries.` : ''
+  const html = `${head}${rest}<ul>${items.join('')}</ul>\n`
   const body = new TextEncoder().encode(html)
   exchange.sent = exchange.isHead ? 0 : body.length
   return respond(exchange.isHead ? null : body, 200, {

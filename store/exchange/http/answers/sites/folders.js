@@ -5,12 +5,12 @@
 const AFTER_SLASH = '0'
 
 export class Folders {
-  #files
+  #all
   #sorted = /** @type {string[] | undefined} */ (undefined)
 
-  /** @param {ReadonlyMap<string, unknown>} files  by name. The names are sorted when a folder is first looked for */
-  constructor (files) {
-    this.#files = files
+  /** @param {() => Iterable<string>} names  of all files. They are sorted when a folder is first looked for */
+  constructor (names) {
+    this.#all = names
   }
 
   /** Is anything in a folder? @param {string} path  with a slash at its end */
@@ -23,24 +23,25 @@ export class Folders {
    * The files and folders in a folder, in order; folders have a slash at their end.
    *
    * @param {string} path  with a slash at its end, or empty for the top
-   * @param {number} most  entries
-   * @returns {string[]}
+   * @param {number} most  entries that are wanted
+   * @returns {{ entries: string[], count: number }} `count`: of all, also those that are not given
    */
   entriesOf (path, most) {
     const names = this.#names()
     const entries = /** @type {string[]} */ ([])
+    let count = 0
     let index = this.#indexOf(path)
-    while (entries.length < most && names[index]?.startsWith(path)) {
+    while (names[index]?.startsWith(path)) {
       const name = names[index]
       const slash = name.indexOf('/', path.length)
-      if (name !== path) entries.push(name.slice(path.length, slash < 0 ? undefined : slash + 1))
+      if (name !== path && ++count <= most) entries.push(name.slice(path.length, slash < 0 ? undefined : slash + 1))
       index = slash < 0 ? index + 1 : this.#indexOf(name.slice(0, slash) + AFTER_SLASH)
     }
-    return entries
+    return { entries, count }
   }
 
   #names () {
-    this.#sorted ??= [...this.#files.keys()].sort()
+    this.#sorted ??= [...new Set(this.#all())].sort()
     return this.#sorted
   }
 
