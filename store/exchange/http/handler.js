@@ -253,8 +253,12 @@ class HttpServer {
   }
 }
 
-/** @param {Request} request @throws {HttpError} 414, 431 */
-function assertBounded ({ url, headers }) {
+/** @param {Request} request @throws {HttpError} 400, 414, 431 */
+function assertBounded ({ method, url, headers }) {
+  // Nobody reads such a body, so a client could send it for ever.
+  if (['GET', 'HEAD', 'OPTIONS'].includes(method) && hasBody(headers)) {
+    throw new HttpError(400, 'HTTP_BAD_REQUEST', `requests with ${method} have no body here`, { connection: 'close' })
+  }
   if (url.length > MAX_URL_LEN) {
     throw new HttpError(414, 'HTTP_TOO_LONG', `URLs have at most ${MAX_URL_LEN} characters`)
   }
@@ -263,6 +267,9 @@ function assertBounded ({ url, headers }) {
     throw new HttpError(431, 'HTTP_TOO_LONG', `"${long}" expected at most ${MAX_HEADER_LEN} characters`)
   }
 }
+
+/** @param {Headers} headers */
+const hasBody = headers => headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) !== 0
 
 /**
  * Sends a client to the one spelling of a name. What an alias or a tag means may change, and is asked again.

@@ -158,5 +158,23 @@ describe('a connection of a server', () => {
       expect(aborted).to.equal(8)
       expect(complete).to.be.below(8 * 33 - 8)
     })
+
+    it('is closed after a request whose method has no body but which has one', async () => {
+      const { port, server } = await served()
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+        for (const header of ['Content-Length: 100000', 'Transfer-Encoding: chunked']) {
+          const socket = client(port, `${method} ${PATH} HTTP/1.1\r\nHost: x\r\nRange: bytes=0-0\r\n${header}\r\n\r\n`)
+          let text = ''
+          socket.on('data', data => { text += data })
+          await closed(socket)
+          expect(text, `${method} ${header}`).to.match(/^HTTP\/1.1 400 /)
+        }
+      }
+      const socket = client(port, `GET ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+      await closed(socket.resume())
+      const { statuses, outcomes } = server.handler.stats()
+      expect(statuses).to.deep.equal({ 200: 1, 400: 6 })
+      expect(outcomes).to.include({ complete: 7 })
+    })
   })
 })
