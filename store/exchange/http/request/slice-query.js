@@ -19,6 +19,11 @@ const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 const MAX_SLICE_GROUP_LOG = 10
 /** Ranges of chunks in one request. */
 const MAX_RANGES = 256
+/**
+ * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
+ * each step halves the ranges, so that a request costs 32 MiB beyond what it gets, at most.
+ */
+const MAX_LOG_OF_MANY = 6
 
 /**
  * @param {URLSearchParams} query
@@ -39,7 +44,7 @@ export function sliceQueryOf (query, headers) {
   const [start, end] = [only(query, 'start'), only(query, 'end')]
   if (chunks === undefined) return { groupLog, ...byteRange(start, end) }
   if (start !== undefined || end !== undefined) throw badRequest('"chunks" and "start" or "end" exclude each other')
-  return { groupLog, ...chunkRanges(chunks) }
+  return { groupLog, ...chunkRanges(chunks, groupLog) }
 }
 
 /**
@@ -84,11 +89,12 @@ function byteRange (first = '0', last = '') {
 /**
  * Ranges of chunks: `0-64,100-110`, half-open, increasing and apart; the last one may be open: `100-`.
  *
- * @param {string} text
+ * @param {string} text @param {number} groupLog
  */
-function chunkRanges (text) {
-  const parts = text.split(',', MAX_RANGES + 1)
-  if (parts.length > MAX_RANGES) throw badRequest(`"chunks" expected at most ${MAX_RANGES} ranges`)
+function chunkRanges (text, groupLog) {
+  const most = MAX_RANGES >> Math.max(0, groupLog - MAX_LOG_OF_MANY)
+  const parts = text.split(',', most + 1)
+  if (parts.length > most) throw badRequest(`"chunks" expected at most ${most} ranges at group log ${groupLog}`)
   const boundaries = parts.flatMap((part, i) => {
     const [, start, end] = /^(\d+)-(\d*)$/.exec(part) ?? []
     if (start === undefined) throw badRequest('"chunks" expected ranges like 0-64,100-110')

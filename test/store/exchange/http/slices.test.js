@@ -136,6 +136,18 @@ describe('an HTTP handler gives slices', () => {
     }
   })
 
+  it('of fewer ranges where groups are large, so that little more is hashed than is sent', async () => {
+    const served = await serve()
+    const { cid } = await served.put(BYTES)
+    for (const [groupLog, most] of [[0, 256], [6, 256], [7, 128], [10, 16]]) {
+      const statusOf = async count => {
+        const chunks = Array.from({ length: count }, (_, i) => `${2 * i}-${2 * i + 1}`).join()
+        return (await served.got(`/blobs/${cid}?format=bao-slice&group-log=${groupLog}&chunks=${chunks}`)).status
+      }
+      expect([await statusOf(most), await statusOf(most + 1)], `${groupLog}`).to.deep.equal([200, 400])
+    }
+  })
+
   it('and knows when the client has one already', async () => {
     const served = await serve()
     const { cid } = await served.put(BYTES)
