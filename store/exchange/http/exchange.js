@@ -1,9 +1,12 @@
 // One request while it is answered, and what is told of it in the end.
 
 import { contextOf } from '../context-of.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { changed, missing } from '../../storage/errors.js'
 import { stalled } from './response/body.js'
 
 /** @import { BlobStore } from '../../blob-store.js' */
+/** @import { BlobRecord } from '../../storage/format/records.js' */
 /** @import { RequestEvent } from './handler.js' */
 /** @import { CheckedOptions } from './options.js' */
 /** @import { BlobRoute } from './request/routes.js' */
@@ -20,6 +23,9 @@ import { stalled } from './response/body.js'
  *   complete when the server has it, since a handler cannot know more
  */
 /** @typedef {BlobRoute & { target: Target, cid: string }} FoundRoute  `cid`: of plain bytes with this hash */
+
+/** What a store with `heal` has brought before the status is sent: 256 KiB. The reads bring the rest. */
+const FIRST_CHUNKS = 256
 
 export class Exchange {
   /** @type {AbortController | undefined} */
@@ -79,6 +85,28 @@ export class Exchange {
   abort (reason) {
     this.#abortReason = reason
     this.#abort?.abort(reason)
+  }
+
+  /**
+   * Makes sure that there is something to answer with. A store with `heal` may have what is missing brought, of which
+   * the beginning must come now.
+   *
+   * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} ranges
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_MISSING { ranges }
+   */
+  async require (root, record, ranges) {
+    const { presence, healer, catalog } = this.context
+    const lacking = await presence.missing(record, ranges)
+    if (lacking.isEmpty) return
+    if (!healer.canHeal) throw missing(root, lacking)
+    const [first] = lacking.boundaries
+    const beginning = lacking.intersect(ChunkRanges.fromBoundaries([first, first + FIRST_CHUNKS]))
+    try {
+      await healer.bring(root, beginning, this.signal)
+    } catch (cause) {
+      throw missing(root, lacking, cause)
+    }
+    if ((await catalog.get(root))?.size !== record.size) throw changed(root, undefined)
   }
 
   /**

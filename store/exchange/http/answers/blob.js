@@ -3,7 +3,6 @@
 import { base16 } from 'multiformats/bases/base16'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
-import { missing } from '../../../storage/errors.js'
 import { notAcceptable } from '../errors.js'
 import { isKnown, noSuchRange, rangeOf } from '../request/conditions.js'
 import { FOREVER, duplicateLinks, respond } from '../response/headers.js'
@@ -31,12 +30,11 @@ export async function answerBlob (exchange, route, record) {
  * @param {Record<string, string> & { etag: string }} common  headers of the answer
  */
 export async function answerBytes (exchange, root, record, common) {
-  const { request: { headers }, store, context } = exchange
+  const { request: { headers }, store } = exchange
   const { size } = record
   const range = exchange.isHead ? 'whole' : rangeOf(headers, common.etag, size)
   const span = typeof range === 'object' ? range : { start: 0, end: size }
-  const lacking = await context.presence.missing(record, range === 'none' ? ChunkRanges.last : chunksOf(span))
-  if (!lacking.isEmpty) throw missing(root, lacking)
+  await exchange.require(root, record, range === 'none' ? ChunkRanges.last : chunksOf(span))
   if (range === 'none') throw noSuchRange(size)
 
   const total = record.sizeProven ? size : '*'

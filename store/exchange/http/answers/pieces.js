@@ -27,7 +27,8 @@ export async function respondPieces (exchange, root, { status, headers, len, pie
   if (exchange.isHead || len === 0) return respond(null, status, withLen)
   const release = exchange.context.protection.use(root)
   const isShort = len <= PIECE_LEN
-  const rest = pieces(isShort ? undefined : exchange.signal)
+  // To heal takes long enough for a client to leave.
+  const rest = pieces(isShort && !exchange.context.healer.canHeal ? undefined : exchange.signal)
   try {
     const first = await read(rest, isShort ? len : 1)
     if (first.length < len) {
