@@ -3,6 +3,7 @@
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { badRequest, notAcceptable } from '../errors.js'
+import { acceptedBy, preferred } from './accept.js'
 
 /**
  * @typedef {object} SliceQuery
@@ -48,19 +49,15 @@ export function sliceQueryOf (query, headers) {
 }
 
 /**
- * The group log of the slices that a client accepts.
+ * The group log of the slices that a client would rather have than plain bytes.
  *
  * @param {string | null} accept
- * @returns {string | undefined} undefined when it names no slices
+ * @returns {string | undefined} undefined when it does not name slices, or wants plain bytes more
  */
 function acceptedLog (accept) {
-  for (const option of accept?.toLowerCase().split(',') ?? []) {
-    const [type, ...parameters] = option.split(';').map(part => part.trim())
-    if (type !== SLICE_TYPE || parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter))) continue
-    const log = parameters.find(parameter => parameter.startsWith('group-log='))
-    return log?.slice('group-log='.length).replaceAll('"', '') ?? `${DEFAULT_GROUP_LOG}`
-  }
-  return undefined
+  if (!accept?.toLowerCase().includes(SLICE_TYPE)) return undefined
+  const slices = preferred(acceptedBy(accept), SLICE_TYPE)
+  return slices && (slices.parameters.get('group-log') ?? `${DEFAULT_GROUP_LOG}`)
 }
 
 /** @param {string} text */

@@ -85,7 +85,8 @@ describe('an HTTP handler gives slices', () => {
     expect(same(bytes, expected)).to.equal(true)
     const ofQuery = await served.got(`/${hex}?format=bao-slice&start=5&end=20`, { headers: { accept } })
     expect(ofQuery.headers.get('content-type')).to.equal(`${TYPE}; group-log=4`)
-    for (const other of [`${TYPE};q=0`, '*/*', 'application/*', `${TYPE}x`]) {
+    const lessWanted = [`application/octet-stream, ${TYPE};q=0.1`, `${TYPE};q=0.0001, */*`]
+    for (const other of [`${TYPE};q=0`, '*/*', 'application/*', `${TYPE}x`, ...lessWanted]) {
       const { headers } = await served.got(`/${hex}`, { headers: { accept: other } })
       expect(headers.get('content-type'), other).to.equal('application/octet-stream')
     }
