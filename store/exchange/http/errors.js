@@ -57,7 +57,8 @@ const STATUSES = /** @type {Record<string, number>} */ ({
 const MOST_RANGES = 1000
 
 /**
- * How a client is told of an error. Messages of the server's own faults may name its files, so they are kept back.
+ * How a client is told of an error. Messages of the server's own faults, and those about a place, may name its files,
+ * so they are kept back.
  *
  * @param {unknown} error
  * @returns {{ status: number, headers?: Record<string, string>, details: { code: string, message?: string,
@@ -69,9 +70,9 @@ export function toldAs (error) {
     return { status, headers, details: { code, message } }
   }
   if (!(error instanceof BaoError)) return { status: 500, details: { code: 'HTTP_INTERNAL' } }
-  const { code, message, ranges } = error
+  const { code, message, ranges, location } = error
   const status = STATUSES[code] ?? 500
-  if (status >= 500) return { status, details: { code } }
+  if (status >= 500 || location !== undefined) return { status, details: { code } }
   return { status, details: { code, message, ...ranges && { missing: missingIn(ranges) } } }
 }
 

@@ -42,7 +42,7 @@ const OPTIONS = [
 ]
 /** Of sites. @type {Required<SiteRules>} */
 export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
-const DEFAULT_IDLE_TIMEOUT = 60_000
+export const DEFAULT_IDLE_TIMEOUT = 60_000
 
 /** @typedef {ReturnType<typeof checkedOptions>} CheckedOptions */
 

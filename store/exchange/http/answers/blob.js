@@ -3,8 +3,8 @@
 import { base16 } from 'multiformats/bases/base16'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
-import { missing } from '../../../storage/errors.js'
 import { notAcceptable } from '../errors.js'
+import { PLAIN, acceptedBy, preferred, qualityOf } from '../request/accept.js'
 import { isKnown, noSuchRange, rangeOf } from '../request/conditions.js'
 import { FOREVER, duplicateLinks, respond } from '../response/headers.js'
 import { OUTBOARD_TYPE } from './outboard.js'
@@ -31,12 +31,11 @@ export async function answerBlob (exchange, route, record) {
  * @param {Record<string, string> & { etag: string }} common  headers of the answer
  */
 export async function answerBytes (exchange, root, record, common) {
-  const { request: { headers }, store, context } = exchange
+  const { request: { headers }, store } = exchange
   const { size } = record
   const range = exchange.isHead ? 'whole' : rangeOf(headers, common.etag, size)
   const span = typeof range === 'object' ? range : { start: 0, end: size }
-  const lacking = await context.presence.missing(record, range === 'none' ? ChunkRanges.last : chunksOf(span))
-  if (!lacking.isEmpty) throw missing(root, size, lacking)
+  await exchange.require(root, record, range === 'none' ? ChunkRanges.last : chunksOf(span))
   if (range === 'none') throw noSuchRange(size)
 
   const total = record.sizeProven ? size : '*'
@@ -70,7 +69,7 @@ function headersOf ({ request, url, options }, { family, cid, target, top }, eta
   const hex = base16.baseEncode(target.root)
   const outboard = `<${top}${hex}.obao${DEFAULT_GROUP_LOG}>; rel=describedby; type="${OUTBOARD_TYPE}"`
   return {
-    'content-type': type ?? 'application/octet-stream',
+    'content-type': type ?? PLAIN,
     'content-disposition': type === undefined || type === RAW_BLOCK ? `attachment; filename="${cid}.bin"` : 'inline',
     'accept-ranges': 'bytes',
     'cache-control': FOREVER,
@@ -87,7 +86,9 @@ function headersOf ({ request, url, options }, { family, cid, target, top }, eta
  * @param {string | null} format @param {Headers} headers
  */
 function isBlock (format, headers) {
-  const accept = headers.get('accept')?.toLowerCase() ?? ''
-  if (format === null && accept.includes(CAR) && !accept.includes(RAW_BLOCK)) throw notAcceptable('no CARs are served')
-  return format === 'raw' || (format === null && accept.includes(RAW_BLOCK))
+  if (format !== null) return format === 'raw'
+  const accepted = acceptedBy(headers.get('accept'))
+  const wants = (/** @type {string} */ type) => qualityOf(accepted, type) > 0
+  if (wants(CAR) && !wants(RAW_BLOCK) && !wants(PLAIN)) throw notAcceptable('no CARs are served')
+  return preferred(accepted, RAW_BLOCK) !== undefined
 }

@@ -1,7 +1,6 @@
 // Answers with the outboard of a whole blob: pairs in pre-order, without the size in front, at any group log.
 
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
-import { missing } from '../../../storage/errors.js'
 import { outboardLen } from '../../../../lib/tree/geometry.js'
 import { isKnown, noSuchRange, rangeOf } from '../request/conditions.js'
 import { FOREVER, respond } from '../response/headers.js'
@@ -26,8 +25,7 @@ export async function answerOutboard (exchange, route, record) {
     etag
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
-  const lacking = await context.presence.missing(record, ChunkRanges.all)
-  if (!lacking.isEmpty) throw missing(root, record.size, lacking)
+  await exchange.require(root, record, ChunkRanges.all)
 
   const size = outboardLen(record.size, groupLog)
   const range = exchange.isHead ? 'whole' : rangeOf(headers, etag, size)

@@ -30,7 +30,8 @@ export async function respondPieces (exchange, root, { status, headers, format, 
   const { protection } = exchange.context
   const release = format === undefined ? protection.use(root) : protection.tag(root, format)
   const isShort = len <= PIECE_LEN
-  const rest = pieces(isShort ? undefined : exchange.signal)
+  // To heal takes long enough for a client to leave.
+  const rest = pieces(isShort && !exchange.context.healer.canHeal ? undefined : exchange.signal)
   try {
     const first = await read(rest, isShort ? len : 1)
     if (first.length < len) {

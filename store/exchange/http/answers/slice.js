@@ -2,7 +2,6 @@
 
 import { base16 } from 'multiformats/bases/base16'
 import { concat, u64ToBytes } from '../../../../lib/core/bytes.js'
-import { missing } from '../../../storage/errors.js'
 import { sliceLen } from '../../../../encoder/slice.js'
 import { isKnown } from '../request/conditions.js'
 import { SLICE_TYPE } from '../request/slice-query.js'
@@ -32,8 +31,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
-  const lacking = await context.presence.missing(record, ranges.canonical(size).roundToGroups(groupLog))
-  if (!lacking.isEmpty) throw missing(root, size, lacking)
+  await exchange.require(root, record, ranges.canonical(size).roundToGroups(groupLog))
 
   return respondPieces(exchange, route.target.root, {
     status: 200,

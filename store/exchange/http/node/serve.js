@@ -6,6 +6,8 @@ import { FastResponse, toNodeHandler } from 'srvx/node'
 import { assertInteger, describe } from '../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
 import { handlerOf } from '../handler.js'
+import { DEFAULT_IDLE_TIMEOUT } from '../options.js'
+import { Connections } from './connections.js'
 import { listenAt, listenOn } from './listen.js'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
@@ -21,6 +23,7 @@ import { listenAt, listenOn } from './listen.js'
  * @property {number} [maxConnections]  at a time; more are refused. Default: 1024
  */
 /** @typedef {HandlerOptions & ServerPlace} ServeOptions */
+/** @typedef {Request & { runtime: { node: { res: ServerResponse } } }} CarriedRequest  as srvx makes it */
 
 /**
  * @typedef {object} StoreServer
@@ -33,7 +36,7 @@ import { listenAt, listenOn } from './listen.js'
 const MAX_CONNECTIONS = 1024
 const DEFAULT_GRACE = 10_000
 
-/** A client has 10 s for its headers; for a body, the handler's `idleTimeout` for each piece. */
+/** A client has 10 s for the head of a request. The handler limits the time for each piece of an upload. */
 const LIMITS = {
   maxHeaderSize: 1 << 14,
   headersTimeout: 10_000,
@@ -41,6 +44,8 @@ const LIMITS = {
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 2000
 }
+/** Node.js does not count what comes before the first line of a request, nor bodies that nobody reads. */
+const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
 
 /**
  * Serves a store. The server keeps the process alive until it is closed.
@@ -56,18 +61,15 @@ const LIMITS = {
 export async function serve (store, options = {}) {
   const { port = 0, host = 'localhost', path, maxConnections = MAX_CONNECTIONS, ...rest } = options
   assertPlace(options)
-  const handler = handlerOf(store, rest, FastResponse)
+  const handler = handlerOf(store, rest, {
+    Response: FastResponse,
+    delivered: request => connections.delivered(/** @type {CarriedRequest} */ (request).runtime.node.res)
+  })
   // Its type is for HTTP/1 and HTTP/2 at once.
   const answer = /** @type {(request: IncomingMessage, response: ServerResponse) => unknown} */ (toNodeHandler(handler))
-  const answers = /** @type {Set<ServerResponse>} */ (new Set())
-  let whenIdle = () => {}
-  const server = createServer(LIMITS, (request, response) => {
-    answers.add(response)
-    response.once('close', () => {
-      answers.delete(response)
-      if (answers.size === 0) whenIdle()
-    })
-    Promise.resolve(answer(request, response)).catch(() => response.destroy())
+  const server = createServer(LIMITS)
+  const connections = new Connections(server, answer, {
+    idleTimeout: rest.idleTimeout ?? DEFAULT_IDLE_TIMEOUT, headTimeout: HEAD_TIMEOUT
   })
   server.maxConnections = maxConnections
   // A client may say that it has nothing more to ask (as `nc -N` does) before it has its answer.
@@ -80,16 +82,12 @@ export async function serve (store, options = {}) {
     const { grace = DEFAULT_GRACE } = options
     assertInteger('grace', grace)
     const closed = new Promise(resolve => server.close(() => resolve(undefined)))
-    const timeIsUp = AbortSignal.timeout(grace)
-    await handler.close({ grace })
-    // The handler has given everything to the server, which may still be sending.
-    if (answers.size > 0 && !timeIsUp.aborted) {
-      await new Promise(resolve => {
-        whenIdle = () => resolve(undefined)
-        timeIsUp.addEventListener('abort', whenIdle)
-      })
-    }
-    server.closeAllConnections()
+    const answered = handler.close({ grace })
+    // The handler breaks its streams when the time is over. What it has given to the server is broken here.
+    const timer = setTimeout(() => connections.end(), grace)
+    await answered
+    clearTimeout(timer)
+    connections.end()
     await closed
   }
   return { url, handler, close }

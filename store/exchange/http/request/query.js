@@ -3,7 +3,7 @@
 import { badRequest } from '../errors.js'
 
 /** Ranges in one request, at most. */
-const MAX_RANGES = 256
+export const MAX_RANGES = 256
 
 /** @param {URLSearchParams} query @param {string} name @returns {string | undefined} */
 export function only (query, name) {
@@ -22,11 +22,13 @@ export function integer (name, text) {
  * The boundaries of ranges like `0-64,100-110`: half-open, increasing and apart.
  *
  * @param {string} name @param {string} text
- * @param {{ mayBeOpen?: boolean }} [options]  may the last one be open, like `100-`? Default: false
+ * @param {object} [options]
+ * @param {boolean} [options.mayBeOpen]  may the last one be open, like `100-`? Default: false
+ * @param {number} [options.most]  ranges
  */
-export function boundariesIn (name, text, { mayBeOpen = false } = {}) {
-  const parts = text.split(',', MAX_RANGES + 1)
-  if (parts.length > MAX_RANGES) throw badRequest(`"${name}" expected at most ${MAX_RANGES} ranges`)
+export function boundariesIn (name, text, { mayBeOpen = false, most = MAX_RANGES } = {}) {
+  const parts = text.split(',', most + 1)
+  if (parts.length > most) throw badRequest(`"${name}" expected at most ${most} ranges here`)
   const boundaries = parts.flatMap((part, i) => {
     const [, start, end] = /^(\d+)-(\d*)$/.exec(part) ?? []
     const isOpen = mayBeOpen && end === '' && i === parts.length - 1

@@ -3,7 +3,8 @@
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { badRequest, notAcceptable } from '../errors.js'
-import { boundariesIn, integer, labelOf, only } from './query.js'
+import { acceptedBy, preferred } from './accept.js'
+import { MAX_RANGES, boundariesIn, integer, labelOf, only } from './query.js'
 
 /**
  * @typedef {object} SliceQuery
@@ -18,6 +19,11 @@ const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 
 /** A group that is wanted in part is read into memory as a whole: 1 MiB here. */
 const MAX_SLICE_GROUP_LOG = 10
+/**
+ * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
+ * each step halves the ranges, so that a request costs 32 MiB beyond what it gets, at most.
+ */
+const MAX_LOG_OF_MANY = 6
 
 /**
  * @param {URLSearchParams} query
@@ -38,23 +44,19 @@ export function sliceQueryOf (query, headers) {
   const [start, end] = [only(query, 'start'), only(query, 'end')]
   if (chunks === undefined) return { groupLog, ...byteRange(start, end) }
   if (start !== undefined || end !== undefined) throw badRequest('"chunks" and "start" or "end" exclude each other')
-  return { groupLog, ...chunkRanges(chunks) }
+  return { groupLog, ...chunkRanges(chunks, groupLog) }
 }
 
 /**
- * The group log of the slices that a client accepts.
+ * The group log of the slices that a client would rather have than plain bytes.
  *
  * @param {string | null} accept
- * @returns {string | undefined} undefined when it names no slices
+ * @returns {string | undefined} undefined when it does not name slices, or wants plain bytes more
  */
 function acceptedLog (accept) {
-  for (const option of accept?.toLowerCase().split(',') ?? []) {
-    const [type, ...parameters] = option.split(';').map(part => part.trim())
-    if (type !== SLICE_TYPE || parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter))) continue
-    const log = parameters.find(parameter => parameter.startsWith('group-log='))
-    return log?.slice('group-log='.length).replaceAll('"', '') ?? `${DEFAULT_GROUP_LOG}`
-  }
-  return undefined
+  if (!accept?.toLowerCase().includes(SLICE_TYPE)) return undefined
+  const slices = preferred(acceptedBy(accept), SLICE_TYPE)
+  return slices && (slices.parameters.get('group-log') ?? `${DEFAULT_GROUP_LOG}`)
 }
 
 /** @param {string} text */
@@ -83,9 +85,10 @@ function byteRange (first = '0', last = '') {
 /**
  * Ranges of chunks: `0-64,100-110`, half-open, increasing and apart; the last one may be open: `100-`.
  *
- * @param {string} text
+ * @param {string} text @param {number} groupLog
  */
-function chunkRanges (text) {
-  const boundaries = boundariesIn('chunks', text, { mayBeOpen: true })
+function chunkRanges (text, groupLog) {
+  const most = MAX_RANGES >> Math.max(0, groupLog - MAX_LOG_OF_MANY)
+  const boundaries = boundariesIn('chunks', text, { mayBeOpen: true, most })
   return { ranges: ChunkRanges.fromBoundaries(boundaries), label: `c${labelOf(text)}` }
 }

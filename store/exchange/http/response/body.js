@@ -74,4 +74,4 @@ export function bodyOf (first, rest, { len, signal, idleTimeout, onEnd }) {
 }
 
 /** @param {number} ms */
-const stalled = ms => new HttpError(408, 'HTTP_STALLED', `the client took nothing for ${ms} ms`)
+export const stalled = ms => new HttpError(408, 'HTTP_STALLED', `the client took nothing for ${ms} ms`)

@@ -140,7 +140,8 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     const args = ['--store', 'sites']
     const added = await folder.run(['add', ...args, '-r', '--manifest', 'web', '--tag', 'web', '--json'])
     const { cid, ...record } = JSON.parse(added.out)
-    expect(record).to.deep.equal({ name: 'web', size: 8, isNew: true, files: 3, unread: 0, unsafe: { count: 0, names: [] } })
+    const unsafe = { count: 0, names: [] }
+    expect(record).to.deep.equal({ name: 'web', size: 8, isNew: true, files: 3, unread: 0, unsafe })
     const expected = Manifest.fromCollection(Collection.from([
       ['css/main.css', hash(bytesOf('p {}'))], ['data', hash(bytesOf('x'))], ['index.html', hash(bytesOf('<p>'))]
     ]))

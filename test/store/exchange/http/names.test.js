@@ -137,6 +137,10 @@ describe('an HTTP handler finds blobs by name', () => {
       const { status, json } = await served.got(path, { headers })
       expect([status, json().code], path).to.deep.equal([406, 'HTTP_NOT_ACCEPTABLE'])
     }
+    for (const other of ['application/vnd.ipld.car, */*;q=0.1', 'application/vnd.ipld.car;q=0, */*', '*/*',
+      'application/vnd.ipld.car, application/vnd.ipld.raw;q=0.5', 'application/vnd.ipld.car;q=0']) {
+      expect((await served.got(`/ipfs/${cid}`, { headers: { accept: other } })).status, other).to.equal(200)
+    }
     const { status, headers } = await served.got(`/ipfs/${cid}`, { headers: { accept: 'application/vnd.ipld.raw' } })
     expect([status, headers.get('content-type')]).to.deep.equal([200, 'application/vnd.ipld.raw'])
   })

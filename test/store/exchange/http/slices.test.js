@@ -85,7 +85,8 @@ describe('an HTTP handler gives slices', () => {
     expect(same(bytes, expected)).to.equal(true)
     const ofQuery = await served.got(`/${hex}?format=bao-slice&start=5&end=20`, { headers: { accept } })
     expect(ofQuery.headers.get('content-type')).to.equal(`${TYPE}; group-log=4`)
-    for (const other of [`${TYPE};q=0`, '*/*', 'application/*', `${TYPE}x`]) {
+    const lessWanted = [`application/octet-stream, ${TYPE};q=0.1`, `${TYPE};q=0.0001, */*`]
+    for (const other of [`${TYPE};q=0`, '*/*', 'application/*', `${TYPE}x`, ...lessWanted]) {
       const { headers } = await served.got(`/${hex}`, { headers: { accept: other } })
       expect(headers.get('content-type'), other).to.equal('application/octet-stream')
     }
@@ -133,6 +134,18 @@ describe('an HTTP handler gives slices', () => {
       'format=tar': 406
     })) {
       expect((await served.got(`/blobs/${cid}?${query}`)).status, query.slice(0, 60)).to.equal(expected)
+    }
+  })
+
+  it('of fewer ranges where groups are large, so that little more is hashed than is sent', async () => {
+    const served = await serve()
+    const { cid } = await served.put(BYTES)
+    for (const [groupLog, most] of [[0, 256], [6, 256], [7, 128], [10, 16]]) {
+      const statusOf = async count => {
+        const chunks = Array.from({ length: count }, (_, i) => `${2 * i}-${2 * i + 1}`).join()
+        return (await served.got(`/blobs/${cid}?format=bao-slice&group-log=${groupLog}&chunks=${chunks}`)).status
+      }
+      expect([await statusOf(most), await statusOf(most + 1)], `${groupLog}`).to.deep.equal([200, 400])
     }
   })
 

@@ -1,0 +1,144 @@
+// Keeps each connection of a server in bounds: it has one answer at a time, and time limits that Node.js has not.
+// Node.js starts to answer all requests that a client has sent, so a client that sends many and reads nothing would
+// fill the memory, and it tells of the end of an answer only once the answer has had the socket. A socket always ends.
+
+/** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
+/** @import { Socket } from 'node:net' */
+/** @import { Delivery } from '../exchange.js' */
+
+/**
+ * @typedef {object} ConnectionLimits  milliseconds
+ * @property {number} idleTimeout  for the client to take what has been answered, of which up to a piece is left
+ * @property {number} headTimeout  without an answer under way: for the head of a request, and for the rest of a body
+ *   that was not read
+ */
+/** @typedef {(request: IncomingMessage, response: ServerResponse) => unknown} Answer */
+/** @typedef {{ request: IncomingMessage, response: ServerResponse }} Pair */
+
+/** Requests that may wait on a connection for the answer before theirs. Each has a head of up to 16 KiB. */
+const MAX_WAITING = 32
+/** Milliseconds between two looks at all connections, at most. */
+const MAX_INTERVAL = 2000
+
+export class Connections {
+  #answer
+  #limits
+  #all = /** @type {Map<Socket, Connection>} */ (new Map())
+  #timer
+
+  /** @param {Server} server @param {Answer} answer @param {ConnectionLimits} limits */
+  constructor (server, answer, limits) {
+    this.#answer = answer
+    this.#limits = limits
+    server.on('connection', socket => this.#of(socket))
+    server.on('request', (request, response) => this.#of(request.socket).take({ request, response }))
+    const interval = Math.min(limits.idleTimeout / 4, limits.headTimeout / 4, MAX_INTERVAL)
+    this.#timer = setInterval(() => this.#breakOffSlow(), interval)
+    this.#timer.unref()
+  }
+
+  /**
+   * Tells what becomes of an answer. To be called when it begins.
+   *
+   * @param {ServerResponse} response @returns {Promise<Delivery>}
+   */
+  delivered ({ req: { socket } }) {
+    return new Promise(resolve => { this.#of(socket).tell = resolve })
+  }
+
+  /** Breaks off every connection, and watches no more. */
+  end () {
+    clearInterval(this.#timer)
+    for (const connection of this.#all.values()) connection.breakOff('aborted')
+  }
+
+  /** @param {Socket} socket */
+  #of (socket) {
+    let connection = this.#all.get(socket)
+    if (connection === undefined) {
+      connection = new Connection(socket, this.#answer)
+      this.#all.set(socket, connection)
+      socket.once('close', () => {
+        this.#all.delete(socket)
+        connection?.breakOff('aborted')
+      })
+    }
+    return connection
+  }
+
+  #breakOffSlow () {
+    for (const connection of this.#all.values()) if (connection.isSlow(this.#limits)) connection.breakOff('stalled')
+  }
+}
+
+class Connection {
+  #socket
+  #answer
+  #waiting = /** @type {Pair[]} */ ([])
+  /** When the client had to begin to do something. */
+  #since = performance.now()
+  #isAnswered = false
+  /** @type {Pair | undefined} */
+  current
+  /** @type {((delivery: Delivery) => void) | undefined} */
+  tell
+
+  /** @param {Socket} socket @param {Answer} answer */
+  constructor (socket, answer) {
+    this.#socket = socket
+    this.#answer = answer
+  }
+
+  /** Answers a request as soon as the ones before it are. @param {Pair} pair */
+  take (pair) {
+    if (this.#socket.destroyed) return
+    if (this.current === undefined) return this.#start(pair)
+    this.#waiting.push(pair)
+    if (this.#waiting.length > MAX_WAITING) this.breakOff('aborted')
+  }
+
+  /** Has the client taken too long for what it had to do? @param {ConnectionLimits} limits */
+  isSlow ({ idleTimeout, headTimeout }) {
+    const now = performance.now()
+    if (this.current === undefined) return now - this.#since >= headTimeout
+    // Until everything has been given to the socket, the handler has the time.
+    if (!this.current.response.writableEnded) return false
+    if (!this.#isAnswered) {
+      this.#isAnswered = true
+      this.#since = now
+    }
+    return now - this.#since >= idleTimeout
+  }
+
+  /** @param {Delivery} delivery */
+  breakOff (delivery) {
+    this.#waiting = []
+    this.#end(delivery)
+    this.#socket.destroy()
+  }
+
+  /** @param {Pair} pair */
+  #start (pair) {
+    const { request, response } = this.current = pair
+    this.#isAnswered = false
+    response.once('finish', () => this.#finished())
+    Promise.resolve(this.#answer(request, response)).catch(() => response.destroy())
+  }
+
+  #finished () {
+    this.#since = performance.now()
+    const { destroyed, writable, writableEnded } = this.#socket
+    // Node.js calls an answer finished, too, when writing it has failed.
+    this.#end(destroyed || (!writable && !writableEnded) ? 'aborted' : 'complete')
+    // After an answer with `Connection: close` there is nobody to answer.
+    const next = writable ? this.#waiting.shift() : undefined
+    if (next !== undefined) this.#start(next)
+  }
+
+  /** @param {Delivery} delivery */
+  #end (delivery) {
+    this.current = undefined
+    this.tell?.(delivery)
+    this.tell = undefined
+  }
+}

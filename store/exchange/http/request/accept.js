@@ -1,0 +1,57 @@
+// What a client would rather have. Source: RFC 9110, 12.5.1 (Accept).
+
+/**
+ * @typedef {object} MediaRange
+ * @property {string} type  in lower case; may be `*` in both halves or in the second
+ * @property {Map<string, string>} parameters
+ * @property {number} quality  0 to 1; 0 when the client does not want it
+ */
+
+/** The bytes of a blob without anything around them. */
+export const PLAIN = 'application/octet-stream'
+
+/**
+ * @param {string | null} header
+ * @returns {MediaRange[]} those that are wanted most first
+ */
+export function acceptedBy (header) {
+  const ranges = header?.toLowerCase().split(',').map(mediaRange) ?? []
+  return ranges.sort((a, b) => b.quality - a.quality)
+}
+
+/** @param {string} text @returns {MediaRange} */
+function mediaRange (text) {
+  const [type, ...rest] = text.split(';').map(part => part.trim())
+  const parameters = /** @type {Map<string, string>} */ (new Map())
+  for (const parameter of rest) {
+    const [name, value = ''] = parameter.replaceAll('"', '').split('=')
+    parameters.set(name, value)
+  }
+  const quality = Number(parameters.get('q') ?? 1)
+  return { type, parameters, quality: quality >= 0 && quality <= 1 ? quality : 0 }
+}
+
+/**
+ * The range that names a type, if the client wants it at least as much as the plain bytes of a blob.
+ *
+ * @param {MediaRange[]} accepted @param {string} type
+ */
+export function preferred (accepted, type) {
+  const range = accepted.find(range => range.type === type)
+  return range !== undefined && range.quality > 0 && range.quality >= qualityOf(accepted, PLAIN) ? range : undefined
+}
+
+/**
+ * How much a client wants a type: the closest range decides. No header means that all is welcome.
+ *
+ * @param {MediaRange[]} accepted @param {string} type
+ */
+export function qualityOf (accepted, type) {
+  if (accepted.length === 0) return 1
+  const closest = [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*']
+  for (const name of closest) {
+    const range = accepted.find(range => range.type === name)
+    if (range !== undefined) return range.quality
+  }
+  return 0
+}
