@@ -4,7 +4,7 @@
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { download, locationOf, statusError } from '../../sources/http.js'
+import { download, finalUrlOf, locationOf, statusError } from '../../sources/http.js'
 
 /** @import { HttpOptions } from '../../sources/http.js' */
 
@@ -19,7 +19,8 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {{ ranges: ChunkRanges, groupLog: number }} what
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
- * @param {(link: string) => void} [onLink]  gets the `Link` header of the answer, if it has one
+ * @param {(link: string, base: URL) => void} [onLink]  gets the `Link` header of the answer, if it has one, and the URL
+ *   that it came from
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
  *   which bytes it lacks; FETCH_FAILED
@@ -37,7 +38,7 @@ export async function * sliceOfEndpoint (url, { ranges, groupLog }, options, sig
     if (status !== 200) throw await refusal(locationOf(url), response)
     if (isSliceType(headers.get('content-type'), groupLog)) {
       const link = headers.get('link')
-      if (link !== null) onLink?.(link)
+      if (link !== null) onLink?.(link, finalUrlOf(response, url))
       return true
     }
     const got = headers.get('content-type') ?? 'no type'
