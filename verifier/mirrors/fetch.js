@@ -150,7 +150,7 @@ function firstMirrors (input, outboard, http) {
   if (input instanceof Mirror || isRasl(input) || (typeof input === 'object' && input !== null && 'slice' in input)) {
     return mirrorsOf(input, http)
   }
-  const url = urlOf(input)
+  const url = urlOf(input, { name: 'input' })
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 

@@ -385,12 +385,20 @@ export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
 /** A URL as errors show it, without the parts that may be secret. @param {URL} url */
 export const locationOf = url => url.origin + url.pathname
 
-/** @param {string | URL} url @returns {URL} a copy */
-export function urlOf (url) {
+/**
+ * @param {string | URL} url
+ * @param {{ name?: string, shown?: string | URL }} [inErrors]  the name of the argument, default: url; what it is
+ * @returns {URL} a copy
+ */
+export function urlOf (url, { name = 'url', shown = url } = {}) {
   if (typeof url !== 'string' && !(url instanceof URL)) {
-    throw new TypeError(`"url" expected a string or URL, got ${describe(url)}`)
+    throw new TypeError(`"${name}" expected a string or URL, got ${describe(url)}`)
   }
-  const absolute = new URL(url, globalThis.location?.href)
-  if (absolute.protocol === 'http:' || absolute.protocol === 'https:') return absolute
-  throw new TypeError(`"url" expected http: or https:, got ${absolute.protocol}`)
+  const base = globalThis.location?.href
+  const absolute = URL.canParse(url, base) ? new URL(url, base) : undefined
+  if (absolute?.protocol === 'http:' || absolute?.protocol === 'https:') return absolute
+  const advice = absolute?.protocol === 'file:'
+    ? '. A file is given as { source: path, outboard }, a store as the open store'
+    : ''
+  throw new TypeError(`"${name}" expected a URL that begins with https:// or http://, got '${shown}'${advice}`)
 }

@@ -255,6 +255,34 @@ describe('mirrors', () => {
       expect(() => mirrorOf(bad), String(bad)).to.throw(TypeError)
     }
   })
+
+  it('are named with what is expected when they are no URLs of servers', async () => {
+    const expected = 'expected a URL that begins with https:// or http://, got'
+    for (const bad of ['nourl', 'example.org/{cid}', 'ftp://example.org/{cid}', new URL('data:,x')]) {
+      if (globalThis.location !== undefined && bad === 'nourl') continue // relative to the page
+      expect(() => mirrorOf(bad)).to.throw(TypeError, `"from" ${expected} '${bad}'`)
+    }
+    expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. A file is given as { source`)
+    const { message } = await errorOf(fetchVerified('ftp://x', { cid }))
+    expect(message).to.equal(`"input" ${expected} 'ftp://x'`)
+  })
+
+  it('say why a connection has failed', async () => {
+    const failing = cause => async () => { throw new TypeError('fetch failed', { cause }) }
+    const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    for (const [fetch, reason] of [
+      [failing(system), 'ECONNREFUSED'], [failing(new Error('')), 'fetch failed'],
+      [failing(new Error('not over HTTP/3')), 'not over HTTP/3'], [failing(undefined), 'fetch failed']
+    ]) {
+      const { code, message } = await errorOf(fetchVerified(BLOB, { cid, fetch, retries: 0 }))
+      expect({ code, message }).to.deep.equal({
+        code: 'FETCH_FAILED', message: `the connection to ${BLOB} failed: ${reason}`
+      })
+    }
+    const stalled = await errorOf(fetchVerified(BLOB, { cid, fetch: silent, stall: 20, retries: 0 }))
+    expect(stalled.message)
+      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes have come within 20 ms`)
+  })
 })
 
 describe('fetchVerified in the place of fetch', () => {
