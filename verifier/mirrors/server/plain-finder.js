@@ -93,8 +93,8 @@ export class PlainFinder {
     for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
     if (queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
-      const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard beside ' +
-        'it, with .obao4 behind the name, or use another mirror'
+      const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
+        'beside it, with .obao4 behind the name, or use another mirror'
       throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
     }
     const blob = blobOf(queue.bytes, request)
