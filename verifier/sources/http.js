@@ -25,7 +25,7 @@ export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
  * Bytes of the first request: the header of an encoding and the pairs above its first group, and all of
  * many small files.
  */
-const HEAD_LEN = 1 << 14
+const FIRST_READ_LEN = 1 << 14
 /** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
 /** How often in a row an answer may end before its range does without bringing 16 KiB. */
@@ -51,13 +51,13 @@ const MIN_ANSWER_LEN = 1 << 14
 export async function httpSource (url, options) {
   assertKnownOptions(options, HTTP_OPTIONS)
   const file = new HttpFile(url, options)
-  const head = await file.read(0, HEAD_LEN)
+  const start = await file.read(0, FIRST_READ_LEN)
   const { size } = file
   if (size === undefined) throw fetchRefused(file.location, 'it does not tell the size')
   return {
     size,
     overlaps: true,
-    read: (start, end, signal) => end <= head.length ? head.slice(start, end) : file.read(start, end, signal)
+    read: (from, to, signal) => to <= start.length ? start.slice(from, to) : file.read(from, to, signal)
   }
 }
 

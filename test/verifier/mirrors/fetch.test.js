@@ -259,7 +259,7 @@ describe('mirrors', () => {
   it('are named with what is expected when they are no URLs of servers', async () => {
     const expected = 'expected a URL that begins with https:// or http://, got'
     for (const bad of ['nourl', 'example.org/{cid}', 'ftp://example.org/{cid}', new URL('data:,x')]) {
-      if (globalThis.location !== undefined && bad === 'nourl') continue // relative to the page
+      if (globalThis.location !== undefined && !`${bad}`.includes(':')) continue // relative to the page
       expect(() => mirrorOf(bad)).to.throw(TypeError, `"from" ${expected} '${bad}'`)
     }
     expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. A file is given as { source`)

@@ -34,7 +34,8 @@ const OUTBOARD_MS = 30_000
 /**
  * @typedef {object} FoundBlob
  * @property {PlainBlob} blob
- * @property {boolean} isProven  has the last chunk verified? If not, the first pair is right, and the rest may be
+ * @property {boolean} isEnough  has the last chunk verified, or would a look at it cost too much? If not, only the
+ *   first pair is known to be right, and another way may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  of an outboard, and the URLs that led to it */
 /** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  of a size; `tail`: the bytes that it was found by */
@@ -67,12 +68,12 @@ export class PlainFinder {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
     onAnswer()
     const small = blobOf(start, request)
-    if (small !== undefined) return { blob: small, isProven: true }
+    if (small !== undefined) return { blob: small, isEnough: true }
     this.#failures = [...this.#stalled.values()]
     let likely
     for (const place of this.#places().filter(({ url }) => !this.#stalled.has(url.href))) {
       const found = await this.#tryPlace(place, request, signal)
-      if (found?.isProven) return found
+      if (found?.isEnough) return found
       likely ??= found
     }
     this.#stalled.clear()
@@ -141,7 +142,7 @@ export class PlainFinder {
     const claim = request.size ?? this.#file.size
     if (claim !== undefined && groupCount(claim, groupLog) === 1) {
       const blob = this.#blobWith(emptyOutboard(root, claim, groupLog))
-      if (await isProven(blob, request, signal)) return { blob, isProven: true }
+      if (await isProven(blob, request, signal)) return { blob, isEnough: true }
     }
     const file = new HttpFile(url, optionsFor(url, from, this.#http), { isLenient: true })
     const start = await file.read(0, HEADER_LEN + PAIR_LEN, signal)
@@ -154,8 +155,10 @@ export class PlainFinder {
       for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
         const blob = this.#blobWith(await outboardIn(file, at, { root, size, groupLog }))
         const pieces = tail ?? blob.pieces
-        if (await isProven({ ...blob, pieces }, request, signal)) return { blob, isProven: true }
-        likely ??= { blob, isProven: false }
+        // A server that knows no ranges would send all of a long blob for its end.
+        const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
+        if (isFar || await isProven({ ...blob, pieces }, request, signal)) return { blob, isEnough: true }
+        likely ??= { blob, isEnough: false }
       }
     } catch (error) {
       if (likely === undefined || signal.aborted) throw error

@@ -150,8 +150,8 @@ export class UrlMirror {
     for (const way of seen.get(origin) === 'plain' ? ['plain', 'bao'] : ['bao', 'plain']) {
       try {
         const found = way === 'plain' ? await this.#findPlainBlob(request, signal) : undefined
-        if (found !== undefined && !found.isProven) likely = found.blob
-        const access = way === 'plain' ? found?.isProven && found.blob : await isEndpoint() && 'bao'
+        if (found !== undefined && !found.isEnough) likely = found.blob
+        const access = way === 'plain' ? found?.isEnough && found.blob : await isEndpoint() && 'bao'
         if (!access) continue
         seen.set(origin, way)
         return access

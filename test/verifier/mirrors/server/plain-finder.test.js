@@ -67,6 +67,13 @@ describe('the size of a blob on a plain server', () => {
     })
   }
 
+  it('is not looked for at the end of a long blob where every answer is the whole file, with its length', async () => {
+    const { read, ending } = counting()
+    const fetch = fetching({ '': file(long, { ranges: false, ending }), '.obao4': file(longOutboard.bytes) })
+    expect(same(await bytesOf(fetch, { cid: longOutboard.cid, stall: 10_000 }), long)).to.equal(true)
+    expect(read.len).to.be.below(long.length + MIB)
+  })
+
   it('is found where every answer is the whole file, without a length or with that of compressed bytes', async () => {
     for (const headers of [() => ({}), () => ({ 'content-encoding': 'gzip', 'content-length': '77' })]) {
       const fetch = fetching({ '': file(long, { ranges: false, headers }), '.obao4': file(longOutboard.bytes) })
