@@ -12,8 +12,8 @@ export const fetch = define({
   summary: 'download a blob or a collection from mirrors, verified, into a store or files',
   operands: 'SOURCE [OUTPUT]',
   options: {
-    from: filledTexts('URL', 'a mirror, or the ticket of a peer; may be given several times; {cid} and {hex} in it ' +
-      'stand for the name of the blob'),
+    from: filledTexts('URL', 'a mirror, the ticket of a peer, or the folder of a store; may be given several times; ' +
+      '{cid} and {hex} in a URL stand for the name of the blob'),
     cid: filledText('CID', 'the blob at the URL that is given as SOURCE'),
     ...writeStore,
     tag: filledText('NAME', 'tag the blob in the store, so that gc keeps it'),

@@ -105,7 +105,7 @@ export const proofMismatch = () =>
 
 /** @param {string} location @param {unknown} cause @returns {BaoError} */
 export const fetchFailed = (location, cause) =>
-  new BaoError('FETCH_FAILED', `${location} could not be fetched to the end`, { location, cause })
+  new BaoError('FETCH_FAILED', `the connection to ${location} failed: ${reasonOf(cause)}`, { location, cause })
 
 /** @param {string} location @param {number} status @returns {BaoError} */
 export const fetchStatus = (location, status) =>
@@ -119,18 +119,27 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
 
-/** The code that the system gave, such as ECONNREFUSED, where there is one. @param {Error} error @returns {string} */
-function reasonOf (error) {
-  /** @type {{ code?: unknown, cause?: unknown }} */
-  let innermost = error
-  while (innermost.cause instanceof Error) innermost = innermost.cause
-  const { code } = innermost
-  return innermost !== error && typeof code === 'string' && !(innermost instanceof BaoError) ? `: ${code}` : ''
+/**
+ * Why a request has failed: the innermost error's code, such as ECONNREFUSED, or else its message.
+ *
+ * @param {unknown} cause
+ */
+function reasonOf (cause) {
+  let reason = String(cause)
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    const { code } = /** @type {{ code?: unknown }} */ (error)
+    if (typeof code === 'string' && !(error instanceof BaoError)) reason = code
+    else if (error.message !== '') reason = error.message
+  }
+  return reason
 }
 
 /** @param {Error[]} errors  the last one of each mirror @returns {BaoError} */
 export const fetchExhausted = errors => {
-  const each = errors.map(error => `${error.message}${reasonOf(error)}`).join('; ')
+  const each = errors.map(error => {
+    const { message, location } = /** @type {Error & Partial<BaoError>} */ (error)
+    return location === undefined || message.includes(location) ? message : `${location}: ${message}`
+  }).join('; ')
   const message = errors.length === 0 ? 'there is no mirror to fetch from' : `no mirror is left: ${each}`
   return new BaoError('FETCH_EXHAUSTED', message, { cause: new AggregateError(errors, message) })
 }

@@ -13,6 +13,9 @@ import { missing } from '../storage/errors.js'
 /** @import { Source } from '../../lib/core/types.js' */
 /** @import { StoreContext } from '../exchange/store-context.js' */
 
+/** Chunks that `heal` is asked for at a time, at most: it may keep 8 MiB in memory. */
+const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
+
 /** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
 
 /**
@@ -20,7 +23,7 @@ import { missing } from '../storage/errors.js'
  *
  * @callback Heal
  * @param {CID} cid
- * @param {ChunkRanges} ranges  whole groups of the blob
+ * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again
  * @param {{ signal: AbortSignal }} options  aborted when no read waits any more, or the store is closed
  * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
  *   undefined when it cannot be had
@@ -187,9 +190,10 @@ class HealingRead {
       return now
     }
     if (!healer.canHeal || !lost.intersect(this.#brought).isEmpty) throw error
-    this.#brought = this.#brought.union(lost)
+    const next = firstChunks(lost, MAX_CHUNKS)
+    this.#brought = this.#brought.union(next)
     try {
-      await healer.bring(this.#root, lost, this.#signal)
+      await healer.bring(this.#root, next, this.#signal)
     } catch (cause) {
       this.#signal?.throwIfAborted()
       throw Object.assign(/** @type {BaoError} */ (error), { cause })
@@ -225,6 +229,16 @@ class HealingRead {
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
   }
+}
+
+/** @param {ChunkRanges} ranges @param {number} count  of chunks, at most */
+function firstChunks (ranges, count) {
+  let left = count
+  for (const [start, end] of ranges) {
+    if (end - start >= left) return ranges.intersect(new ChunkRanges([0, start + left]))
+    left -= end - start
+  }
+  return ranges
 }
 
 /** @param {unknown} error */

@@ -43,8 +43,13 @@ export class BlobAccess {
    * @throws {BaoError} STORE_MISSING { cid, ranges }
    */
   async require (root, record, wanted) {
-    const ranges = await this.#store.life.run(() => this.#store.presence.missing(record, wanted))
+    const ranges = await this.missing(record, wanted)
     if (!ranges.isEmpty) throw missing(root, record.size, ranges)
+  }
+
+  /** What is wanted and missing, in whole groups. @param {BlobRecord} record @param {ChunkRanges} wanted */
+  missing (record, wanted) {
+    return this.#store.life.run(() => this.#store.presence.missing(record, wanted))
   }
 
   /**

@@ -1,8 +1,10 @@
 // Reads the bytes of blobs, and verifies them.
 
+import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { assertInteger, assertOptions, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
+import { missing } from '../storage/errors.js'
 import { spanOf } from './blob-access.js'
 import { SmallReads } from './verified/small-read.js'
 import { unverified, verified } from './verified/verified-pieces.js'
@@ -136,12 +138,17 @@ export class BlobReader {
   async * #piecesFrom ({ root, record, start, end, verify, reuse, signal }) {
     if (start >= end) return
     const chunks = ChunkRanges.fromBytes(start, end)
-    await this.#access.require(root, record, chunks)
-    const range = { start, end: Math.min(end, record.size) }
-    if (range.start >= range.end) return
+    const lost = await this.#access.missing(record, chunks)
+    // What stands before a missing group is given before `heal` is asked for the next groups.
+    const [first = Infinity] = lost.boundaries
+    const range = { start, end: Math.min(end, record.size, first * CHUNK_LEN) }
+    const hasBeginning = range.start < range.end
+    if (!lost.isEmpty && !(this.#store.healer.canHeal && hasBeginning)) throw missing(root, record.size, lost)
+    if (!hasBeginning) return
     const pieces = verify ? verified : unverified
     const span = spanOf(chunks, record.size)
     yield * this.#access.reading(root, record, span, view => pieces(view, range, { signal, reuse }))
+    if (!lost.isEmpty) throw missing(root, record.size, lost)
   }
 
   /**

@@ -1,10 +1,11 @@
 // Tests a store on a full disk: a small one in memory, which only a user that may mount can make.
 // test/store/write/failed-puts.test.js tests the same with writes that are made to fail.
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, readdir, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { createOutboardSync } from '../../encoder/index.js'
 import { hash } from '../../lib/index.js'
 import { BlobStore } from '../../store/index.js'
 import { same } from '../support/bytes.js'
@@ -80,6 +81,44 @@ describe('store: a full disk', () => {
       expect(same(await store.bytes(hash(half)), half)).to.equal(true)
       await store.put(noise(size, 999_999))
       await store.close()
+    })
+  }
+
+  const long = noise(24 * MIB + 5, 11)
+  const longOutboard = createOutboardSync(long)
+  const { cid } = longOutboard
+  const from = [{ source: long, outboard: longOutboard }]
+  for (const [name, download, look] of [
+    ['download()', async location => {
+      const store = await BlobStore.open(location)
+      try {
+        return await store.download(cid, { from })
+      } finally {
+        await store.close().catch(error => expect(error).to.include({ code: 'STORE_FULL' }))
+      }
+    }, async location => {
+      const store = await BlobStore.open(location)
+      expect(await store.fsck()).to.include({ isSound: true })
+      expect(same(await store.bytes(cid), long)).to.equal(true)
+      await store.close()
+    }],
+    ['downloadFile()', location => BlobStore.downloadFile(cid, join(location, 'file'), { from }), async location => {
+      expect((await readFile(join(location, 'file'))).equals(long)).to.equal(true)
+      expect(await readdir(location)).to.deep.equal(['file'])
+    }]
+  ]) {
+    it(`ends a ${name} with STORE_FULL, which goes on once there is space, and keeps what has come`, async () => {
+      const location = join(disk, 'store')
+      const ballast = join(disk, 'ballast')
+      await mkdir(location)
+      const { bavail, bsize } = await statfs(disk)
+      await writeFile(ballast, new Uint8Array(bavail * bsize - 18 * MIB))
+      expect(await errorOf(download(location))).to.include({ code: 'STORE_FULL' })
+      await rm(ballast)
+      const { received, size, complete } = await download(location)
+      expect({ size, complete }).to.deep.equal({ size: long.length, complete: true })
+      expect(received).to.be.within(1, long.length - MIB)
+      await look(location)
     })
   }
 

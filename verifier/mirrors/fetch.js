@@ -10,7 +10,7 @@ import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
 import { isRasl } from './server/rasl.js'
 import { modeOf } from '../../lib/hash/mode-options.js'
 import { pairsOf } from '../../lib/outboard/paged-outboard.js'
-import { rootOf } from '../../lib/hash/cid.js'
+import { rootOf, toCid } from '../../lib/hash/cid.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
@@ -29,17 +29,18 @@ import { rootOf } from '../../lib/hash/cid.js'
  * @property {SliceOutboard} [outboard]  the tree, from anywhere, if the server has only the bytes
  * @property {number} [groupLog]  of the slices that Bao endpoints are asked for; default: 4
  * @property {Uint8Array} [key]  of a keyed tree
+ * @property {string} [type]  the Content-Type of the answer; default: `application/octet-stream`
  */
 /**
  * @typedef {NamedBlob & FetchParts & TryOptions & HttpOptions & ProgressOptions} FetchOptions  the name of the blob is
  *   all that is believed. `onProgress` gets `baobox:fetch`, in verified bytes
  */
 
-const OPTIONS = ['root', 'cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'onProgress',
+const OPTIONS = ['root', 'cid', 'from', 'ranges', 'start', 'end', 'outboard', 'groupLog', 'key', 'type', 'onProgress',
   ...TRY_OPTIONS, ...HTTP_OPTIONS]
 /** Headers of a Request that are about its range or a cached answer: they are not passed on. */
 const OWN_HEADERS = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
-const TYPE = 'application/octet-stream'
+const DEFAULT_TYPE = 'application/octet-stream'
 
 /**
  * Downloads a blob or a part of it. The body is verified while it streams: at a wrong byte the next mirror goes on, or
@@ -51,12 +52,13 @@ const TYPE = 'application/octet-stream'
  * The server may be a Bao endpoint, or any HTTP server that has an outboard beside the blob: see `mirrorOf`. With
  * `outboard` it needs to have the bytes only.
  *
- * With a Request it can take the place of `fetch`, in a service worker for example. The `Range` header counts if it is
- * one range: then the size is proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets
- * these headers without a body.
+ * With a Request it can take the place of `fetch`, in a service worker for example. The `Range` header of GET counts if
+ * it is one range, and `If-Range`, if there is one, is the ETag of an answer to this call, the CID: then the size is
+ * proven first, so the answer has Content-Range and Content-Length, or is 416. HEAD gets the length without a body.
  *
  * The body is read only as it is asked for; cancelling it ends the download. The headers of the server's answer are
- * not passed on, because nothing proves them. There is no length either, unless a Request has asked for a range.
+ * not passed on, because nothing proves them. So there is a Content-Length only when the size is proven by then: after
+ * HEAD or a range, and of blobs that come with the first bytes.
  *
  * @param {string | URL | Request | Mirror | SliceGiver} input  a Request must be GET or HEAD. Its headers, credentials
  *   and signal are used
@@ -68,7 +70,7 @@ const TYPE = 'application/octet-stream'
 export async function fetchVerified (input, options) {
   assertOptions('options', options, '{ cid, ... }')
   assertKnownOptions(options, OPTIONS)
-  const { outboard, groupLog = DEFAULT_GROUP_LOG, key, signal, onProgress } = options
+  const { outboard, groupLog = DEFAULT_GROUP_LOG, key, type = DEFAULT_TYPE, signal, onProgress } = options
   const { retries, stall, maxDuplicates } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
   modeOf({ key })
@@ -77,6 +79,8 @@ export async function fetchVerified (input, options) {
   if (request !== undefined && !['GET', 'HEAD'].includes(request.method)) {
     throw new TypeError(`"input" expected a request with GET or HEAD, got ${request.method}`)
   }
+  const root = rootOf(options)
+  const etag = `"${toCid(root)}"`
   const cancelled = new AbortController()
   const signals = [cancelled.signal, signal, request?.signal].filter(signal => signal !== undefined)
   const http = httpOf(request, options)
@@ -86,30 +90,33 @@ export async function fetchVerified (input, options) {
     ...[...options.from ?? []].flatMap(from => mirrorsOf(from, { fetch: http.fetch, headers: options.headers }))
   ]
   const relay = new Relay(mirrors, {
-    root: rootOf(options), groupLog, key, retries, stall, maxDuplicates, signal: AbortSignal.any(signals)
+    root, groupLog, key, retries, stall, maxDuplicates, signal: AbortSignal.any(signals)
   })
 
   let { start, end } = rangeOf(options)
-  const headers = new Headers({ 'content-type': TYPE })
+  const headers = new Headers({ 'content-type': type, 'accept-ranges': 'bytes', etag })
   const isWhole = start === 0 && end === Infinity
-  const asked = isWhole ? askedRange(request) : undefined
-  if (asked !== undefined || request?.method === 'HEAD') {
+  const asked = isWhole ? askedRange(request, etag) : undefined
+  if (asked !== undefined) {
     const size = await relay.provenSize()
-    headers.set('accept-ranges', 'bytes')
-    if (asked !== undefined) ({ start, end } = asked(size))
+    ;({ start, end } = asked(size))
     end = Math.min(end, size)
-    if (asked !== undefined && start >= end) {
-      headers.set('content-range', `bytes */${size}`)
-      return new Response(null, { status: 416, headers })
-    }
-    if (asked !== undefined) headers.set('content-range', `bytes ${start}-${end - 1}/${size}`)
-    headers.set('content-length', String(Math.max(end - start, 0)))
+    headers.set('content-range', start < end ? `bytes ${start}-${end - 1}/${size}` : `bytes */${size}`)
+    if (start >= end) return new Response(null, { status: 416, headers })
   }
   const status = isWhole && asked === undefined ? 200 : 206
-  if (request?.method === 'HEAD') return new Response(null, { status, headers })
+  const setLength = (/** @type {number} */ size) => {
+    end = Math.min(end, size)
+    headers.set('content-length', String(Math.max(end - start, 0)))
+  }
+  if (request?.method === 'HEAD') {
+    setLength(await relay.provenSize())
+    return new Response(null, { status, headers })
+  }
 
   const pieces = piecesOf(relay, start, end, outboard?.groupLog ?? groupLog)
   let next = await pieces.next()
+  if (relay.size !== undefined) setLength(relay.size)
   let done = 0
   const cancel = (/** @type {unknown} */ reason) => {
     cancelled.abort(reason)
@@ -143,7 +150,7 @@ function firstMirrors (input, outboard, http) {
   if (input instanceof Mirror || isRasl(input) || (typeof input === 'object' && input !== null && 'slice' in input)) {
     return mirrorsOf(input, http)
   }
-  const url = urlOf(input)
+  const url = urlOf(input, { name: 'input' })
   return [outboard === undefined ? mirrorOf(url, http) : mirrorOf({ source: url, outboard }, http)]
 }
 
@@ -160,14 +167,15 @@ function httpOf (request, { fetch = globalThis.fetch, headers }) {
 }
 
 /**
- * What a Request's `Range` header asks for, as a function of the size. Several ranges, or other units, mean the whole
- * blob. Source: RFC 9110, 14.1.2.
+ * What a Request's `Range` header asks for, as a function of the size. Several ranges, other units, another method than
+ * GET, or an `If-Range` of another state of the blob, mean the whole blob. Source: RFC 9110, 13.1.5, 14.1.2, 14.2.
  *
- * @param {Request | undefined} request
+ * @param {Request | undefined} request @param {string} etag
  * @returns {((size: number) => { start: number, end: number }) | undefined} undefined when there is no range
  */
-function askedRange (request) {
-  const header = request?.headers.get('range') ?? ''
+function askedRange (request, etag) {
+  if (request?.method !== 'GET' || (request.headers.get('if-range') ?? etag) !== etag) return undefined
+  const header = request.headers.get('range') ?? ''
   const [all, first = '', last = ''] = /^bytes= *(?:(\d+) *)?- *(?:(\d+) *)?$/i.exec(header) ?? []
   if (all === undefined || (first === '' && last === '')) return undefined
   if (first === '') return size => ({ start: Math.max(size - Number(last), 0), end: last === '0' ? 0 : size })

@@ -13,7 +13,8 @@ import { waitAfter } from './patience.js'
  * @property {string} location
  * @property {MirrorState} state  `good`; `waiting` until the next try; `liar`: it has sent wrong bytes; `failed`: it
  *   has failed too often, or for good
- * @property {number} bytes  verified bytes that it has brought
+ * @property {number} bytes  verified bytes that it has brought. Of a download into a store: those that were missing
+ *   until then, so they are counted for one mirror only, also when several have raced for them
  * @property {number} rate  verified bytes each second, of late; 0 until something has come
  * @property {Error} [error]  the last one
  */

@@ -1,8 +1,8 @@
 // Makes a mirror of anything that can give slices of blobs. All that fetches from elsewhere stands on this interface.
 
-import { DEFAULT_GROUP_LOG } from '../../lib/core/constants.js'
+import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
-import { HTTP_OPTIONS, HttpFile, withoutCredentials } from '../sources/http.js'
+import { HTTP_OPTIONS, HttpFile, urlOf, withoutCredentials } from '../sources/http.js'
 import { UrlMirror } from './server/url-mirror.js'
 import { areEqual, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -141,7 +141,7 @@ export function mirrorOf (from, options = {}) {
   if ((typeof from === 'string' || from instanceof URL) && isRasl(from)) return mirrorOfRasl(`${from}`, http, location)
   if (typeof from === 'string' && from.search(PLACEHOLDER) >= 0) return mirrorOfTemplate(from, http, location)
   if (typeof from === 'string' || from instanceof URL) {
-    const mirror = new UrlMirror(from, http)
+    const mirror = new UrlMirror(urlOf(from, { name: 'from' }), http)
     const slice = mirror.slice.bind(mirror)
     const isSequential = () => mirror.isSequential
     return new Mirror(location ?? mirror.location, slice, { isSequential, hasAnyBlob: false })
@@ -191,7 +191,7 @@ function mirrorOfTemplate (template, http, location) {
     const values = { hex, hex2: hex.slice(0, 2), cid: String(toCid(root)) }
     return template.replace(PLACEHOLDER, (_all, name) => values[/** @type {keyof typeof values} */ (name)])
   }
-  const own = new UrlMirror(urlFor(new Uint8Array(32)), http) // throws when it is no URL
+  const { origin } = urlOf(urlFor(new Uint8Array(HASH_LEN)), { name: 'from', shown: template })
   const mirrorFor = (/** @type {Uint8Array} */ root) => {
     const url = urlFor(root)
     const mirror = mirrors.get(url) ?? new UrlMirror(url, http)
@@ -199,7 +199,7 @@ function mirrorOfTemplate (template, http, location) {
     return mirror
   }
   return new Mirror(
-    location ?? new URL(own.location).origin,
+    location ?? origin,
     (what, signal) => mirrorFor(what.root).slice(what, signal),
     { members: (root, indices, signal) => mirrorFor(root).members(indices, signal) }
   )

@@ -41,7 +41,7 @@ export function waitAfter (failures, error) {
  * time that the caller takes for a piece does not count.
  *
  * @param {(signal: AbortSignal) => AsyncIterable<Uint8Array>} open  begins to read; the signal aborts when the pieces
- *   have ended, however that was
+ *   have ended, however that was. Its reason is FETCH_FAILED when they have stalled
  * @param {{ location: string, stall: number, clock: Clock, signal?: AbortSignal }} options
  * @returns {AsyncGenerator<Uint8Array>}
  */
@@ -59,7 +59,9 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
     while (true) {
       await clock.sleep(stall / 4, ended.signal)
       if (since === undefined || waited + clock.now() - since < stall) continue
-      fail(fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes have come within ${stall} ms`)))
+      const error = fetchFailed(location, new Error(`fewer than ${MIN_LEN} bytes have come within ${stall} ms`))
+      fail(error)
+      ended.abort(error)
     }
   }
 

@@ -102,7 +102,10 @@ export class Relay {
     const verifier = new SliceVerifier({ root, ranges, groupLog, key })
     const { location } = mirror
     const open = (/** @type {AbortSignal} */ signal) => mirror.pieces(what, signal)
-    yield * verifyPieces(verifier, withPatience(open, { location, stall, clock, signal }))
+    for await (const leaf of verifyPieces(verifier, withPatience(open, { location, stall, clock, signal }))) {
+      if (verifier.sizeProven) this.size = verifier.size
+      yield leaf
+    }
     if (verifier.sizeProven) this.size = verifier.size
   }
 

@@ -2,7 +2,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { isFinal } from '../sources/http.js'
+import { meansNotHere } from '../sources/http.js'
 
 /** @import { Health, MirrorReport } from './health.js' */
 
@@ -57,7 +57,7 @@ export class Supply {
     const lacks = lackOf(error, ranges)
     if (lacks !== undefined) this.lacks = this.lacks.union(lacks)
     if (lacks !== undefined && !lacks.intersect(ranges).isEmpty) return
-    if (error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))) {
+    if (meansNotHere(error)) {
       this.#isOver = true
       return
     }

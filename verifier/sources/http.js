@@ -25,7 +25,7 @@ export const HTTP_OPTIONS = ['fetch', 'headers', 'signal']
  * Bytes of the first request: the header of an encoding and the pairs above its first group, and all of
  * many small files.
  */
-const HEAD_LEN = 1 << 14
+const FIRST_READ_LEN = 1 << 14
 /** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
 const MAX_SKIP = 1 << 20
 /** How often in a row an answer may end before its range does without bringing 16 KiB. */
@@ -51,13 +51,13 @@ const MIN_ANSWER_LEN = 1 << 14
 export async function httpSource (url, options) {
   assertKnownOptions(options, HTTP_OPTIONS)
   const file = new HttpFile(url, options)
-  const head = await file.read(0, HEAD_LEN)
+  const start = await file.read(0, FIRST_READ_LEN)
   const { size } = file
   if (size === undefined) throw fetchRefused(file.location, 'it does not tell the size')
   return {
     size,
     overlaps: true,
-    read: (start, end, signal) => end <= head.length ? head.slice(start, end) : file.read(start, end, signal)
+    read: (from, to, signal) => to <= start.length ? start.slice(from, to) : file.read(from, to, signal)
   }
 }
 
@@ -76,15 +76,19 @@ export class HttpFile {
   #isLenient
   /** As the server claims. @type {number | undefined} */
   size
-  /** The `Link` header of the first answer that had one. @type {string | undefined} */
+  /**
+   * The `Link` header of the first answer that had one, and where that came from.
+   *
+   * @type {{ header: string, base: URL } | undefined}
+   */
   link
   /** Has the server answered with the whole file instead of the range that it was asked for? */
   ignoresRanges = false
 
   /**
    * @param {string | URL} url @param {HttpOptions} [options]
-   * @param {{ isLenient?: boolean }} [how]  `isLenient`: are all bytes verified later? Then whatever may be right is
-   *   taken: a changed file, a range with a wrong end, a file that must be read from its beginning. Default: false
+   * @param {{ isLenient?: boolean }} [reading]  `isLenient`: are all bytes verified later? Then whatever may be right
+   *   is taken: a changed file, a range with a wrong end, a file that must be read from its beginning. Default: false
    */
   constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
     this.#url = urlOf(url)
@@ -138,6 +142,28 @@ export class HttpFile {
   }
 
   /**
+   * Bytes of the whole file, found without a range: as Content-Length tells, which scripts may read at other origins,
+   * or else counted to the end.
+   *
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<number>} a claim
+   */
+  async measure (signal) {
+    const headers = new Headers(this.#headers)
+    headers.set('accept-encoding', 'identity')
+    const request = { fetch: this.#fetch, url: this.#url, headers, signals: [this.#signal, signal] }
+    let told
+    let counted = 0
+    const pieces = download(request, response => {
+      if (response.status !== 200) throw statusError(this.location, response)
+      told = lenToldBy(response)
+      return told === undefined
+    })
+    for await (const { length } of pieces) counted += length
+    return told ?? counted
+  }
+
+  /**
    * The bytes that one request brings, at most those it asked for.
    *
    * @param {number} start @param {number} end
@@ -186,10 +212,11 @@ export class HttpFile {
   #check (response, start, end) {
     const { status, headers } = response
     if (status !== 200 && status !== 206 && status !== 416) throw statusError(this.location, response)
-    this.link ??= headers.get('link') ?? undefined
-    const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity'
+    const link = headers.get('link')
+    if (link !== null) this.link ??= { header: link, base: finalUrlOf(response, this.#url) }
+    const isEncoded = isEncodedIn(headers)
     const range = rangeOf(headers.get('content-range'))
-    const size = status !== 200 ? range?.size : isEncoded ? undefined : lengthOf(headers.get('content-length'))
+    const size = status === 200 ? lenToldBy(response) : range?.size
     this.#recognize({ etag: headers.get('etag'), modified: headers.get('last-modified') }, size)
     if (status === 416) {
       if (!this.#isLenient && (size === undefined || start < size)) {
@@ -296,6 +323,15 @@ function rangeOf (header) {
   return { start: start ?? NaN, end: (last ?? NaN) + 1, size }
 }
 
+/** @param {Headers} headers */
+const isEncodedIn = headers => (headers.get('content-encoding') ?? 'identity') !== 'identity'
+
+/** Bytes of a whole file, as an answer tells. @param {Response} response */
+const lenToldBy = ({ headers }) => isEncodedIn(headers) ? undefined : lengthOf(headers.get('content-length'))
+
+/** Where an answer came from, after redirects. @param {Response} response @param {URL} url  that was asked for */
+export const finalUrlOf = ({ redirected, url: final }, url) => redirected && URL.canParse(final) ? new URL(final) : url
+
 /** A number of bytes in a header; undefined if it is none. @param {string | null | undefined} text */
 function lengthOf (text) {
   const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
@@ -318,15 +354,23 @@ export function statusError (location, { status, headers }) {
 /** Will a server that answers with this status do so again? @param {number} status */
 export const isFinal = status => status < 500 && status !== 408 && status !== 425 && status !== 429
 
+/** Does a server say that it has no such thing? It may have another. @param {unknown} error */
+export function meansNotHere (error) {
+  if (!(error instanceof BaoError) || error.ranges !== undefined) return false
+  return error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))
+}
+
 /**
  * Options for requests to a URL that a server has named. What the caller sends to one server is not for another: its
  * headers are not sent to another origin, nor are cookies.
  *
- * @param {URL} url @param {URL} from  whose answer named it @param {HttpOptions} options  for `from`
+ * @param {URL} url
+ * @param {URL[]} from  the URL that was asked for, and the one that has answered after redirects
+ * @param {HttpOptions} options  for the first of these
  * @returns {HttpOptions}
  */
 export function optionsFor (url, from, options) {
-  return url.origin === from.origin ? options : withoutCredentials(options)
+  return from.every(({ origin }) => origin === url.origin) ? options : withoutCredentials(options)
 }
 
 /** Options for requests without headers of the caller and without cookies. @param {HttpOptions} options */
@@ -341,12 +385,20 @@ export function withoutCredentials ({ fetch = globalThis.fetch, signal }) {
 /** A URL as errors show it, without the parts that may be secret. @param {URL} url */
 export const locationOf = url => url.origin + url.pathname
 
-/** @param {string | URL} url @returns {URL} a copy */
-export function urlOf (url) {
+/**
+ * @param {string | URL} url
+ * @param {{ name?: string, shown?: string | URL }} [inErrors]  the name of the argument, default: url; what it is
+ * @returns {URL} a copy
+ */
+export function urlOf (url, { name = 'url', shown = url } = {}) {
   if (typeof url !== 'string' && !(url instanceof URL)) {
-    throw new TypeError(`"url" expected a string or URL, got ${describe(url)}`)
+    throw new TypeError(`"${name}" expected a string or URL, got ${describe(url)}`)
   }
-  const absolute = new URL(url, globalThis.location?.href)
-  if (absolute.protocol === 'http:' || absolute.protocol === 'https:') return absolute
-  throw new TypeError(`"url" expected http: or https:, got ${absolute.protocol}`)
+  const base = globalThis.location?.href
+  const absolute = URL.canParse(url, base) ? new URL(url, base) : undefined
+  if (absolute?.protocol === 'http:' || absolute?.protocol === 'https:') return absolute
+  const advice = absolute?.protocol === 'file:'
+    ? '. A file is given as { source: path, outboard }, a store as the open store'
+    : ''
+  throw new TypeError(`"${name}" expected a URL that begins with https:// or http://, got '${shown}'${advice}`)
 }

@@ -1,7 +1,7 @@
 // Downloads into a store, in the process that has it open: this one, or the one that serves it.
 
 import { getCollection } from '../../../store/exchange/collections/index.js'
-import { withPeers } from './peers.js'
+import { withMirrors } from './peers.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
@@ -24,7 +24,8 @@ import { withPeers } from './peers.js'
  *   relays: boolean,
  *   onProgress?: (event: FetchEvent) => void,
  *   onFile?: (file: FetchedFile) => void
- * }} FetchOptions  `from`: URLs and tickets; `relays`: of iroh; `onFile` gets each file once, in no certain order
+ * }} FetchOptions  `from`: URLs, tickets and absolute paths of stores; `relays`: of iroh; `onFile` gets each file once,
+ *   in no certain order
  */
 
 /** Members that wait for the names. Those of a collection whose names nobody has are told without them. */
@@ -32,7 +33,7 @@ const MAX_WAITING = 100_000
 
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
 export function downloadInto (store, cid, { from: places, relays, onFile, onProgress, ...options }) {
-  return withPeers(places, { relays }, async from => {
+  return withMirrors(places, { relays }, async from => {
     if (!options.recursive) return store.download(cid, { ...options, from, onProgress })
     const files = new Files(store, cid, onFile)
     try {

@@ -13,7 +13,7 @@ import { withProgress } from '../../terminal/progress.js'
 import { Owner } from '../owner/ask.js'
 import { withStore } from '../store/open.js'
 import { downloadInto } from './download.js'
-import { withPeers } from './peers.js'
+import { withMirrors } from './peers.js'
 import { expanded, ofAnyBlob, placeOf } from './places.js'
 
 /** @import { DownloadResult } from '../../../store/exchange/download/download.js' */
@@ -101,7 +101,7 @@ function download ({ root, isSequence: recursive = false, from }, ranges, values
 function fetchToFile ({ root, from: places }, range, output, values, { signal }) {
   const name = `${toCid(root)}`
   const limits = limitsOf(values)
-  return withPeers(places, { relays: !values['no-relays'] }, async from => {
+  return withMirrors(places, { relays: !values['no-relays'] }, async from => {
     if (output === '-' || range !== undefined) {
       const [first, ...others] = from.map(mirror => typeof mirror === 'string' ? expanded(mirror, root) : mirror)
       const { maxDuplicates } = limits

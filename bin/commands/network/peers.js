@@ -1,33 +1,48 @@
-// Peers of iroh, for `baobox fetch` and `baobox serve`. @number0/iroh is loaded only when one of them is told to.
+// Peers of iroh, for `baobox fetch` and `baobox serve`, and other mirrors of a fetch. @number0/iroh is loaded only when
+// one of them is told to.
 
 import { codecOf, HASHSEQ, toCid } from '../../../lib/hash/cid.js'
 import { irohMirror, openIrohEndpoint, serveIroh } from '../../../store/exchange/iroh/index.js'
 import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
+import { BlobStore } from '../../../store/index.js'
+import { mirrorOf } from '../../../verifier/index.js'
 import { printResult } from '../../terminal/output.js'
 import { isRoot, rootIn } from '../store/open.js'
+import { isUrl } from './places.js'
 
-/** @import { BlobStore } from '../../../store/blob-store.js' */
+/** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { IrohEndpoint, IrohMirror, PeerRequest } from '../../../store/exchange/iroh/index.js' */
 
 /** Milliseconds that a server waits for a relay before it prints its tickets. */
 const ONLINE_TIMEOUT = 5000
 
 /**
- * Makes mirrors of the tickets among some places, which have one endpoint.
+ * Makes mirrors of the tickets among some places, which have one endpoint, and of the folders of stores.
  *
  * @template T
- * @param {string[]} from  URLs and tickets
+ * @param {string[]} from  URLs, tickets and folders of stores
  * @param {{ relays: boolean }} options
- * @param {(from: (string | IrohMirror)[]) => Promise<T>} use
+ * @param {(from: (string | IrohMirror | Mirror)[]) => Promise<T>} use
  * @returns {Promise<T>}
  */
-export async function withPeers (from, { relays }, use) {
-  if (!from.some(isTicket)) return use(from)
-  const endpoint = await openIrohEndpoint({ relays })
+export async function withMirrors (from, { relays }, use) {
+  const stores = /** @type {BlobStore[]} */ ([])
+  const endpoint = from.some(isTicket) ? await openIrohEndpoint({ relays }) : undefined
   try {
-    return await use(from.map(text => isTicket(text) ? irohMirror(text, { endpoint }) : text))
+    const mirrors = []
+    for (const place of from) {
+      if (isTicket(place)) mirrors.push(irohMirror(place, { endpoint }))
+      else if (isUrl(place)) mirrors.push(place)
+      else {
+        const store = await BlobStore.open(place, { readOnly: true })
+        stores.push(store)
+        mirrors.push(mirrorOf(store, { location: place }))
+      }
+    }
+    return await use(mirrors)
   } finally {
-    await endpoint.close()
+    for (const store of stores) await store.close()
+    await endpoint?.close()
   }
 }
 

@@ -1,5 +1,7 @@
 // What `baobox fetch` is told of the blob that is wanted, and of the places where it may be.
 
+import { stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { HASHSEQ, parseRoot, toCid } from '../../../lib/hash/cid.js'
 import { parseTicket } from '../../../store/exchange/iroh/index.js'
 import { isTicket } from '../../../store/exchange/iroh/wire/ticket.js'
@@ -14,7 +16,7 @@ import { isRoot, rootOf } from '../store/open.js'
  * @typedef {object} Wanted  a blob, and its mirrors
  * @property {Uint8Array} root
  * @property {boolean} [isSequence]  does a ticket say that the members are wanted, too? Default: false
- * @property {string[]} from  URLs and tickets
+ * @property {string[]} from  URLs, tickets and absolute paths of stores
  */
 
 /**
@@ -23,8 +25,8 @@ import { isRoot, rootOf } from '../store/open.js'
  * @param {Context} context
  * @returns {Promise<Wanted>}
  */
-export async function placeOf (source, { from = [], cid, ...values }, context) {
-  for (const place of from) if (!isTicket(place)) checkUrl(place, '--from')
+export async function placeOf (source, { from: places = [], cid, ...values }, context) {
+  const from = await Promise.all(places.map(mirrorPlace))
   if (isTicket(source)) {
     if (cid !== undefined) throw new UsageError('--cid goes with a URL')
     const ticket = parseTicket(source)
@@ -65,11 +67,11 @@ export function expanded (url, root) {
 /**
  * A mirror of all blobs of a server, from the URL of one.
  *
- * @param {string} place  a URL, or a ticket, whose peer has any blob
+ * @param {string} place  a URL; or a ticket, whose peer has any blob; or the path of a store
  * @throws {UsageError} when it cannot be told where the server has other blobs
  */
 export function ofAnyBlob (place) {
-  if (isTicket(place) || /\{(cid|hex)\}/.test(place)) return place
+  if (isTicket(place) || !isUrl(place) || /\{(cid|hex)\}/.test(place)) return place
   const name = nameIn(place)
   if (name === undefined) {
     throw new UsageError(`'${place}' has one blob only: put {cid} or {hex} in the place of its name`)
@@ -81,7 +83,30 @@ export function ofAnyBlob (place) {
 /** The CID or hash in the path of a URL. @param {string} url */
 const nameIn = url => new URL(url).pathname.split(/[/.]/).findLast(isRoot)
 
+/** Is it no path? @param {string} place */
+export const isUrl = place => /^[a-z][a-z0-9+.-]*:\/\//i.test(place)
+
+/**
+ * A mirror of --from. The path of a store is made absolute: another process may open it.
+ *
+ * @param {string} place
+ * @throws {UsageError}
+ */
+async function mirrorPlace (place) {
+  if (isTicket(place)) return place
+  if (/^https?:/i.test(place) || isUrl(place)) {
+    checkUrl(place, '--from')
+    return place
+  }
+  const index = await stat(join(place, 'index')).catch(() => undefined)
+  if (index?.isDirectory()) return resolve(place)
+  throw new UsageError(`--from: '${place}' is not an HTTP URL, and there is no store in a folder of that name`)
+}
+
 /** @param {string} url @param {string} what  the name of the argument */
 function checkUrl (url, what) {
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new UsageError(`${what}: '${url}' is not an HTTP URL`)
+  if (/^http\+unix:/i.test(url)) {
+    throw new UsageError(`${what}: '${url}' is a socket, which fetch cannot use: serve the store at a port, too`)
+  }
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`${what}: '${url}' is not an HTTP URL`)
 }

@@ -2,7 +2,7 @@
 // verified, survives crashes and can be resumed as any download.
 
 import { BaoError } from '../../../lib/core/errors.js'
-import { absolute, linkFile, removeFolder } from '#disk'
+import { absolute, isFolder, linkFile, removeFolder } from '#disk'
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
 import { contextOf } from '../context-of.js'
@@ -24,6 +24,7 @@ export async function downloadFile (openStore, cid, path, options) {
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
   const { signal } = options
+  await assertPlaces(target)
   const store = await openStore(`${target}.part`)
   let result
   let isEmpty = false
@@ -43,6 +44,21 @@ export async function downloadFile (openStore, cid, path, options) {
   }
   await removeFolder(`${target}.part`)
   return result
+}
+
+/**
+ * Looks whether a file and the folder beside it can be made, before anything is downloaded.
+ *
+ * @param {string} target
+ * @throws {Error} EISDIR, ENOTDIR
+ */
+async function assertPlaces (target) {
+  if (await isFolder(target)) {
+    throw Object.assign(new Error(`${target} is a folder: give the path of a file in it`), { code: 'EISDIR' })
+  }
+  if (await isFolder(`${target}.part`) !== false) return
+  const message = `${target}.part is a file, and the download needs a folder of that name: move it away, or delete it`
+  throw Object.assign(new Error(message), { code: 'ENOTDIR' })
 }
 
 /**

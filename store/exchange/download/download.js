@@ -43,7 +43,8 @@ import { MemberDownloads } from './members.js'
  * @property {number} [maxDuplicates]  how many mirrors the servers may add to `from`, by `Link: <...>; rel=duplicate`
  *   (RFC 6249). With `recursive` none are added, because such a URL has one blob. Default: 4, 0 for none
  * @property {number} [maxUnverified]  bytes of a blob that may be written before any of them is verified, where servers
- *   have nothing that proves a part of the blob, and everything is wanted. Default: 1 GiB; of members: 16 MiB
+ *   have nothing that proves a part of the blob, and everything is wanted. Default: 1 GiB. Members are never written
+ *   unverified: members of up to 16 MiB are verified in memory
  * @property {AbortSignal} [signal]
  * @property {(event: DownloadEvent) => void} [onProgress]  gets `baobox:download`
  * @property {(member: WholeMember) => void} [onMember]  gets each member once, in no certain order, when it is whole;
@@ -86,7 +87,9 @@ export async function download (store, cid, options, clock = systemClock) {
   const { maxDuplicates = DEFAULT_MAX_DUPLICATES, maxUnverified = DEFAULT_MAX_UNVERIFIED } = options
   const root = parseRoot(cid, 'cid')
   const wanted = toRanges(ranges)
-  if (recursive && ranges !== undefined) throw new TypeError('"recursive" excludes "ranges"')
+  if (recursive && ranges !== undefined) {
+    throw new TypeError('"recursive" excludes "ranges": a sequence and its members are downloaded whole')
+  }
   if (tag !== undefined) assertName('tag', tag)
   assertInteger('maxMembers', maxMembers)
   assertInteger('parallel', parallel, 1)
@@ -110,7 +113,7 @@ export async function download (store, cid, options, clock = systemClock) {
       : downloadBlob(store, terms, { root, wanted, maxUnverified: ranges === undefined ? maxUnverified : 0 })
     try {
       if (tag === undefined) return await work()
-      return await underTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
+      return await protectByTag(store, { name: tag, root, format: recursive ? 'hashseq' : 'raw' }, work)
     } finally {
       release()
     }
@@ -118,15 +121,15 @@ export async function download (store, cid, options, clock = systemClock) {
 }
 
 /**
- * Has a tag protect a blob from the beginning of its download. A tag of that name keeps what it names until all has
- * come.
+ * Does the work of a download while the tag `NAME.part` protects what has come. When all has come, the tag `NAME` names
+ * the blob. Until then a tag of that name goes on naming what it did. When nothing has come, no tag is left.
  *
  * @template T
  * @param {StoreContext} store @param {{ name: string, root: Uint8Array, format: TagFormat }} tag
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-async function underTag ({ tags, catalog }, tag, work) {
+async function protectByTag ({ tags, catalog }, tag, work) {
   const part = { ...tag, name: `${tag.name}.part` }
   await tags.set([part])
   try {
@@ -205,9 +208,12 @@ async function downloadSequence (store, terms, root, { maxMembers, maxUnverified
 function assertSequence (root, len, maxMembers) {
   const cid = toCid(root, HASHSEQ)
   if (len > maxMembers * HASH_LEN) {
-    throw new BaoError('HASHSEQ_TOO_LONG', `${cid} has more than ${maxMembers} members`, { cid, len })
+    const count = Math.ceil(len / HASH_LEN)
+    const message = `${cid} has ${count} members, and "maxMembers" allows ${maxMembers}: raise it if you expect so many`
+    throw new BaoError('HASHSEQ_TOO_LONG', message, { cid, len })
   }
   if (len % HASH_LEN === 0) return
-  const message = `${cid} is no sequence of hashes: ${len} bytes are no multiple of 32`
+  const message = `${cid} is no sequence of hashes, because its ${len} bytes are no multiple of ${HASH_LEN}: ` +
+    'download it without "recursive", or check the CID'
   throw new BaoError('HASHSEQ_INVALID', message, { cid, len })
 }

@@ -228,7 +228,7 @@ export class MemberDownloads {
     let hasChanged = this.#lookAgain(mirrors.length, isOpen) || this.#runHasEnded
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless(mirrors)) continue
-      const lost = { ...member, error: blob.exhausted(mirrors) }
+      const lost = { ...member, error: blob.makeExhaustedError(mirrors) }
       if (!isOpen) this.#lose(lost)
       else if (this.#parked.length < MAX_PARKED) this.#parked.push(lost)
       else continue

@@ -1,7 +1,9 @@
 // Looks for, makes, moves, links and removes the folders of a store and of LevelDB. A folder that was made or moved
 // stays so after a power cut.
 
-import { access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
+import {
+  access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm, stat
+} from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -16,6 +18,9 @@ export async function isHeadless (path) {
 
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
+
+/** @param {string} path @returns {Promise<boolean | undefined>} undefined when nothing is there */
+export const isFolder = async path => (await stat(path).catch(unlessMissing))?.isDirectory()
 
 /** One name for what has several. @param {string} path  of what need not be there */
 export const realPath = path => realpath(path).catch(() => resolve(path))

@@ -29,6 +29,9 @@ export const folderLen = async _path => 0
 /** @param {string} _path */
 export const exists = async _path => false
 
+/** @param {string} _path @returns {Promise<boolean | undefined>} */
+export const isFolder = async _path => undefined
+
 /** @param {string} path */
 export const realPath = async path => path
 

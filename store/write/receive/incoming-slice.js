@@ -17,6 +17,7 @@ export class IncomingSlice {
   received = new ProvenGroups()
   /** @type {SliceVerifier} */
   verifier
+  #onKept
   /** What came of it: bytes that were missing before, and whether the blob is complete now. */
   len = 0
   complete = false
@@ -25,9 +26,13 @@ export class IncomingSlice {
   /** Has the system failed to bring the file to the disk? */
   isUnsure = false
 
-  /** @param {Databases} databases @param {SliceOptions & { root: Uint8Array }} options */
-  constructor (databases, options) {
+  /**
+   * @param {Databases} databases @param {SliceOptions & { root: Uint8Array }} options
+   * @param {(len: number) => void} [onKept]  gets the bytes that were missing before, whenever some are recorded
+   */
+  constructor (databases, options, onKept = () => {}) {
     this.#databases = databases
+    this.#onKept = onKept
     this.root = options.root
     this.verifier = new SliceVerifier(options, {
       pair: (node, at) => this.received.pair(node, at),
@@ -36,6 +41,12 @@ export class IncomingSlice {
         this.received.leaf(start, memory, at, len, size)
       }
     })
+  }
+
+  /** Bytes that were missing are recorded. @param {number} len */
+  kept (len) {
+    this.len += len
+    this.#onKept(len)
   }
 
   /**

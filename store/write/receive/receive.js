@@ -47,13 +47,14 @@ export class BlobReceiver {
 
   /**
    * @param {CID | string | Uint8Array} cid @param {Source} source @param {RangesLike} [ranges]
-   * @param {ProgressOptions & { size?: number }} [options]  see `BlobStore.receive`
+   * @param {ProgressOptions & { size?: number, onKept?: (len: number) => void }} [options]  see `BlobStore.receive`;
+   *   `onKept` gets the bytes that were missing before, whenever some are recorded
    */
-  receive (cid, source, ranges, { size, signal, onProgress } = {}) {
+  receive (cid, source, ranges, { size, signal, onProgress, onKept } = {}) {
     const failing = new AbortController()
     return this.#store.activity.run(async () => {
       const root = parseRoot(cid, 'cid')
-      const slice = new IncomingSlice(this.#store.databases, { root, ranges: toRanges(ranges), size })
+      const slice = new IncomingSlice(this.#store.databases, { root, ranges: toRanges(ranges), size }, onKept)
       const { verifier, received } = slice
       const writing = new Background(error => failing.abort(error))
       const recording = new Background(error => failing.abort(error))
@@ -193,7 +194,7 @@ export class BlobReceiver {
     // What blobs share counts as long as one of them is there.
     const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
-    slice.len += gained
+    slice.kept(gained)
     await this.#pending.commit({ root, before, after, gained: 0 }, { sync, len: gained })
     received.recorded(batches, before.id)
     catalog.uses.touch(root)

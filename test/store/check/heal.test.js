@@ -11,6 +11,7 @@ import { newStores, sliceOf } from '../../support/store/stores.js'
 
 const BYTES = noise(70 * GROUP + 500, 75)
 const ROOT = hash(BYTES)
+const MIB = 1 << 20
 const rangesOf = (start, end) => ChunkRanges.fromBytes(start, end)
 
 describe('store: heal', () => {
@@ -34,6 +35,20 @@ describe('store: heal', () => {
     }
     await damage()
     return { ...made, asked, damage }
+  }
+  /** A store that has the first half MiB of 17 MiB, and what it asks for. */
+  const partialStore = async heal => {
+    const long = noise(17 * MIB + 5, 77)
+    const asked = []
+    const { store } = await newStore({
+      heal: (cid, ranges) => {
+        asked.push(ranges.boundaries)
+        return heal === undefined ? sliceOf(long, ranges) : heal()
+      }
+    })
+    const part = rangesOf(0, MIB / 2)
+    await store.receive(hash(long), sliceOf(long, part), part)
+    return { long, store, asked }
   }
   const fromElsewhere = async (_cid, ranges) => sliceOf(BYTES, ranges)
 
@@ -94,6 +109,43 @@ describe('store: heal', () => {
     }
     expect(asked).to.deep.equal([[48, 80], [112, 128]])
     expect(same(await store.bytes(ROOT), BYTES)).to.equal(true)
+  })
+
+  for (const [name, read] of Object.entries({
+    'get()': async (store, root) => collect(store.get(root)),
+    'bytes()': (store, root) => store.bytes(root),
+    'bytes() of chunks': (store, root) => store.bytes(root, ChunkRanges.all),
+    'slice()': async (store, root, long) => (await collect(store.slice(root))).length > long.length && long
+  })) {
+    it(`is asked for 8 MiB at a time by ${name}, however much is missing`, async () => {
+      const { long, store, asked } = await partialStore()
+      expect(same(await read(store, hash(long), long), long)).to.equal(true)
+      expect(asked).to.deep.equal([[512, 8704], [8704, 16_896], [16_896, 17_409]])
+      expect((await store.stat(hash(long))).complete).to.equal(true)
+    })
+  }
+
+  it('is asked by get() when what stands before has been taken, and not before', async () => {
+    const { long, store, asked } = await partialStore()
+    const counts = new Map()
+    let at = 0
+    for await (const piece of store.get(hash(long))) {
+      counts.set(asked.length, counts.get(asked.length) ?? at)
+      at += piece.length
+    }
+    expect([...counts]).to.deep.equal([[0, 0], [1, 512 << 10], [2, 8704 << 10], [3, 16_896 << 10]])
+  })
+
+  it('fails behind what is present, and has then been asked once', async () => {
+    const { long, store, asked } = await partialStore(() => { throw new Error('not today') })
+    const pieces = []
+    const error = await errorOf(async () => {
+      for await (const piece of store.get(hash(long))) pieces.push(piece)
+    })
+    expect(error).to.include({ code: 'STORE_MISSING' })
+    expect(error.cause).to.have.property('message', 'not today')
+    expect(same(await collect(pieces), long.subarray(0, 512 << 10))).to.equal(true)
+    expect(asked).to.have.length(1)
   })
 
   it('is asked once by reads at the same time, and again when another range is wanted', async () => {

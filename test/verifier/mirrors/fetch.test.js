@@ -255,6 +255,34 @@ describe('mirrors', () => {
       expect(() => mirrorOf(bad), String(bad)).to.throw(TypeError)
     }
   })
+
+  it('are named with what is expected when they are no URLs of servers', async () => {
+    const expected = 'expected a URL that begins with https:// or http://, got'
+    for (const bad of ['nourl', 'example.org/{cid}', 'ftp://example.org/{cid}', new URL('data:,x')]) {
+      if (globalThis.location !== undefined && !`${bad}`.includes(':')) continue // relative to the page
+      expect(() => mirrorOf(bad)).to.throw(TypeError, `"from" ${expected} '${bad}'`)
+    }
+    expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. A file is given as { source`)
+    const { message } = await errorOf(fetchVerified('ftp://x', { cid }))
+    expect(message).to.equal(`"input" ${expected} 'ftp://x'`)
+  })
+
+  it('say why a connection has failed', async () => {
+    const failing = cause => async () => { throw new TypeError('fetch failed', { cause }) }
+    const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    for (const [fetch, reason] of [
+      [failing(system), 'ECONNREFUSED'], [failing(new Error('')), 'fetch failed'],
+      [failing(new Error('not over HTTP/3')), 'not over HTTP/3'], [failing(undefined), 'fetch failed']
+    ]) {
+      const { code, message } = await errorOf(fetchVerified(BLOB, { cid, fetch, retries: 0 }))
+      expect({ code, message }).to.deep.equal({
+        code: 'FETCH_FAILED', message: `the connection to ${BLOB} failed: ${reason}`
+      })
+    }
+    const stalled = await errorOf(fetchVerified(BLOB, { cid, fetch: silent, stall: 20, retries: 0 }))
+    expect(stalled.message)
+      .to.equal(`the connection to ${BLOB} failed: fewer than 16384 bytes have come within 20 ms`)
+  })
 })
 
 describe('fetchVerified in the place of fetch', () => {
@@ -292,6 +320,40 @@ describe('fetchVerified in the place of fetch', () => {
     expect(head.status).to.equal(200)
     expect((await bytesOf(head)).length).to.equal(0)
     expect(await errorOf(respond({}, { method: 'POST' }))).to.be.instanceOf(TypeError)
+  })
+
+  it('ignores Range in a HEAD, and behind an If-Range that names something else', async () => {
+    const head = await respond({ range: 'bytes=0-9' }, { method: 'HEAD' })
+    expect(head.status).to.equal(200)
+    expect(head.headers.get('content-length')).to.equal('300000')
+    expect(head.headers.get('content-range')).to.equal(null)
+    for (const validator of ['"other"', `W/"${cid}"`, 'Tue, 24 Nov 2026 14:08:44 GMT']) {
+      const response = await respond({ range: 'bytes=0-9', 'if-range': validator })
+      expect(response.status, validator).to.equal(200)
+      expect(same(await bytesOf(response), content)).to.equal(true)
+    }
+    const again = await respond({ range: 'bytes=0-9', 'if-range': `"${cid}"` })
+    expect(again.status).to.equal(206)
+    expect(await bytesOf(again)).to.deep.equal(content.slice(0, 10))
+  })
+
+  it('has the type that is asked for, says that it takes ranges, and has the length when that is proven', async () => {
+    const small = content.slice(0, 5000)
+    const { cid } = createOutboardSync(small)
+    const fetch = fetchOf({ [BLOB]: endpoint(small) })
+    const whole = await fetchVerified(new Request(BLOB), { cid, fetch, type: 'text/plain' })
+    expect(await bytesOf(whole)).to.deep.equal(small)
+    expect(Object.fromEntries(whole.headers)).to.deep.equal({
+      'accept-ranges': 'bytes', 'content-length': '5000', 'content-type': 'text/plain', etag: `"${cid}"`
+    })
+    const part = await fetchVerified(BLOB, { cid, fetch, start: 4990 })
+    expect(await bytesOf(part)).to.deep.equal(small.slice(4990))
+    expect(part.headers.get('content-length')).to.equal('10')
+    const long = await respond({})
+    expect(long.headers.get('accept-ranges')).to.equal('bytes')
+    expect(long.headers.get('content-type')).to.equal('application/octet-stream')
+    expect(long.headers.get('content-length')).to.equal(null)
+    await long.body.cancel()
   })
 
   it('passes on the headers of a Request, but not its range', async () => {

@@ -20,14 +20,14 @@ describe('a mirror that redirects', () => {
   })
 
   /** A server of some paths: bytes, or where a path leads. Notes what was asked. */
-  async function serving (paths) {
+  async function serving (paths, more = {}) {
     const seen = []
     const server = createServer((request, response) => {
       const { url, headers } = request
       seen.push({ url, headers })
       const found = paths[url.split('?')[0]]
       if (typeof found === 'string') return response.writeHead(302, { location: found }).end()
-      response.writeHead(found === undefined ? 404 : 200).end(found)
+      response.writeHead(found === undefined ? 404 : 200, more).end(found)
     })
     servers.push(server)
     await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -44,6 +44,30 @@ describe('a mirror that redirects', () => {
     expect(same(await bytesOf(`${url}/blob`, { headers }), content)).to.equal(true)
     expect(there.seen).to.not.have.length(0)
     for (const { headers } of there.seen) expect(headers).to.not.have.property('authorization')
+  })
+
+  it('is followed to what its `Link` names beside the URL that has answered', async () => {
+    const more = { link: '<blob.proof>; rel=describedby; type="application/vnd.bao-outboard"' }
+    const paths = { '/blob': '/deep/blob', '/deep/blob': content, '/deep/blob.proof': pairs }
+    const { url, seen } = await serving(paths, more)
+    expect(same(await bytesOf(`${url}/blob`), content)).to.equal(true)
+    expect(seen.map(({ url }) => url)).to.include('/deep/blob.proof')
+  })
+
+  it('gets no headers of the caller for what the other server names, nor back for the first one', async () => {
+    const headers = { 'x-token': '1' }
+    const from = await serving({})
+    for (const isBack of [false, true]) {
+      const there = await serving({ '/deep/blob': content, '/deep/proof': pairs }, {
+        link: `<${isBack ? `${from.url}/proof` : 'proof'}>; rel=describedby; type="application/vnd.bao-outboard"`
+      })
+      const { url, seen } = await serving({ '/blob': `${there.url}/deep/blob` })
+      expect(same(await bytesOf(`${url}/blob`, { headers }), content)).to.equal(true)
+      expect(seen.some(({ headers }) => headers['x-token'] === '1')).to.equal(true)
+      const proofs = [...there.seen, ...from.seen].filter(({ url }) => url.endsWith('/proof'))
+      expect(proofs).to.not.have.length(0)
+      for (const { headers } of proofs) expect(headers).to.not.have.property('x-token')
+    }
   })
 
   it('in a circle fails, and another one goes on', async () => {

@@ -323,8 +323,8 @@ forEachKernel(() => describe('a verified download', () => {
           server.url, { cid, start, end, ...options, onProgress: event => events.push(event) }
         )
         expect(response.status).to.equal(start === 0 && end === Infinity ? 200 : 206)
-        expect(response.headers.get('content-length')).to.equal(null)
-        expect(response.headers.get('etag')).to.equal(null)
+        expect(response.headers.get('content-length')).to.be.oneOf([null, `${content.subarray(start, end).length}`])
+        expect(response.headers.get('etag')).to.equal(`"${cid}"`) // and not that of the server
         const bytes = new Uint8Array(await response.arrayBuffer())
         expect(same(bytes, content.subarray(start, end)), `${start} to ${end}`).to.equal(true)
         expect(events.every(({ type }) => type === 'baobox:fetch')).to.equal(true)

@@ -4,7 +4,7 @@
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { download, locationOf, statusError } from '../../sources/http.js'
+import { download, finalUrlOf, locationOf, statusError } from '../../sources/http.js'
 
 /** @import { HttpOptions } from '../../sources/http.js' */
 
@@ -23,7 +23,8 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {{ ranges: ChunkRanges, groupLog: number }} what
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
- * @param {(link: string) => void} [onLink]  gets the `Link` header of the answer, if it has one
+ * @param {(link: string, base: URL) => void} [onLink]  gets the `Link` header of the answer, if it has one, and the URL
+ *   that it came from
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
  *   which bytes it lacks; FETCH_FAILED
@@ -54,7 +55,8 @@ export function membersOfEndpoint (url, indices, options, signal) {
  * The body of an answer of the right type.
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} what
- * @param {HttpOptions} options @param {AbortSignal} signal @param {(link: string) => void} [onLink]
+ * @param {HttpOptions} options @param {AbortSignal} signal
+ * @param {(link: string, base: URL) => void} [onLink]
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * askEndpoint (url, { query, type, groupLog }, options, signal, onLink) {
@@ -68,7 +70,7 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
     if (status !== 200) throw await refusal(locationOf(url), response)
     if (isOfType(headers.get('content-type'), type, groupLog)) {
       const link = headers.get('link')
-      if (link !== null) onLink?.(link)
+      if (link !== null) onLink?.(link, finalUrlOf(response, url))
       return true
     }
     const got = headers.get('content-type') ?? 'no type'

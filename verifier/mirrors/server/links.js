@@ -17,10 +17,11 @@ const LAST = 999_999
  * The outboards that a header names, as `<movie.obao4>; rel=describedby; type="application/vnd.bao-outboard"`.
  *
  * @param {string} header @param {URL} base  that the header came from
+ * @param {URL} [asked]  that was asked for, if it redirects to `base`
  * @returns {{ url: URL, groupLog: number }[]}
  */
-export function outboardLinks (header, base) {
-  const links = linksOf(header, base, 'describedby').map(({ url, parameters }) => {
+export function outboardLinks (header, base, asked = base) {
+  const links = linksOf(header, { base, asked }, 'describedby').map(({ url, parameters }) => {
     const log = /group-log=(\d+)/i.exec(parameters) ?? /\.obao(\d+)$/.exec(url.pathname)
     return { url, groupLog: log === null ? DEFAULT_GROUP_LOG : Number(log[1]) }
   })
@@ -32,26 +33,29 @@ export function outboardLinks (header, base) {
  * first that the server prefers.
  *
  * @param {string} header @param {URL} base  that the header came from
- * @returns {URL[]} not `base` itself
+ * @param {URL} [asked]  that was asked for, if it redirects to `base`
+ * @returns {URL[]} not `base` and `asked` themselves
  */
-export function duplicateLinks (header, base) {
-  const links = linksOf(header, base, 'duplicate').map(({ url, parameters }) => {
+export function duplicateLinks (header, base, asked = base) {
+  const links = linksOf(header, { base, asked }, 'duplicate').map(({ url, parameters }) => {
     const pri = /;\s*pri\s*=\s*"?(\d{1,6})\b/i.exec(parameters)
     return { url, pri: pri === null ? LAST : Number(pri[1]) }
   })
   const urls = new Map(links.sort((a, b) => a.pri - b.pri).map(({ url }) => [url.href, url]))
   urls.delete(base.href)
+  urls.delete(asked.href)
   return [...urls.values()].slice(0, MAX_DUPLICATES)
 }
 
 /**
- * The links of a relation that may be followed: over HTTP, not in the clear where the header came encrypted, and
- * without a password.
+ * The links of a relation that may be followed: over HTTP, not in the clear where the header was asked for or came
+ * encrypted, and without a password.
  *
- * @param {string} header @param {URL} base @param {string} relation
+ * @param {string} header @param {{ base: URL, asked: URL }} from @param {string} relation
  * @returns {Link[]}
  */
-function linksOf (header, base, relation) {
+function linksOf (header, { base, asked }, relation) {
+  const isClear = [base, asked].every(({ protocol }) => protocol === 'http:')
   const links = []
   for (const [, target, parameters] of header.slice(0, MAX_LEN).matchAll(/<([^<>]*)>([^<]*)/g)) {
     const [, quoted, token] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
@@ -59,7 +63,7 @@ function linksOf (header, base, relation) {
     if (!relations.includes(relation) || !URL.canParse(target, base.href)) continue
     const url = new URL(target, base)
     url.hash = ''
-    const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && base.protocol === 'http:')
+    const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && isClear)
     if (isAllowed && url.username === '' && url.password === '') links.push({ url, parameters })
   }
   return links

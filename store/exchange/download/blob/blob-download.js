@@ -44,16 +44,18 @@ export class BlobDownload {
   #blob
   /** @type {Map<Health, Supply>} */
   #supplies = new Map()
-  /** Mirrors that prove the size, and what ends them when one has done it. */
+  /** The mirrors that have been asked for the last chunk, which proves the size. */
   #provers = /** @type {Set<Supply>} */ (new Set())
+  /** Ends their requests when one of them has proven the size. */
   #sizing = new AbortController()
   #hasBegun = false
   /** Of the head until the size is known, then of the rest. @type {Plan | undefined} */
   #plan
   /** What was missing at the beginning. */
   #lacked = ChunkRanges.none
-  /** Mirrors that have the bytes alone, and what one of them does about it. */
+  /** The files of mirrors that have all bytes, and nothing that proves a part of them. */
   #files
+  /** The one of them that is read from its beginning now, and how many of its bytes have come. */
   #reading = /** @type {{ supply: Supply, file: WholeFile, len: number, isBegun: boolean } | undefined} */ (undefined)
   /** Proven. @type {number | undefined} */
   size
@@ -128,17 +130,21 @@ export class BlobDownload {
     return !mirrors.map(health => this.#supplyOf(health)).some(supply => supply.isUsable && mayBring(supply))
   }
 
-  /** What mirrors have said about the blob, or have failed with before. @param {Health[]} mirrors */
-  exhausted (mirrors) {
+  /** The error that tells what mirrors have failed with, with this blob or before. @param {Health[]} mirrors */
+  makeExhaustedError (mirrors) {
     return fetchExhausted(mirrors.flatMap(health =>
       this.#supplyOf(health).error ?? (health.isUsable ? [] : health.error ?? [])))
   }
 
-  /** @param {Health[]} mirrors @param {boolean} isOpen */
+  /**
+   * Starts to read a whole file when no mirror can help. Throws when there is none.
+   *
+   * @param {Health[]} mirrors @param {boolean} isOpen  may more mirrors come?
+   */
   giveUp (mirrors, isOpen) {
     if (isOpen || !this.isHopeless(mirrors)) return false
     const next = this.#files.take()
-    if (next === undefined) throw this.exhausted(mirrors)
+    if (next === undefined) throw this.makeExhaustedError(mirrors)
     this.#reading = { ...next, len: 0, isBegun: false }
     return true
   }
@@ -240,38 +246,40 @@ export class BlobDownload {
     const signal = AbortSignal.any([this.#signal, fetching.ended.signal])
     const missing = await this.#missing(segment.ranges)
     let failure
-    let whole
+    let sizeIfWhole
+    let kept = 0
+    const onKept = (/** @type {number} */ len) => { kept += len }
     try {
       const pieces = this.#pieces(supply, missing, signal, fetching)
-      if (!missing.isEmpty) whole = await this.#receive(missing, pieces, signal)
+      if (!missing.isEmpty) sizeIfWhole = await this.#receive(missing, pieces, { signal, onKept })
     } catch (error) {
       failure = error
     }
     segment.fetchings.delete(fetching)
-    const left = whole === undefined ? await this.#missing(segment.ranges) : ChunkRanges.none
-    // What is there may have come from another mirror, in a race.
-    const gained = whole ?? Math.min(fetching.len, await this.#len(missing.difference(left)))
+    const left = sizeIfWhole === undefined ? await this.#missing(segment.ranges) : ChunkRanges.none
+    const gained = sizeIfWhole ?? kept
     if (gained > 0) supply.gained(gained, clock.now() - since)
     if (!signal.aborted) {
       if (failure !== undefined && !isOfMirror(failure, fetching)) throw failure
       if (failure !== undefined) this.#note(supply, failure, missing, since)
       else if (left.isEmpty) supply.progressed()
-      else if (gained === 0) this.#note(supply, new Error('nothing of its slice was kept'), missing, since)
+      else if (gained === 0) this.#note(supply, emptySlice(supply.mirror), missing, since)
     }
     this.#end(segment, left)
-    this.size ??= whole
+    this.size ??= sizeIfWhole
   }
 
   /**
    * Keeps what is right of a slice.
    *
-   * @param {ChunkRanges} ranges @param {AsyncIterable<Uint8Array>} pieces @param {AbortSignal} signal
+   * @param {ChunkRanges} ranges @param {AsyncIterable<Uint8Array>} pieces
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `BlobReceiver.receive`
    * @returns {Promise<number | undefined>} the size, when the slice was the head and all of the blob
    */
-  async #receive (ranges, pieces, signal) {
+  async #receive (ranges, pieces, options) {
     const { root, heads } = this.#blob
-    if (this.size === undefined) return heads?.receive(root, ranges, pieces, signal)
-    await this.#store.receiver.receive(root, pieces, ranges, { signal })
+    if (this.size === undefined) return heads?.receive(root, ranges, pieces, options)
+    await this.#store.receiver.receive(root, pieces, ranges, options)
   }
 
   /**
@@ -343,17 +351,14 @@ export class BlobDownload {
     if (record === undefined) return groups
     return record.complete ? ChunkRanges.none : groups.difference(await this.#store.presence.of(record))
   }
-
-  /** Bytes of some ranges that the store has. @param {ChunkRanges} ranges */
-  async #len (ranges) {
-    const size = this.size ?? (await this.#store.catalog.get(this.#blob.root))?.size
-    return size === undefined ? 0 : rangesLen(ranges, size)
-  }
 }
 
 /** The groups of a blob that some ranges are in. @param {ChunkRanges} ranges @param {number} size */
 const groupsOf = (ranges, size) =>
   ranges.canonical(size).roundToGroups(DEFAULT_GROUP_LOG).intersect(ChunkRanges.all.canonical(size))
+
+/** The error of a mirror whose slice has ended without a fault, and without a byte. @param {Mirror} mirror */
+const emptySlice = ({ location }) => new Error(`${location} sent a slice of which nothing could be kept`)
 
 /**
  * Is a failure that of a mirror, and not of the store that keeps what it sends?

@@ -37,17 +37,18 @@ export class HeadReceiver {
    *
    * @param {Uint8Array} root @param {ChunkRanges} ranges  of the head
    * @param {AsyncIterable<Uint8Array>} pieces  with the size in front, unverified
-   * @param {AbortSignal} signal
+   * @param {{ signal: AbortSignal, onKept: (len: number) => void }} options  as of `BlobReceiver.receive`; `onKept`
+   *   hears of no blob that is verified in memory
    * @returns {Promise<number | undefined>} bytes of the blob, when all of it is kept by now and was verified in memory
    */
-  async receive (root, ranges, pieces, signal) {
+  async receive (root, ranges, pieces, options) {
     const source = pieces[Symbol.asyncIterator]()
     try {
       const head = await readHeader(source)
       const all = inFront(head, source)
       const claim = head.length < HEADER_LEN ? 0 : u64FromBytes(head)
       if (claim > FILE_FROM || !ranges.equals(HEAD)) {
-        await this.#store.receiver.receive(root, all, ranges, { signal })
+        await this.#store.receiver.receive(root, all, ranges, options)
         return undefined
       }
       const blob = new ByteQueue()

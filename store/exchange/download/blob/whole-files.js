@@ -43,7 +43,7 @@ export class WholeFiles {
     const maxLen = size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`
-      return fetchRefused(mirror.location, `${why}. Give an outboard, or a larger "maxUnverified"`)
+      return fetchRefused(mirror.location, `${why}. Give an outboard, or raise "maxUnverified" (--max-unverified)`)
     }
     if (file.size !== undefined && file.size > maxLen) throw tooLong()
     let len = 0

@@ -51,7 +51,7 @@ describe('baobox fetch', () => {
   it('puts a blob into a store, from a URL with its CID, and tags it', async () => {
     const got = await folder.run(['fetch', `${served}/${CID}`, '--store', 'one', '--tag', 'kept', '--bytes'])
     expect(got).to.include({ code: 0, err: '' })
-    expect(got.out).to.match(new RegExp(`^${CID}  3000000 of 3000000 received, complete\n  3000000 from http://.*\n$`))
+    expect(got.out).to.match(new RegExp(`^${CID}  3000000 of 3000000 received, complete\n {2}3000000 from http://.*\n$`))
     expect(same((await folder.run(['get', 'kept', '--store', 'one'])).bytes, BYTES)).to.equal(true)
     const again = await folder.run(['fetch', CID, '--from', `${served}/{cid}`, '--store', 'one', '--json'])
     expect(JSON.parse(again.out)).to.include({ received: 0, complete: true })
@@ -63,6 +63,22 @@ describe('baobox fetch', () => {
     for (const wrong of [`rasl://${CID}/`, 'rasl://example.org/?hint=a.example', `rasl://${CID}/?hint=a/b`]) {
       expect((await folder.run(['fetch', wrong])).code, wrong).to.equal(2)
     }
+  })
+
+  it('takes the folder of a store as a mirror, also one that is in use, and changes nothing in it', async () => {
+    await folder.run(['add', 'a', '--store', 'source'])
+    const inUse = await folder.run(['fetch', CID, '-', '--from', 'baobox']) // it is served
+    expect(same(inUse.bytes, BYTES), inUse.err).to.equal(true)
+    const got = await folder.run(['fetch', CID, '--from', 'source', '--store', 'from-store', '--bytes'])
+    expect(got).to.include({ code: 0, err: '' })
+    expect(got.out).to.match(/complete\n {2}3000000 from .*source\n$/)
+    const file = await folder.run(['fetch', CID, 'from-store-file', '--from', './source', '--start', '5'])
+    expect(file).to.include({ code: 0, err: '' })
+    expect(same(await readFile(folder.at('from-store-file')), BYTES.subarray(5))).to.equal(true)
+    const empty = await folder.run(['fetch', CID, '--from', 'nowhere'])
+    expect(empty.code).to.equal(2)
+    expect(empty.err).to.include("--from: 'nowhere' is not an HTTP URL, and there is no store in a folder of that name")
+    expect((await folder.run(['fetch', CID, '--from', 'http+unix://%2Fx'])).err).to.include('is a socket')
   })
 
   it('writes a file, from several mirrors, and names the one that lies', async () => {

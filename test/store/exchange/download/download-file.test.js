@@ -1,7 +1,7 @@
 // Downloads straight to a file.
 import { expect } from 'chai'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newLocation, removeLocation } from '#runtime'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
@@ -92,13 +92,28 @@ describe('a download to a file', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
+  it('asks no mirror when a folder has the name, or a file that of the part', async () => {
+    const from = [() => { throw new Error('nobody is to be asked') }]
+    const failing = () => errorOf(BlobStore.downloadFile(cid, path, { from, retries: 0 }))
+    await mkdir(path)
+    const message = `${path} is a folder: give the path of a file in it`
+    expect(await failing()).to.include({ code: 'EISDIR', message })
+    expect(await readdir(folder)).to.deep.equal(['movie.mp4'])
+    await rmdir(path)
+    await writeFile(`${path}.part`, 'mine')
+    const error = await failing()
+    expect(error).to.include({ code: 'ENOTDIR' })
+    expect(error.message).to.match(/movie\.mp4\.part is a file, .*: move it away, or delete it$/)
+    expect(await readFile(`${path}.part`, 'utf8')).to.equal('mine')
+  })
+
   it('says why a mirror cannot be reached', async () => {
     const refuse = () => Promise.reject(new TypeError('fetch failed', {
       cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     }))
     const from = [mirrorOf('http://localhost/blob', { fetch: refuse })]
     const { message } = await errorOf(BlobStore.downloadFile(cid, path, { from, retries: 0 }))
-    expect(message).to.match(/^no mirror is left: http:.*: ECONNREFUSED$/)
+    expect(message).to.match(/^no mirror is left: the connection to http:.* failed: ECONNREFUSED$/)
   })
 
   it('fetches again what was damaged of the part of an earlier run', async () => {

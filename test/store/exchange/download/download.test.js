@@ -143,6 +143,13 @@ describe('a download into a store', () => {
         .to.deep.equal([['silent', 0], ['failing', 0], ['good', content.length]])
     }))
 
+  it('counts a byte for one mirror only, however many have raced for it', () => withStore(async store => {
+    const stalling = named('stalling', slices(endings.stall(600_000)))
+    const { mirrors } = await store.download(cid, { from: [stalling, named('good', slices())] })
+    expect(mirrors.reduce((sum, { bytes }) => sum + bytes, 0)).to.equal(content.length)
+    await expectWhole(store)
+  }))
+
   it('waits for mirrors that say later, longer each time, and gives up in the end', () => withStore(async store => {
     const clock = new FakeClock()
     let answers = 0

@@ -76,6 +76,8 @@ describe('a download of a long blob that nothing proves a part of', () => {
     expect(error).to.include({ code: 'FETCH_EXHAUSTED' })
     expect(error.cause.errors.map(({ code, location }) => [code, location]).sort((a, b) => a[1] < b[1] ? -1 : 1))
       .to.deep.equal([['CID_MISMATCH', 'liar'], ['CID_MISMATCH', 'short']])
+    expect(error.message).to.match(/^no mirror is left: .*liar: the bytes do not have the hash/)
+    expect(error.message).to.match(/short: the bytes do not have the hash/)
     await expectNothing(store)
     const { complete, mirrors } = await store.download(cid, { from: [liar, plain('good')] })
     expect(complete).to.equal(true)

@@ -41,6 +41,15 @@ describe('duplicates in a Link header', () => {
       .to.deep.equal(['http://b.example/'])
   })
 
+  it('are relative to where the answer came from, and never in the clear where one of both was encrypted', () => {
+    const moved = new URL('http://b.example/deep/movie')
+    const header = '<x>; rel=duplicate, <https://c.example/>; rel=duplicate, </deep/movie>; rel=duplicate'
+    const hrefs = asked => duplicateLinks(header, moved, new URL(asked)).map(({ href }) => href)
+    expect(hrefs('http://a.example/movie')).to.deep.equal(['http://b.example/deep/x', 'https://c.example/'])
+    expect(hrefs('https://a.example/movie')).to.deep.equal(['https://c.example/'])
+    expect(duplicateLinks(`<${base}>; rel=duplicate`, new URL('https://b.example/'), base)).to.deep.equal([])
+  })
+
   it('are not the URL itself, nor one twice', () => {
     const header = ['', base, `${base}#x`, 'https://b.example/', 'https://b.example/#y', '//b.example']
       .map(target => `<${target}>; rel=duplicate`).join()

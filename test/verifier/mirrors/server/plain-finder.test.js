@@ -1,0 +1,140 @@
+// How the outboard and the size of a blob are found on plain servers, whatever these say.
+import { expect } from 'chai'
+import { createOutboardSync } from '../../../../encoder/index.js'
+import { fetchVerified } from '../../../../verifier/index.js'
+import { same } from '../../../support/bytes.js'
+import { errorOf } from '../../../support/feeding.js'
+import { noise } from '../../../support/inputs.js'
+import { endings, fetchOf, file, silent, status } from '../../../support/servers.js'
+
+const MIB = 1 << 20
+const content = noise(300_000, 171)
+const outboard = createOutboardSync(content)
+const wide = createOutboardSync(content, { groupLog: 6 })
+const long = noise(17 * MIB + 5, 373)
+const longOutboard = createOutboardSync(long)
+const { cid } = outboard
+const BLOB = 'https://plain.example/movie'
+
+const fetching = routes =>
+  fetchOf(Object.fromEntries(Object.entries(routes).map(([end, answer]) => [BLOB + end, answer])))
+
+async function bytesOf (fetch, options) {
+  const response = await fetchVerified(BLOB, { cid, fetch, stall: 60, retries: 1, ...options })
+  return new Uint8Array(await response.arrayBuffer())
+}
+
+/** An `ending` that counts the bytes of the bodies that are read. */
+function counting () {
+  const read = { len: 0 }
+  const ending = function * (bytes) {
+    for (const piece of endings.whole(bytes)) {
+      read.len += piece.length
+      yield piece
+    }
+  }
+  return { read, ending }
+}
+
+/** Headers that tell another length of the file. */
+const total = len => own => {
+  const range = own['content-range']?.replace(/\d+$/, `${len}`)
+  return range === undefined ? own : { ...own, 'content-range': range }
+}
+
+describe('the size of a blob on a plain server', () => {
+  for (const [title, how] of [
+    ['hides Content-Range, as from the scripts of other origins', {
+      headers: ({ 'content-range': _, ...own }) => own
+    }],
+    ['tells no length in Content-Range', { headers: total('*') }],
+    ['tells no length anywhere', {
+      headers: own => own['content-range'] === undefined ? {} : total('*')({ 'content-range': own['content-range'] })
+    }]
+  ]) {
+    it(`is found where it ${title}, and no more is read than that takes`, async () => {
+      const { read, ending } = counting()
+      const fetch = fetching({
+        '': file(long, { ...how, ending }), '.obao4': file(longOutboard.bytes, { ...how, ending })
+      })
+      const end = long.length + 7
+      for (const [start, end] of [[0, 1000], [9 * MIB, 9 * MIB + 5], [long.length - 9, long.length + 9]]) {
+        const bytes = await bytesOf(fetch, { cid: longOutboard.cid, start, end })
+        expect(same(bytes, long.subarray(start, end)), `${start} to ${end}`).to.equal(true)
+      }
+      expect(read.len).to.be.below(2 * MIB)
+      expect((await bytesOf(fetch, { cid: longOutboard.cid, start: end - 8, end })).length).to.equal(1)
+    })
+  }
+
+  it('is not looked for at the end of a long blob where every answer is the whole file, with its length', async () => {
+    const { read, ending } = counting()
+    const fetch = fetching({ '': file(long, { ranges: false, ending }), '.obao4': file(longOutboard.bytes) })
+    expect(same(await bytesOf(fetch, { cid: longOutboard.cid, stall: 10_000 }), long)).to.equal(true)
+    expect(read.len).to.be.below(long.length + MIB)
+  })
+
+  it('is found where every answer is the whole file, without a length or with that of compressed bytes', async () => {
+    for (const headers of [() => ({}), () => ({ 'content-encoding': 'gzip', 'content-length': '77' })]) {
+      const fetch = fetching({ '': file(long, { ranges: false, headers }), '.obao4': file(longOutboard.bytes) })
+      expect(same(await bytesOf(fetch, { cid: longOutboard.cid, stall: 10_000 }), long)).to.equal(true)
+    }
+  })
+
+  for (const off of [-1, 1, -20_000, 20_000, -299_999, Number.MAX_SAFE_INTEGER - content.length]) {
+    it(`is found where the server tells ${Math.abs(off)} bytes too ${off < 0 ? 'few' : 'many'}`, async () => {
+      const headers = total(content.length + off)
+      for (const [end, pairs] of [['.obao4', outboard], ['.obao6', wide]]) {
+        const fetch = fetching({ '': file(content, { headers }), [end]: file(pairs.bytes) })
+        expect(same(await bytesOf(fetch), content)).to.equal(true)
+        expect(same(await bytesOf(fetch, { start: 299_990 }), content.subarray(299_990))).to.equal(true)
+      }
+    })
+  }
+
+  it('is found where all lengths are off by one, also that of the outboard', async () => {
+    for (const off of [-1, 1]) {
+      const wrong = bytes => file(bytes, { headers: total(bytes.length + off) })
+      const fetch = fetching({ '': wrong(content), '.obao4': wrong(outboard.bytes) })
+      expect(same(await bytesOf(fetch), content)).to.equal(true)
+    }
+  })
+
+  it('is not needed for what stands before a wrong or missing end', async () => {
+    const spoiled = content.slice()
+    spoiled[299_999] ^= 1
+    for (const bytes of [spoiled, content.subarray(0, 290_000)]) {
+      const fetch = fetching({ '': file(bytes), '.obao4': file(outboard.bytes) })
+      expect(same(await bytesOf(fetch, { end: 200_000 }), content.subarray(0, 200_000))).to.equal(true)
+      expect(await errorOf(bytesOf(fetch))).to.have.property('code').that.match(/^BAO_/)
+    }
+  })
+})
+
+describe('an outboard that cannot be had', () => {
+  const WAYS = {
+    'fails with status 500': status(500),
+    'never answers': silent,
+    'is cut': file(outboard.bytes.subarray(0, 640)),
+    'begins right and goes on wrong': file(outboard.bytes.map((byte, i) => i < 64 ? byte : 0)),
+    'never ends': file(new Uint8Array(64), { ranges: false, headers: () => ({}), ending: endings.endless })
+  }
+  for (const [title, answer] of Object.entries(WAYS)) {
+    it(`because it ${title}: the next place is tried, and the whole blob after that`, async () => {
+      for (const routes of [
+        { '': file(content), '.obao4': answer, '.obao6': file(wide.bytes) },
+        { '': file(content), '.obao4': answer }
+      ]) expect(same(await bytesOf(fetching(routes)), content)).to.equal(true)
+    })
+  }
+
+  it('is what the error of a long blob tells, and is asked for again', async () => {
+    let answers = 0
+    const fetch = fetching({ '': file(long), '.obao4': status(503) })
+    const error = await errorOf(bytesOf(fetch, { cid: longOutboard.cid }))
+    expect(error).to.include({ code: 'FETCH_STATUS', status: 503, location: `${BLOB}.obao4` })
+    const busy = request => answers++ === 0 ? status(503)() : file(longOutboard.bytes)(request)
+    const bytes = await bytesOf(fetching({ '': file(long), '.obao4': busy }), { cid: longOutboard.cid, end: 5 })
+    expect(bytes).to.deep.equal(long.slice(0, 5))
+  })
+})

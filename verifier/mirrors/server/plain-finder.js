@@ -1,0 +1,271 @@
+// Finds the outboard and the size of a blob on a plain server. Nothing that the server says is believed: a size counts
+// when the last chunk verifies under it, and so do the pairs above that chunk.
+
+import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
+import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
+import { HttpFile, meansNotHere, optionsFor } from '../../sources/http.js'
+import { PairTable } from '../../../lib/outboard/pairs.js'
+import { SliceVerifier } from '../../slice/slice.js'
+import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
+import { groupCount, outboardLen } from '../../../lib/tree/geometry.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
+import { openOutboard } from '../../../lib/outboard/paged-outboard.js'
+import { outboardLinks } from './links.js'
+import { rootHash } from '../../../lib/hash/subtree.js'
+import { sliceOfPlain } from '../plain/plain-slice.js'
+import { untilAborted } from '../../../lib/source/async-util.js'
+import { verifyPieces } from '../../slice/pieces.js'
+
+/** @import { HttpOptions } from '../../sources/http.js' */
+/** @import { PlainBlob } from '../plain/plain-slice.js' */
+/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
+/** @import { SliceRequest } from './url-mirror.js' */
+
+/** Bytes of the first request: all of many small blobs. */
+const FIRST_READ_LEN = 1 << 14
+/** Bytes that are kept in memory of a blob that has no outboard anywhere, at most. */
+const MAX_WHOLE_LEN = 1 << 24
+/** Milliseconds for a part of an outboard: reads of several slices may wait for it, so none of them can end it. */
+const OUTBOARD_MS = 30_000
+
+/**
+ * @typedef {object} FoundBlob
+ * @property {PlainBlob} blob
+ * @property {boolean} isEnough  has the last chunk verified, or would a look at it cost too much? If not, only the
+ *   first pair is known to be right, and another way may be better
+ */
+/** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  of an outboard, and the URLs that led to it */
+/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  of a size; `tail`: the bytes that it was found by */
+
+export class PlainFinder {
+  #url
+  #http
+  #file
+  /** Outboards that a request has waited for until it was ended. The next request leaves them out. */
+  #stalled = /** @type {Map<string, unknown>} */ (new Map())
+  /** What places of outboards have failed with, in the last search. @type {unknown[]} */
+  #failures = []
+
+  /** @param {URL} url @param {HttpOptions} http @param {HttpFile} file  the blob */
+  constructor (url, http, file) {
+    this.#url = url
+    this.#http = http
+    this.#file = file
+  }
+
+  /**
+   * Looks for the outboard: where the server says that it is, and beside the blob. A place that fails does not end the
+   * search.
+   *
+   * @param {SliceRequest} request @param {AbortSignal} signal
+   * @param {() => void} onAnswer  called when the server has answered for the blob
+   * @returns {Promise<FoundBlob | undefined>} undefined when there is none
+   */
+  async find (request, signal, onAnswer) {
+    const start = await this.#file.read(0, FIRST_READ_LEN, signal)
+    onAnswer()
+    const small = blobOf(start, request)
+    if (small !== undefined) return { blob: small, isEnough: true }
+    this.#failures = [...this.#stalled.values()]
+    let likely
+    for (const place of this.#places().filter(({ url }) => !this.#stalled.has(url.href))) {
+      const found = await this.#tryPlace(place, request, signal)
+      if (found?.isEnough) return found
+      likely ??= found
+    }
+    this.#stalled.clear()
+    return likely
+  }
+
+  /**
+   * Reads the whole blob into memory, and verifies it there.
+   *
+   * @param {SliceRequest} request @param {AbortSignal} signal
+   * @returns {Promise<PlainBlob>}
+   * @throws {BaoError} BAO_LEAF_MISMATCH; FETCH_REFUSED when it is too long, or what an outboard has failed with
+   */
+  async readWhole (request, signal) {
+    const { size = 0 } = this.#file
+    const most = size > MAX_WHOLE_LEN ? 0 : MAX_WHOLE_LEN + 1
+    const queue = new ByteQueue()
+    for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
+    if (queue.len === most) {
+      request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
+      const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
+        'beside it, with .obao4 behind the name, or use another mirror'
+      throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
+    }
+    const blob = blobOf(queue.bytes, request)
+    if (blob === undefined) throw leafMismatch(0, queue.len)
+    return blob
+  }
+
+  /** Where outboards may be. @returns {Place[]} */
+  #places () {
+    const { header = '', base = this.#url } = this.#file.link ?? {}
+    const linked = outboardLinks(header, base, this.#url).map(link => ({ ...link, from: [this.#url, base] }))
+    const beside = [4, 6].map(groupLog => {
+      const url = new URL(this.#url)
+      url.pathname += `.obao${groupLog}`
+      return { url, groupLog, from: [this.#url] }
+    })
+    return [...linked, ...beside]
+  }
+
+  /**
+   * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
+   * @returns {Promise<FoundBlob | undefined>} undefined when there is no outboard, or it is of another blob
+   */
+  async #tryPlace (place, request, signal) {
+    try {
+      return await untilAborted(this.#look(place, request, signal), signal)
+    } catch (error) {
+      // The mirror has stalled here, and will be asked again.
+      if (signal.aborted && error instanceof BaoError) this.#stalled.set(place.url.href, error)
+      signal.throwIfAborted()
+      if (!meansNotHere(error)) this.#failures.push(error)
+      return undefined
+    }
+  }
+
+  /**
+   * Opens an outboard if it is that of the blob: its first pair leads to the root. Some outboards begin with the size.
+   *
+   * @param {Place} place @param {SliceRequest} request @param {AbortSignal} signal
+   * @returns {Promise<FoundBlob | undefined>}
+   */
+  async #look ({ url, groupLog, from }, request, signal) {
+    const { root, key } = request
+    const claim = request.size ?? this.#file.size
+    if (claim !== undefined && groupCount(claim, groupLog) === 1) {
+      const blob = this.#blobWith(emptyOutboard(root, claim, groupLog))
+      if (await isProven(blob, request, signal)) return { blob, isEnough: true }
+    }
+    const file = new HttpFile(url, optionsFor(url, from, this.#http), { isLenient: true })
+    const start = await file.read(0, HEADER_LEN + PAIR_LEN, signal)
+    const isAt = (/** @type {number} */ at) => start.length >= at + PAIR_LEN && areEqual(root, 0,
+      rootHash(start.subarray(at, at + HASH_LEN), start.subarray(at + HASH_LEN, at + PAIR_LEN), { key }))
+    const at = [0, HEADER_LEN].find(isAt)
+    if (at === undefined) return undefined
+    let likely
+    try {
+      for await (const { size, tail } of this.#sizes(request, { file, at, groupLog }, signal)) {
+        const blob = this.#blobWith(await outboardIn(file, at, { root, size, groupLog }))
+        const pieces = tail ?? blob.pieces
+        // A server that knows no ranges would send all of a long blob for its end.
+        const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
+        if (isFar || await isProven({ ...blob, pieces }, request, signal)) return { blob, isEnough: true }
+        likely ??= { blob, isEnough: false }
+      }
+    } catch (error) {
+      if (likely === undefined || signal.aborted) throw error
+    }
+    return likely
+  }
+
+  /** @param {SliceOutboard} outboard @returns {PlainBlob} */
+  #blobWith (outboard) {
+    const pieces = this.#file.pieces.bind(this.#file)
+    return { size: outboard.size, outboard, pieces }
+  }
+
+  /**
+   * Sizes that the blob may have. After the one that the server tells come those that follow from the length of the
+   * outboard, which tells the number of groups, and from where the bytes of the last group end.
+   *
+   * @param {SliceRequest} request
+   * @param {{ file: HttpFile, at: number, groupLog: number }} outboard  `at`: where its first pair begins
+   * @param {AbortSignal} signal
+   * @returns {AsyncGenerator<Claim>}
+   */
+  async * #sizes ({ size }, { file, at, groupLog }, signal) {
+    const claim = size ?? this.#file.size
+    if (claim !== undefined) yield { size: claim }
+    if (size !== undefined) return
+    const groupLen = CHUNK_LEN * 2 ** groupLog
+    const tried = new Set([claim])
+    for (const lenOf of [() => file.size ?? 0, () => file.measure(signal)]) {
+      const last = groupLen * Math.round((await lenOf() - at) / PAIR_LEN)
+      if (last < groupLen || !Number.isSafeInteger(last + groupLen)) continue
+      const bytes = await this.#file.read(last, last + groupLen, signal)
+      const size = last + bytes.length
+      if (bytes.length === 0 || tried.has(size)) continue
+      tried.add(size)
+      yield { size, tail: async function * (start, end) { yield bytes.subarray(start - last, end - last) } }
+    }
+  }
+}
+
+/**
+ * Does the last chunk of a blob verify, so that its size is right, and its outboard reaches to its end?
+ *
+ * @param {PlainBlob} blob @param {SliceRequest} request @param {AbortSignal} signal
+ */
+async function isProven (blob, { root, key }, signal) {
+  const wanted = { root, ranges: ChunkRanges.last, groupLog: blob.outboard.groupLog, key }
+  const verifier = new SliceVerifier(wanted)
+  try {
+    const leaves = verifyPieces(verifier, sliceOfPlain(blob, wanted, signal))
+    while (!(await leaves.next()).done);
+    return verifier.sizeProven
+  } catch (error) {
+    if (error instanceof BaoError && error.code.startsWith('BAO_')) return false
+    throw error
+  }
+}
+
+/**
+ * The outboard in a file, whose pairs are read as they are needed.
+ *
+ * @param {HttpFile} file @param {number} at  where its first pair begins
+ * @param {{ root: Uint8Array, size: number, groupLog: number }} info
+ */
+function outboardIn (file, at, info) {
+  const pairs = {
+    size: outboardLen(info.size, info.groupLog),
+    overlaps: true,
+    read: (/** @type {number} */ start, /** @type {number} */ end) =>
+      file.read(at + start, at + end, AbortSignal.timeout(OUTBOARD_MS))
+  }
+  return openOutboard(pairs, info)
+}
+
+/**
+ * A blob in memory.
+ *
+ * @param {Uint8Array} bytes @param {SliceRequest} request
+ * @returns {PlainBlob | undefined} undefined when these are not its bytes
+ */
+function blobOf (bytes, { root, key }) {
+  const table = new PairTable(bytes.length, DEFAULT_GROUP_LOG, 'pre')
+  const tree = new TreeBuilder(modeOf({ key }), { sink: table })
+  tree.update(bytes)
+  if (!areEqual(root, 0, tree.hash())) return undefined
+  return {
+    size: bytes.length,
+    outboard: outboardOf(root, bytes.length, table.bytes),
+    pieces: async function * (start, end) { yield bytes.subarray(start, end) }
+  }
+}
+
+/**
+ * The outboard of a blob that is one group: there are no pairs.
+ *
+ * @param {Uint8Array} root @param {number} size @param {number} groupLog
+ * @returns {SliceOutboard}
+ */
+const emptyOutboard = (root, size, groupLog) => ({ root, size, groupLog, copyPair: () => false })
+
+/** @param {Uint8Array} root @param {number} size @param {Uint8Array} pairs @returns {SliceOutboard} */
+const outboardOf = (root, size, pairs) => ({
+  root,
+  size,
+  groupLog: DEFAULT_GROUP_LOG,
+  copyPair (/** @type {Step} */ { pre }, /** @type {Uint8Array} */ out, /** @type {number} */ at) {
+    out.set(pairs.subarray(pre * PAIR_LEN, (pre + 1) * PAIR_LEN), at)
+    return true
+  }
+})
