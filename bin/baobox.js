@@ -1,12 +1,15 @@
 #!/usr/bin/env node
-// The program `baobox`: runs one command line as a process, whose signals interrupt it.
+// The program `baobox`: runs one command line, and stops it when the process gets a signal.
 
 import { constants } from 'node:os'
 import { main } from './main.js'
 
 /** A shell reports a process that a signal ended by this number plus the signal's. */
 const BY_SIGNAL = 128
-/** Milliseconds in which a repeated signal counts as the same one: npm passes on what the terminal has sent already. */
+/**
+ * Milliseconds in which a repeated signal counts as the same one, because npm passes on a signal that the terminal has
+ * already sent.
+ */
 const SAME_SIGNAL = 1000
 
 const { signal, exitCode } = abortOnSignals()

@@ -18,7 +18,7 @@ export type Options = Record<string, Option<any>>
 /** The value of each option; undefined for those that were not given. */
 export type Values<O extends Options> = { [Name in keyof O]?: ReturnType<O[Name]['read']> }
 
-/** What the table says of a command, without the code that runs it. */
+/** The entry of a command in the table, without the code that runs it. */
 export interface Definition<O extends Options = any> {
   /** One line. */
   summary: string
@@ -36,7 +36,7 @@ export interface Definition<O extends Options = any> {
   examples: string[]
 }
 
-/** What a command was given. */
+/** The options and operands that a command was given. */
 export interface Given<O extends Options = any> {
   values: Values<O>
   operands: string[]
@@ -56,11 +56,11 @@ export type Table = Record<string, Record<string, Command>>
 export interface Context {
   /** Aborted by the first Ctrl-C. */
   signal: AbortSignal
-  /** All commands, for those that tell about them. */
+  /** All commands, for `help` and `completion`. */
   table: Table
   /**
-   * Does one of several things. When it fails, the error is printed and the program will exit with 1, but the call
-   * resolves, so that the next thing is done.
+   * Does one of several pieces of work. When it fails, the error is printed and the program will exit with 1, but the
+   * call resolves, so that the next thing is done.
    */
   attempt (work: () => Promise<unknown>): Promise<void>
   /** Has the program exit with 1, without a message. */

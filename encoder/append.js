@@ -1,8 +1,8 @@
 // Makes the outboard of a blob that has grown from the outboard it had before, without reading the old bytes again.
 //
 // Appending changes only the right edge of the tree. In post-order the pairs to the left of that edge
-// come first and stay where they are, and new pairs follow them. So only the edge and the last chunk
-// group are needed of what was there before.
+// come first and stay where they are, and new pairs follow them. So the new outboard needs only the
+// edge and the last chunk group of the old blob.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { Outboard } from './outboard.js'
@@ -26,8 +26,8 @@ import { closeSource, toRandomAccess } from '../lib/source/source.js'
 /** @typedef {{ cv: Uint8Array, groups: number }} Finished  a perfect subtree that stays as it is */
 /**
  * @typedef {object} Edge  the right edge of a tree, checked against the root
- * @property {Finished[]} subtrees  to its left, from the start of the blob on
- * @property {number} start  bytes: where they end, and the last chunk group begins
+ * @property {Finished[]} subtrees  those to the left of the edge, from the start of the blob on
+ * @property {number} start  byte offset at which they end and the last chunk group begins
  * @property {Uint8Array} last  the chaining value of that group; the root if the blob has no other group
  */
 /**

@@ -25,7 +25,7 @@ import { modeOf } from '../lib/hash/mode-options.js'
  */
 
 /**
- * The whole blob with its tree: bao's encoding at group log 0, iroh's at 4.
+ * Makes the combined encoding of a blob in memory: bao's encoding at group log 0, iroh's at 4.
  *
  * @param {Uint8Array} bytes
  * @param {EncodeOptions} [options]
@@ -44,7 +44,7 @@ export function encode (bytes, options = {}) {
 }
 
 /**
- * Puts the pairs of a growing tree to their places, and with each subtree the bytes below it.
+ * Puts the pairs of a growing tree in their places, and with each subtree the bytes below it.
  *
  * @implements {PairSink}
  */

@@ -1,4 +1,4 @@
-// What `import 'baobox/encoder'` gives.
+// The entry point `baobox/encoder`: makes outboards, encodings, slices and proofs.
 
 export { Outboard, createOutboard, createOutboardSync } from './outboard.js'
 export { appendOutboard } from './append.js'
@@ -10,7 +10,7 @@ export { encodeSlice, encodeSliceSync, sliceLen } from './slice.js'
 export { Proof } from '../lib/slice/proof.js'
 export { createProof, createProofSync } from './proof.js'
 
-// The types that signatures speak of.
+// Types in the signatures above.
 
 /** @typedef {import('./outboard.js').OutboardParts} OutboardParts */
 /** @typedef {import('./outboard.js').OutboardOptions} OutboardOptions */

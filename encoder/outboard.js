@@ -29,7 +29,7 @@ import { reorderPairs } from '../lib/outboard/reorder.js'
 export const OUTBOARD_OPTIONS = ['groupLog', 'order', 'key']
 const PARTS = ['root', 'cid', 'size', 'groupLog', 'order', 'bytes']
 
-/** The pairs of one blob, and what names them. Immutable. */
+/** The pairs of one blob, and which blob and layout they belong to. Immutable. */
 export class Outboard {
   /** The hash of the blob: 32 bytes. */
   root
@@ -128,7 +128,7 @@ export class Outboard {
   }
 
   /**
-   * The same outboard in the other order, with fresh `bytes`: they are reordered in place, and take no
+   * A copy of the outboard in the other order. The copied bytes are reordered in place, which takes no
    * further memory.
    */
   flip () {

@@ -1,5 +1,4 @@
-// Makes inclusion proofs. A proof is taken out of a slice, which has the same pairs: of each the proof
-// keeps at most one half.
+// Makes inclusion proofs. It cuts a slice, and keeps at most one half of each pair of the slice.
 
 import { HASH_LEN, PAIR_LEN } from '../lib/core/constants.js'
 import { ENTER, LEAF, Walk } from '../lib/tree/walk.js'
@@ -44,7 +43,7 @@ export async function createProof (source, outboard, ranges, options) {
 }
 
 /**
- * The same from bytes in memory.
+ * Like `createProof`, for bytes in memory.
  *
  * @param {Uint8Array} bytes  the whole blob
  * @param {SliceOutboard} outboard

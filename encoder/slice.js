@@ -134,13 +134,13 @@ const checkedBy = (checker, outboard) => batch => {
     if (!(error instanceof BaoError)) throw error
     fault = blame(error, outboard)
   }
-  // A leaf that the source did not give whole has not been verified.
+  // When the source gave only a part of a leaf, the leaf is not counted as good.
   return { good: checker.verified - before, fault }
 }
 
 /**
- * Names the right culprit: pairs below the group level were made from the bytes of their group, so the
- * bytes are at fault.
+ * Blames the bytes for a wrong pair below the group level, because such a pair was made from the bytes
+ * of its group.
  *
  * @param {BaoError} error @param {SliceOutboard} outboard
  */

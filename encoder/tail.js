@@ -1,5 +1,5 @@
-// Builds a tree of finished subtrees and of bytes, in the order in which they stand in the blob. What is known of a
-// blob already, as its beginning when it has grown, is not hashed again.
+// Builds a tree of finished subtrees and of bytes, in the order in which they stand in the blob. Subtrees that are
+// known already, such as those of the old part of a blob that has grown, are not hashed again.
 
 import { CHUNK_LEN } from '../lib/core/constants.js'
 import { TreeBuilder } from '../lib/hash/tree-builder.js'
@@ -8,7 +8,7 @@ import { WINDOW_LEN } from '../lib/engine/arena.js'
 /** @import { Mode, PairSink } from '../lib/core/types.js' */
 
 /**
- * Bytes go straight to the tree from places on where whole windows fit. Elsewhere they are gathered in parts: perfect
+ * From a place on where whole windows fit, bytes go straight to the tree. Elsewhere they are gathered in parts: perfect
  * subtrees that are as large as their place allows.
  */
 export class Tail {
@@ -38,7 +38,7 @@ export class Tail {
   get size () { return this.#size }
 
   /**
-   * Says where a subtree may be added, behind bytes that are about to come. Said while everything so far is whole
+   * Says where a subtree will be added, behind bytes that come first. To be called while everything so far is whole
    * subtrees.
    *
    * @param {number} position  in bytes: the border of a chunk

@@ -1,5 +1,5 @@
 // Writes outboards to files, or to anything else that can be written at any place, while the blob is
-// read. Memory holds no more of an outboard than a few writes.
+// read. Memory holds only a few writes, not the outboard.
 
 import { DEFAULT_GROUP_LOG, MAX_GROUP_LOG, PAIR_LEN } from '../lib/core/constants.js'
 import { PairWriter } from '../lib/outboard/pair-writer.js'
@@ -33,7 +33,7 @@ import { toCid } from '../lib/hash/cid.js'
 
 const OPTIONS = [...OUTBOARD_OPTIONS, 'header', 'append', 'signal', 'onProgress', 'threads']
 
-/** What the bytes of an outboard do not say. `openOutboard` and `append` need it. */
+/** The facts about an outboard that its bytes do not contain. `openOutboard` and `append` need them. */
 export class WrittenOutboard {
   /** The hash of the blob: 32 bytes. */
   root

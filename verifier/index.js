@@ -1,4 +1,4 @@
-// What `import 'baobox/verifier'` gives.
+// The entry point `baobox/verifier`: verifies encodings, slices, proofs and downloads.
 
 export { fetchVerified } from './mirrors/fetch.js'
 export { Mirror, mirrorOf } from './mirrors/mirror.js'
@@ -12,7 +12,7 @@ export { validOutboardRanges, validRanges } from './valid.js'
 export { Proof } from '../lib/slice/proof.js'
 export { verifyProof } from './proof.js'
 
-// The types that signatures speak of.
+// Types in the signatures above.
 
 /** @typedef {import('./proof.js').ProofTerms} ProofTerms */
 /** @typedef {import('./mirrors/fetch.js').FetchParts} FetchParts */

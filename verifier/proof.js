@@ -26,7 +26,7 @@ import { toRanges } from '../lib/tree/ranges.js'
  */
 
 /**
- * Says which bytes of a blob these are, or throws.
+ * Verifies a proof. Returns the proven bytes with their offsets, or throws.
  *
  *     const [{ offset, bytes }] = verifyProof(proofBytes, content, { root, ranges: { start: 5000, end: 6000 } })
  *

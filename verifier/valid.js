@@ -44,7 +44,8 @@ export async function validRanges (source, outboard, ranges, options = {}) {
 }
 
 /**
- * The same without a check of options: tests set more of them for threads.
+ * Does the work of `validRanges`, without a check of the options: tests pass further options for
+ * threads.
  *
  * @param {Uint8Array | Blob | RandomAccess | string | URL} source
  * @param {SliceOutboard} outboard @param {RangesLike | undefined} ranges
@@ -146,7 +147,7 @@ async function run (audit, what, progress, { signal, onProgress, type }, look) {
   return audit.valid
 }
 
-/** Tells how many of the bytes that are audited have been passed. */
+/** Counts how many of the bytes to audit have been passed. */
 class Progress {
   #spans
   #size

@@ -47,12 +47,12 @@ export const groupLog = (defaultLog = DEFAULT_GROUP_LOG) => ({
 })
 
 export const store = text('DIR', 'the store; default: $BAOBOX_STORE, or the one in the data folder of the user')
-/** Of commands that only read from the store. */
+/** Options of commands that only read from the store. */
 export const readStore = {
   store,
   'read-only': flag('never open the store itself: read a copy of its databases, as on read-only media')
 }
-/** Of commands that change the store. */
+/** Options of commands that change the store. */
 export const writeStore = {
   store,
   wait: flag('while another process has the store open: wait, instead of failing')

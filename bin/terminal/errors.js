@@ -11,7 +11,8 @@ export class Failure extends Error {}
 const CUT_OTHERWISE = 'is HASH the hash of this blob? Were the range and --group-log the same when it was made?'
 
 /**
- * What to do about an error, by its code. A hint that names an option is for the commands that have this option.
+ * Hints that say what to do about an error, by its code. A hint that names an option is for the commands that have this
+ * option.
  *
  * @type {Record<string, Array<{ option?: string, hint: string }>>}
  */

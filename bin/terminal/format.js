@@ -23,7 +23,7 @@ export const SIZE_WIDTH = 11
 const NEWS_WIDTH = 13
 
 /**
- * What stands in front of the name of a blob that has come into a store.
+ * The part of a line in front of the name of a blob that has come into a store.
  *
  * @param {{ bytes?: boolean }} values  of the options
  * @param {{ cid: unknown, size: number, isNew: boolean }} blob

@@ -64,7 +64,7 @@ export async function eachInput (names, { signal, attempt }, work) {
 export async function sizeOf (name) {
   const stats = await stat(name)
   if (stats.isDirectory()) {
-    // As reading it would fail.
+    // The same error with which a read of it would fail.
     const reason = { code: 'EISDIR', errno: -constants.errno.EISDIR }
     throw Object.assign(new Failure(`${name} is a directory`), reason)
   }

@@ -40,8 +40,8 @@ let stopWaiting = () => {}
 let stopped
 
 /**
- * Ends the wait for a reader that takes no more bytes, now and in every later call of `print`: work that an interrupt
- * meets between two pieces would wait for the same reader.
+ * Ends the wait for a reader that takes no more bytes, now and in every later call of `print`. Otherwise work that is
+ * interrupted between two pieces would wait for the same reader.
  *
  * @param {unknown} reason  what `print` rejects with
  */
@@ -51,7 +51,7 @@ export function stopPrinting (reason) {
 }
 
 /**
- * Where a command writes to that takes a file as an operand or as -o.
+ * The output of a command that takes a file as an operand or as -o.
  *
  * @param {string | undefined} operand @param {string | undefined} option  the value of -o
  */
@@ -97,7 +97,7 @@ async function writeFile (file, pieces) {
   if (stats && !stats.isFile()) return writeDevice(file, pieces)
   const folder = dirname(file)
   if (!stats && !await isThere(folder)) throw new Failure(`there is no folder ${folder} for ${file}`)
-  // Of a symbolic link, the target is replaced, not the link.
+  // If the file is a symbolic link, its target is replaced, not the link.
   return replaceFile(stats ? await realpath(file) : file, pieces)
 }
 

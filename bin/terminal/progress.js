@@ -3,9 +3,9 @@
 import { entryText, formatRate, formatSize } from './format.js'
 
 /**
- * What the calls of the library take as `onProgress`. `done` and `total` are in bytes. `rate` is bytes a second of
- * late, where the library knows it; otherwise the rate since the beginning is shown. `name` is of the file that is
- * worked on, and `members` says how many files are done.
+ * The type of `onProgress` in the calls of the library. `done` and `total` are in bytes. `rate` is the recent number of
+ * bytes per second, where the library knows it; otherwise the bar shows the rate since the beginning. `name` is the
+ * name of the current file, and `members` says how many files are done.
  *
  * @typedef {{ done: number, total?: number, rate?: number, name?: string, members?: { done: number, total: number } }
  * } ProgressDetail
@@ -50,7 +50,7 @@ export async function withProgress ({ name, size }, work) {
 }
 
 /**
- * The same pieces. The listener is told of those that were used.
+ * Passes pieces on. When a piece was used, the listener is told how many bytes were used so far.
  *
  * @param {AsyncIterable<Uint8Array>} pieces @param {ProgressListener} onProgress
  */

@@ -34,7 +34,7 @@
  * @property {number} [status]    of HTTP
  * @property {number} [retryAfter]  milliseconds after which a server wants to be asked again
  * @property {number} [pid]       id of a process
- * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that could not be had
+ * @property {{ index: number, cid: CID, error: BaoError }[]} [members]  of a sequence, that no mirror has
  */
 
 /** An error with a stable `code`; the message may change between releases, the code does not. */

@@ -1,4 +1,4 @@
-// Keeps the first of many items in some order, in memory for twice as many as are wanted.
+// Finds the first of many items in some order, and holds at most twice as many as are wanted.
 
 /** @template T */
 export class FirstItems {

@@ -44,7 +44,7 @@ export interface Kernel {
   ): void
 }
 
-/** What a computation starts from: the eight key words, and the flag of the mode. */
+/** The eight key words from which a computation starts, and the flag of the mode. */
 export interface Mode {
   readonly keyWords: Uint32Array
   readonly flags: number
@@ -85,11 +85,11 @@ export interface PairSink {
 
 /** Takes pairs of subtrees, too, that were hashed elsewhere. */
 export interface SubtreeSink extends PairSink {
-  /** Comes first: the bytes of the blob, if they are known. */
+  /** Is called first. `size`: bytes of the blob, if they are known. */
   begin? (size?: number): void
-  /** All pairs of a subtree, in the order that was asked for. They are the sink's. */
+  /** All pairs of a subtree, in the order that was asked for. The sink may keep `pairs`. */
   putSubtree (startChunk: number, chunks: number, pairs: Uint8Array): void
-  /** Awaited before more comes. */
+  /** Callers await it before they bring more. */
   flush (): Promise<void>
 }
 
@@ -103,8 +103,8 @@ export interface VerifiedSink {
   /** @param at  where in the arena the pair stands */
   pair? (node: number, at: number): void
   /**
-   * The same for sinks that do not need the order: parents within subtrees that are checked as a whole are left out,
-   * and adjacent leaves come as one.
+   * Takes pairs like `pair`, for sinks that do not need the order: parents within subtrees that are checked as a whole
+   * are left out, and adjacent leaves come as one.
    */
   parent? (node: number, at: number): void
 }
@@ -140,7 +140,7 @@ export interface RandomAccess {
   readonly size: number
   /** May reads overlap? Then the next bytes are read while the caller works on the last ones. */
   readonly overlaps?: boolean
-  /** Of files: fills the buffer, and resolves to the number of bytes there were. */
+  /** Only files have it: it fills the buffer, and resolves to the number of bytes that it has read. */
   readInto? (buffer: Uint8Array, start: number): Promise<number>
   read (start: number, end: number, signal?: AbortSignal): Uint8Array | Promise<Uint8Array>
 }
@@ -210,7 +210,7 @@ export interface SpanJob {
   readonly source: SharedSource
 }
 
-/** Its result: the subtree's chaining value, and its pairs in the order of the job. */
+/** The result of a `SpanJob`: the subtree's chaining value, and its pairs in the order of the job. */
 export interface SpanResult {
   readonly cv: Uint8Array
   readonly pairs?: Uint8Array<ArrayBuffer>
@@ -260,12 +260,15 @@ export interface PairSource {
   copySubtree? (step: Step, out: Uint8Array, at: number): 'pre' | 'post'
 }
 
-/** The same for pairs that must be fetched first: `prepare` is awaited with the parents whose pairs are copied next. */
+/**
+ * Like `PairReader`, for pairs that must be fetched first: callers await `prepare` with the parents whose pairs they
+ * copy next.
+ */
 export interface PairReader extends PairSource {
   prepare? (nodes: number[]): Promise<void> | void
 }
 
-/** What a slice is cut from, beside the bytes: an outboard that is a `PairReader`, or that makes one for each call. */
+/** An outboard from which slices are cut. It is a `PairReader`, or makes one for each call. */
 export interface SliceOutboard extends Partial<PairReader> {
   readonly root: Uint8Array
   readonly size: number

@@ -9,7 +9,8 @@ const IN_ARENA = [u8.subarray(READS, READS + READ_LEN), u8.subarray(READS + READ
 let isLeased = false
 
 /**
- * Two buffers of READ_LEN bytes. They are the caller's until it calls `release`, after every read into them has ended.
+ * Two buffers of READ_LEN bytes. The caller owns them until it calls `release`, which it may do when every read into
+ * them has ended.
  *
  * @returns {{ buffers: Uint8Array[], release: () => void }}
  */

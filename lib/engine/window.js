@@ -16,7 +16,7 @@ export const low = n => n >>> 0
 export const high = n => Math.floor(n / 2 ** 32)
 
 /**
- * Chaining values of the chunks at INPUT, to CVS.
+ * Writes the chaining values of the chunks at INPUT to CVS.
  *
  * @param {number} len  bytes, 1 to WINDOW_LEN; the last chunk may be short
  * @param {number} chunkIndex  of the first
@@ -30,7 +30,7 @@ export function hashChunks (len, chunkIndex, flags) {
 }
 
 /**
- * Chaining values of the chunks that a table points to, to CVS.
+ * Writes to CVS the chaining values of the chunks that a table points to.
  *
  * @param {number} table  of pointers to them
  * @param {number} chunks  how many, at least 1
@@ -100,8 +100,8 @@ export function copyPairs (level, index, groupLog, order, words, at) {
 }
 
 /**
- * The same for a perfect subtree: the places of its pairs follow from the index, and the kernel gathers them for one
- * copy.
+ * Does the work of `copyPairs` for a perfect subtree. The places of its pairs follow from the index, so the kernel
+ * gathers them for one copy.
  *
  * @type {typeof copyPairs}
  */

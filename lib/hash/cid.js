@@ -16,7 +16,7 @@ export const RAW = 0x55
 /** Multicodec of a sequence of BLAKE3 hashes, as iroh has it. */
 export const HASHSEQ = 0x80
 
-/** Most characters of a CID: 44 bytes, if each of their bits were a digit, and a prefix. */
+/** Characters that a CID has at most: 44 bytes with a digit for each bit, and a prefix. */
 const MAX_NAME_LEN = 353
 
 /** The multihash hasher `blake3` for multiformats: code 0x1e, 32 bytes. */
@@ -28,7 +28,7 @@ export const blake3 = hasherFrom({
 
 /** The bytes in front of the hash in a CID of plain bytes, which is the most frequent kind. */
 const RAW_PREFIX = CID.createV1(RAW, Digest.create(blake3.code, new Uint8Array(HASH_LEN))).bytes.slice(0, -HASH_LEN)
-/** The name of the hash function, the length, the hash. */
+/** Bytes of a multihash: the code of the hash function, the length, the hash. */
 const MULTIHASH_LEN = 2 + HASH_LEN
 
 /**
@@ -135,7 +135,7 @@ const isHash = name => name instanceof Uint8Array ? name.length === HASH_LEN : i
 const isHex = name => typeof name === 'string' && /^[0-9a-f]{64}$/i.test(name)
 
 /**
- * A CID of any version and hash function, in any form.
+ * Parses a CID of any version and hash function, in any form.
  *
  * @param {unknown} cid
  * @returns {CID}

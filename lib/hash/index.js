@@ -1,4 +1,4 @@
-// What `import 'baobox/hash'` gives: hashing alone. It loads in a third of the time of `baobox`, because it leaves out
+// The entry point `baobox/hash`: hashing alone. It loads in a third of the time of `baobox`, because it leaves out
 // CIDs, outboards, slices, sources and threads. Nothing inside lib imports this file.
 
 export { Hasher, deriveKey, hash, hashInto, keyedHash } from './hasher.js'

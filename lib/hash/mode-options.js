@@ -31,7 +31,7 @@ export function modeOf (options) {
 const utf8 = new TextEncoder()
 const CONTEXT_MODE = { keyWords: IV, flags: DERIVE_KEY_CONTEXT }
 /**
- * A program uses few contexts, and each many times: the last one is kept.
+ * The last context and its mode, because a program uses few contexts, and each many times.
  *
  * @type {{ context: string, mode: Mode } | undefined}
  */

@@ -15,7 +15,7 @@ import { modeOf } from './mode-options.js'
 
 /** @import { Mode, ModeOptions } from '../core/types.js' */
 
-/** Chunks of 2^53 - 1 bytes: where a chunk index ends. */
+/** The index of the last chunk of the longest blob, which has 2^53 - 1 bytes. */
 const MAX_CHUNK_INDEX = Math.floor(Number.MAX_SAFE_INTEGER / CHUNK_LEN)
 
 const ROOT_OPTIONS = ['length', 'key', 'context']
@@ -69,7 +69,7 @@ export function parentCv (left, right, options) {
 }
 
 /**
- * The same from a pair; of the root, its hash.
+ * The chaining value of a parent that is not the root, or the hash of the root, from its pair.
  *
  * @param {Mode} mode @param {Uint8Array} pair  64 bytes @param {boolean} isRoot
  * @returns {Uint8Array<ArrayBuffer>} 32 fresh bytes
@@ -110,7 +110,7 @@ function cvOf (bytes, startChunk, options) {
 }
 
 /**
- * The same for bytes that fit into one window.
+ * The chaining value of a subtree that fits into one window.
  *
  * @param {Uint8Array} bytes @param {number} startChunk @param {ModeOptions} [options]
  */

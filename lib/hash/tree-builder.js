@@ -88,8 +88,8 @@ export class TreeBuilder {
   }
 
   /**
-   * Appends a subtree that was built elsewhere. Everything so far must be whole windows or other subtrees. Its own
-   * pairs went to the sink there; the pairs above it come from here.
+   * Appends a subtree that was built elsewhere. Everything so far must be whole windows or other subtrees. This tree
+   * gives its sink only the pairs above the subtree: the code that built the subtree has handled its own pairs.
    *
    * @param {Uint8Array} cv  32 bytes
    * @param {number} chunks  a power of two that the place is a multiple of; only the last subtree may have fewer
@@ -141,7 +141,7 @@ export class TreeBuilder {
     return new Uint8Array(RESULT)
   }
 
-  /** The same, written to OUT. */
+  /** Writes this hash to OUT. */
   hashToArena () { this.#finish(ROOT) }
 
   /**
@@ -171,7 +171,7 @@ export class TreeBuilder {
   }
 
   /**
-   * Hashes a window and pushes its two halves; of a single chunk, that one.
+   * Hashes a window and pushes its two halves, or its only chunk.
    *
    * @param {number} len  bytes, at least 1
    * @param {number} [at]  where in the arena they stand; elsewhere than at INPUT only whole chunks do
@@ -204,7 +204,11 @@ export class TreeBuilder {
     this.#depth++
   }
 
-  /** Joins finished subtrees of equal size. Only when more input follows: see the class. @param {number} flags */
+  /**
+   * Joins finished subtrees of equal size. To be called only when more input follows: see the class.
+   *
+   * @param {number} flags
+   */
   #joinEquals (flags) {
     while (this.#depth > 1 && this.#logs[this.#depth - 1] === this.#logs[this.#depth - 2]) {
       const left = this.#depth - 2
@@ -282,7 +286,7 @@ function copyWords (from, fromAt, to, toAt, words) {
 }
 
 /**
- * Chaining values of whole chunks anywhere in the arena, to CVS.
+ * Writes the chaining values of whole chunks, which stand anywhere in the arena, to CVS.
  *
  * @param {number} at @param {number} len @param {number} chunkIndex @param {number} flags
  */

@@ -32,7 +32,7 @@ import { toRandomAccess } from '../source/source.js'
  * @param {Uint8Array | Blob | RandomAccess | string | URL} encoded  bytes behind its end are ignored
  * @param {EncodingInfo} info
  * @returns {Promise<{ source: RandomAccess, outboard: PagedOutboard, close: () => Promise<void> }>}
- *   `source` gives the bytes of the blob, not verified; `close` is to be called by the caller
+ *   `source` gives the bytes of the blob, not verified; callers must call `close`
  * @throws {BaoError} BAO_BAD_HEADER, BAO_SIZE_TOO_LARGE
  */
 export async function openEncoding (encoded, info) {
@@ -44,7 +44,7 @@ export async function openEncoding (encoded, info) {
   const file = await toRandomAccess(encoded)
   try {
     const what = { root: hash, size: size ?? await readHeader(file), groupLog, order: /** @type {const} */ ('pre') }
-    // Pairs and bytes stand between each other, so both are read through the same pages.
+    // Pairs and bytes are interleaved, so both are read through the same pages.
     const headerLen = size === undefined ? HEADER_LEN : 0
     const pages = new PageCache(file, headerLen)
     const outboard = new PagedOutboard(pages, what, ({ pre }, start) => pre * PAIR_LEN + start)
@@ -74,7 +74,7 @@ async function readBlob (pages, { size, groupLog, availableLen }, start, end) {
   for (let at = start; at < end;) {
     const stop = Math.min(end, (Math.floor(at / groupLen) + 1) * groupLen)
     const from = pairsBeforeLeaf(Math.floor(at / CHUNK_LEN), size, groupLog) * PAIR_LEN + at
-    if (from >= availableLen) break // the size may lie
+    if (from >= availableLen) break // the size is only a claim
     parts.push([from, from + stop - at])
     at = stop
   }

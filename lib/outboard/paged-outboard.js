@@ -158,7 +158,7 @@ export function pairsOf (outboard) {
   return /** @type {PairReader} */ (outboard)
 }
 
-/** The same for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
+/** Like `pairsOf`, for synchronous callers. @param {SliceOutboard} outboard @returns {PairReader} */
 export function pairsAtHand (outboard) {
   const pairs = pairsOf(outboard)
   if (typeof pairs.prepare === 'function') {

@@ -12,7 +12,7 @@ import { reorderInSink } from './reorder.js'
 /** @import { RandomAccessSink, SubtreeSink } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Bytes that are written at a time, about. */
+/** About how many bytes one write has. */
 const WRITE_LEN = 1 << 18
 
 /**

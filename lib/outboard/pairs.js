@@ -79,7 +79,7 @@ export class Places {
   }
 
   /**
-   * Of the first pair of a subtree. They stand side by side in both orders.
+   * The place of the first pair of a subtree. In both orders all pairs of a subtree stand side by side.
    *
    * @param {number} startChunk
    * @param {number} chunks  more than a group

@@ -33,7 +33,7 @@ const MAX_NODES = 1024
 export async function auditInSpans (opened, what, pairs, options) {
   const { threads = 'auto', pool = sharedPool, spanLen = SPAN_LEN, signal, onSpan } = options
   const { shared, size = 0 } = opened
-  // Only of what is shared the size is more than a claim.
+  // Only the size of a shared source is more than a claim.
   const candidates = shared === undefined ? [] : wholeSpans(what, Math.min(size, what.size), spanLen)
   const width = threadCount(threads, pool, candidates.length * spanLen, candidates.length)
   if (shared === undefined || width < 2) return ChunkRanges.none
@@ -73,7 +73,7 @@ export async function auditInSpans (opened, what, pairs, options) {
 }
 
 /**
- * Perfect subtrees of one size that are there and wanted whole; not the root.
+ * The perfect subtrees of one size that are present and wanted as a whole, without the root.
  *
  * @param {AuditOf} what @param {number} present  bytes @param {number} spanLen
  * @returns {Span[]}
@@ -125,7 +125,7 @@ async function expectedCvs (spans, { root, size, groupLog, mode }, pairs, spanLe
 }
 
 /**
- * Makes a test: does one of these places lie between two others?
+ * Makes a function that tells whether one of these places lies between two others.
  *
  * @param {number[]} places  increasing
  * @returns {(start: number, end: number) => boolean}

@@ -70,7 +70,11 @@ export async function hashSource (source, options) {
   }
 }
 
-/** The same for a source that is open. @param {OpenSource} opened @param {HashOptions & SpanOptions} options */
+/**
+ * Like `hashSource`, for a source that is open.
+ *
+ * @param {OpenSource} opened @param {HashOptions & SpanOptions} options
+ */
 export const hashOpenSource = async (opened, options) =>
   await hashInSpans(opened, options) ?? await hashOnThisThread(opened, options)
 

@@ -21,7 +21,7 @@ import { untilAborted } from '../source/async-util.js'
  * @property {number} [spanLen]  shorter spans: bytes, a power of two of chunks
  */
 
-/** How many spans two workers hold: with fewer of them, `auto` is one thread. */
+/** Spans that two workers hold together. With `auto`, a source that has fewer spans is hashed on one thread. */
 const MIN_SPANS = 2 * DEPTH
 const MAX_THREADS = 256
 

@@ -99,8 +99,8 @@ export class PoolWorker {
   #started = () => {}
 
   /**
-   * Becomes true when it is ready, false when it ends before. Some workers do neither, so nothing may depend on it
-   * alone.
+   * Resolves to true when the worker is ready, and to false when it ends before that. Some workers do neither, so
+   * callers must not wait for this promise alone.
    *
    * @type {Promise<boolean>}
    */

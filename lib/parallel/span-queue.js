@@ -8,7 +8,10 @@ import { yieldToEventLoop } from '../source/async-util.js'
 /** @import { Mode, OpenSource, SharedSource, SpanJob, SpanResult } from '../core/types.js' */
 /** @import { Pool, PoolWorker } from './pool.js' */
 
-/** Bytes of a span, and of those of a source that would have few. Shorter ones cost more, for their pairs. */
+/**
+ * Bytes of a span, and of a span of a source that would have few of them. Shorter spans take more time, for their
+ * pairs.
+ */
 export const SPAN_LEN = 1 << 23
 export const SHORT_SPAN_LEN = 1 << 21
 /** Spans that a worker holds: the one that it hashes, and the next, so that it never waits. */
@@ -36,12 +39,12 @@ export class SpanQueue {
   /** Workers that take spans. */
   #workers = /** @type {Set<PoolWorker>} */ (new Set())
   #isStandingIn = false
-  /** Spans that a worker gave back, the first span that nobody had yet, and the number of finished ones. */
+  /** Spans that a worker gave back, the first span that was not yet handed out, and the number of finished spans. */
   #returned = /** @type {number[]} */ ([])
   #next = 0
   #done = 0
   #isStopped = false
-  /** Of the promise that `run` gave. */
+  /** These settle the promise that `run` has returned. */
   #resolve = () => {}
   /** @type {(error: unknown) => void} */
   #reject = () => {}

@@ -1,5 +1,5 @@
-// Audits a blob: which of its leaves are right, and are proven by the pairs of its outboard. It says
-// what it needs and never reads.
+// Audits a blob: finds out which of its leaves are right and proven by the pairs of its outboard. It
+// says which bytes and pairs it needs, and its callers read them.
 //
 // Every batch is laid out in the arena as its encoding would be, so that it is hashed like a slice:
 // side by side, before any of it is believed. Unlike the checker, an audit goes on after a fault: only
@@ -20,7 +20,7 @@ import { hashLeaves, hashPairs } from './node-hashes.js'
 /** @import { Mode, PairReader, Step } from '../core/types.js' */
 
 const PAIR_WORDS = PAIR_LEN / 4
-/** Lost bytes that are walked through, at most: so few steps cost less than a new walk from the root. */
+/** Lost bytes that a walk passes over, at most. A new walk from the root would take longer than so few steps. */
 const MAX_WALKED = 128 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
@@ -49,7 +49,7 @@ export class Audit {
   #missingNodes = /** @type {Set<number>} */ (new Set())
   #missingLeaves = /** @type {Set<number>} */ (new Set())
 
-  /** What the next `check` needs: bytes of the blob, increasing and apart; and the parents whose pairs it copies. */
+  /** The next `check` needs these spans of the blob, increasing and apart, and copies the pairs of these parents. */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /** The tree of a leaf that does not fit into the arena, and comes in pieces. @type {TreeBuilder | undefined} */
@@ -292,7 +292,7 @@ export class Audit {
   }
 }
 
-/** What an audit has found right so far, and up to where everything is lost. */
+/** Records which bytes an audit has found right so far, and up to where everything is lost. */
 export class Findings {
   #boundaries = /** @type {number[]} */ ([])
   /** Byte offset up to which everything is lost, from where the walk is. */

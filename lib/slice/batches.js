@@ -9,7 +9,7 @@ import { encodedLen, forEachStep } from './subtree-encoding.js'
 
 /** @import { Walk } from '../tree/walk.js' */
 
-/** Chunks of a first batch whose bytes somebody waits for: enough to be hashed side by side. */
+/** Chunks of the first batch when a caller waits for its bytes: enough to be hashed side by side. */
 export const FIRST_CHUNKS = 16
 
 /** The kinds of steps. A parent also says which of its children follow. */
@@ -26,13 +26,13 @@ export class Batch {
   step
   /** The number of steps. The lists below may be longer: they are reused for every batch. */
   count = 0
-  /** Of every step: its kind (see above). */
+  /** The kind of every step (see above). */
   kinds = /** @type {number[]} */ ([])
-  /** Of every step: the node number of a parent, or else the byte offset in the blob. */
+  /** The node number of every step that is a parent, or else its byte offset in the blob. */
   places = /** @type {number[]} */ ([])
-  /** Of every step: its bytes of the blob, 0 for a parent. */
+  /** How many bytes of the blob every step has: 0 for a parent. */
   spans = /** @type {number[]} */ ([])
-  /** Of every step: its bytes in the encoding. */
+  /** How many bytes every step has in the encoding. */
   lens = /** @type {number[]} */ ([])
   /** Bytes of all steps in the encoding. */
   len = 0

@@ -3,8 +3,8 @@
 //
 // It works batch by batch. The chaining value of a parent follows from its own pair, that of a leaf
 // from its own bytes, so all of a batch are hashed side by side before any of them is believed. Only
-// then each is compared, in the order of the walk, with what its parent says. The first that differs
-// ends the verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
+// then each value is compared with its expected chaining value, in the order of the walk. The first
+// value that differs ends the verification. Source: Bao spec, "Decoder"; BLAKE3 paper 6.4.
 
 import { CHUNK_LEN, HASH_LEN } from '../core/constants.js'
 import { Batch, HAS_LEFT, HAS_RIGHT, IS_LEAF, IS_PARENT, IS_SUBTREE } from './batches.js'
@@ -212,7 +212,8 @@ export class Checker {
         this.#sink?.pair?.(places[i], at)
         this.#sink?.parent?.(places[i], at)
       }
-      // Only here: bytes that verified as the end of a blob of this size prove the size.
+      // The only place that sets it: bytes that verified as the end of a blob of this size prove the
+      // size.
       if (!(kinds[i] & IS_PARENT) && places[i] + spans[i] === this.#size) this.isSizeProven = true
       this.#isAtRoot = false
       this.verified += lens[i]

@@ -1,5 +1,5 @@
-// A stack of expected chaining values: what parents say about children that a walk has still to come
-// to, the next one on top.
+// A stack of expected chaining values for the nodes that a walk has not reached yet, the next one on
+// top.
 
 import { HASH_LEN } from '../core/constants.js'
 import { i32 } from '../engine/arena.js'
@@ -8,8 +8,8 @@ const CV_WORDS = HASH_LEN / 4
 
 export class ExpectedCvs {
   /**
-   * Word by word, signed, because V8 keeps those as small integers. A plain array, because short ones
-   * are created and collected many times faster than typed arrays.
+   * The values as signed words, because V8 keeps these as small integers. This is a plain array,
+   * because short plain arrays are created and collected many times faster than typed arrays.
    */
   #words = /** @type {number[]} */ ([])
   /** The word where the next value begins. */

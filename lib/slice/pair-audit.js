@@ -1,5 +1,5 @@
-// Audits the pairs of an outboard alone: which chunks they could prove if the bytes were right. No byte
-// of the blob is read.
+// Audits the pairs of an outboard alone: finds out which chunks they could prove if the bytes were
+// right. No byte of the blob is read.
 
 import { HASH_LEN, PAIR_LEN, PARENT, ROOT } from '../core/constants.js'
 import { ENTER, Walk } from '../tree/walk.js'

@@ -1,6 +1,6 @@
-// Inclusion proofs: what must be added to some chunks of a blob so that its root can be computed. For
-// every parent with chunks on one side only, that is the chaining value of the other side: 32 bytes,
-// where a slice has 64.
+// Parses and writes inclusion proofs. A proof has the values that, together with some chunks of a blob,
+// give its root: for every parent with chunks on one side only, the chaining value of the other side.
+// That takes 32 bytes, where a slice has 64.
 //
 // As bytes, all numbers unsigned and little-endian:
 //     size of the blob, 8 bytes

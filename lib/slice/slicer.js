@@ -1,5 +1,5 @@
-// Cuts slices out of a blob: which pairs and which bytes go on the wire, batch by batch. `Slicer` says
-// what it needs and never reads; the two loops around it do. Source: Bao spec, "Slice Format"; with
+// Cuts slices out of a blob: decides which pairs and bytes a slice has, batch by batch. `Slicer` says
+// what it needs and never reads; the two loops around it read. Source: Bao spec, "Slice Format"; with
 // chunk groups, as in bao-tree.
 
 import { CHUNK_LEN, MAX_DEPTH, PAIR_LEN } from '../core/constants.js'
@@ -73,7 +73,7 @@ export async function * cut (source, outboard, what, { check, signal, reuse = fa
 const neededBytes = ({ size, groupLog, ranges }) => ranges.canonical(size).roundToGroups(groupLog).toBytes(size)
 
 /**
- * The same from bytes in memory, in one piece.
+ * A whole slice of bytes in memory, in one piece.
  *
  * @param {Uint8Array} source
  * @param {PairReader} outboard
@@ -140,13 +140,14 @@ class Slicer {
   #group = { start: -1, bytes: new Uint8Array(0), pairs: new Uint8Array(0) }
 
   /**
-   * What the next `emit` needs: bytes of the blob, increasing and apart; and the parents whose pairs it
-   * copies from the outboard.
+   * The next `emit` needs these spans of the blob, increasing and apart, and copies the pairs of these
+   * parents from the outboard.
    */
   spans = /** @type {Span[]} */ ([])
   nodes = /** @type {number[]} */ ([])
   /**
-   * A fault in bytes or a pair, which are missing or wrong: the last batch ends before them.
+   * The fault that ends the slice: bytes or a pair that are missing or wrong. The last batch ends
+   * before them.
    *
    * @type {BaoError | undefined}
    */
@@ -190,7 +191,7 @@ class Slicer {
       }
       const group = this.#groupsOf(step)
       const extra = this.#extra(group)
-      // A little of many groups comes in many batches, so that memory does not grow with the ranges.
+      // Small parts of many groups come in many batches, so that memory does not grow with the ranges.
       if (batch.count > 1 && extra > 0 && needed + extra > MAX_NEEDED) {
         batch.putBackStep()
         break
@@ -217,7 +218,8 @@ class Slicer {
       this.fault = fault ?? this.fault
       return at + good
     }
-    // It is written where it is checked, which saves a copy. The check may overwrite it, so it is copied out before.
+    // The batch is written where it is checked, which saves a copy. The check may overwrite the batch, so it is copied
+    // out before.
     let end = INPUT
     whileBorrowed(() => { end = this.#write(bytes, u8, INPUT) })
     const batch = u8.subarray(INPUT, end)

@@ -1,6 +1,7 @@
-// Encodings of perfect subtrees that are wanted whole. They have the same shape wherever they stand, so
-// no walk is needed: places follow from the index of a leaf. A subtree is hashed like a blob, all
-// chunks first and then level by level, and then its pairs are compared with those that were sent.
+// Writes and checks the encodings of perfect subtrees that are wanted whole. They have the same shape
+// wherever they stand, so no walk is needed: places follow from the index of a leaf. A subtree is
+// hashed like a blob, all chunks first and then level by level, and then its pairs are compared with
+// those that were sent.
 
 import { CHUNK_LEN, PAIR_LEN } from '../core/constants.js'
 import { OUT, PAIR_TABLE, TABLE, u32 } from '../engine/arena.js'

@@ -1,4 +1,4 @@
-// Waits that an abort ends, and loops that let the event loop run.
+// Helpers for promises and loops: an abort ends a wait at once, and long loops yield to the event loop.
 
 /** Milliseconds of work after which a loop yields to the event loop, for timers, aborts and the screen. */
 export const YIELD_INTERVAL_MS = 12
@@ -63,14 +63,14 @@ export async function * abortable (iterable, signal, isSoon) {
 export async function cancelIterable (iterable) {
   try {
     await endIterator(iteratorOf(iterable))
-  } catch {} // somebody else reads it
+  } catch {} // another reader has it
 }
 
 /** @param {AsyncIterator<unknown> | Iterator<unknown>} iterator */
 async function endIterator (iterator) {
   try {
     await iterator.return?.()
-  } catch {} // nobody wants it any more, so its failure does not matter
+  } catch {} // its items are not needed any more, so its failure does not matter
 }
 
 /** @template T @param {AsyncIterable<T> | Iterable<T>} iterable @returns {AsyncIterator<T> | Iterator<T>} */
@@ -78,7 +78,7 @@ const iteratorOf = iterable =>
   Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
 
 /**
- * The same pieces, with a yield to the event loop every few milliseconds. Without it, pieces that are in memory already
+ * Passes pieces on, and yields to the event loop every few milliseconds. Without it, pieces that are in memory already
  * would starve timers, and an abort by a timer would come late.
  *
  * @param {AsyncIterable<Uint8Array>} pieces

@@ -17,7 +17,7 @@ import { sourceChanged } from '../core/errors.js'
  */
 export const canShareBlobs = false
 
-/** Windows has none of the last two. `O_NONBLOCK`: no pipe is waited for. */
+/** Windows lacks the last two. `O_NONBLOCK`: opening a pipe does not wait for a writer. */
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
 /**
@@ -52,13 +52,13 @@ export class OpenFile {
     this.#stat = stat
   }
 
-  /** Bytes, as it was opened. */
+  /** Bytes of the file when it was opened. */
   get size () { return this.#stat.size }
 
   /** False for pipes and devices, which cannot be read at any place. */
   get isRegular () { return this.#stat.isFile() }
 
-  /** What other threads of the process need to read it. @returns {SharedFile} */
+  /** The facts that other threads of the process need to read the file. @returns {SharedFile} */
   get shared () {
     const { dev, ino } = this.#stat
     return { fd: this.#handle.fd, dev, ino }
@@ -144,8 +144,8 @@ export class OpenFile {
 }
 
 /**
- * A file that is written. It takes the place of another, or of none, when it is whole: until then it has a name of
- * its own.
+ * Creates a file under a temporary name. When it is complete, it gets its final name, and replaces the file that has
+ * this name.
  *
  * @param {string | URL} path
  */
@@ -157,12 +157,12 @@ export async function createFile (path) {
   return new WrittenFile(await open(name, 'wx+'), { name, final })
 }
 
-/** Characters of a file's name that the name of its unfinished replacement begins with: systems allow 255 bytes. */
+/** Characters of the final name that the temporary name has, at most, because systems limit a name to 255 bytes. */
 const SHOWN_NAME_LEN = 50
 
 /**
- * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves that
- * as it was.
+ * Writes a file, which takes the place of the one that was there once all pieces are written. A failure leaves the old
+ * file as it was.
  *
  * @param {string | URL} path
  * @param {AsyncIterable<Uint8Array>} pieces  each is written before the next is asked for
@@ -252,8 +252,8 @@ export class WrittenFile {
 }
 
 /**
- * What systems say that cannot sync folders: Windows, and some file systems. There it is not needed, or cannot be
- * helped.
+ * Error codes of systems that cannot sync folders: Windows, and some file systems. There a sync is not needed, or is
+ * impossible.
  */
 const NOT_SYNCED = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 

@@ -20,7 +20,7 @@ export async function replaceFile (path, _pieces, _options) {
   throw new TypeError(`there are no files here: ${path} cannot be written`)
 }
 
-/** May a thread read a Blob that another has got? */
+/** May a thread read a Blob that another thread has? */
 export const canShareBlobs = true
 
 export const isOpenHere = () => false

@@ -8,9 +8,9 @@ import { readUpTo } from './read-pieces.js'
 
 /** Bytes of a page. */
 export const PAGE_LEN = 1 << 14
-/** Pages that are kept: 2 MiB of them. */
+/** Pages that are kept, at most: 2 MiB. */
 const MAX_PAGES = 128
-/** Most pages in one read, and the fewest where the page before is kept: a reader that goes on wants more. */
+/** Pages in one read: at most, and at least when the page before is kept, because such a reader will probably go on. */
 const MAX_RUN = 64
 const AHEAD = 4
 

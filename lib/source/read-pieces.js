@@ -44,7 +44,8 @@ export async function * readInOrder (source, start, end, signal) {
 }
 
 /**
- * The same, and the next piece is read while the caller works on one. The source must allow that.
+ * Like `readInOrder`, but reads the next piece while the caller works on one. The source must allow
+ * overlapping reads.
  *
  * @param {RandomAccess} source @param {number} start @param {number} end
  * @param {AbortSignal} [signal]
@@ -56,7 +57,11 @@ export async function * readAhead (source, start, end, signal) {
   }
 }
 
-/** The same, ahead where the source allows it. @type {typeof readInOrder} */
+/**
+ * Like `readAhead` where the source allows overlapping reads, or else like `readInOrder`.
+ *
+ * @type {typeof readInOrder}
+ */
 export const readPieces = (source, start, end, signal) =>
   (source.overlaps ? readAhead : readInOrder)(source, start, end, signal)
 

@@ -10,7 +10,7 @@ import { leaseBuffers } from '../engine/read-buffers.js'
 /** @import { OpenFile } from './files.node.js' */
 /** @import { OpenSource, ProgressOptions, RandomAccess, SharedFile, Source } from '../core/types.js' */
 
-/** A source that is one file and no other: something else may have its path when it is opened. */
+/** A source that must be one certain file, because another file may have its path when the path is opened. */
 export class CheckedFile {
   /** @param {string} path @param {(fd: number) => void} check  throws when another file was opened */
   constructor (path, check) {
@@ -20,7 +20,7 @@ export class CheckedFile {
 }
 
 /**
- * A random-access view of bytes, a Blob, a file, or what already is one.
+ * Opens bytes, a Blob, a file or a random-access source, to be read at any place.
  *
  * @param {Source} source
  * @param {AbortSignal} [signal]  does not wait for a path that cannot be opened yet
@@ -52,7 +52,7 @@ export async function toRandomAccess (source, signal) {
 }
 
 /**
- * Any source, to be read from start to end. A stream that is not read to its end is cancelled.
+ * Opens any source, to be read from start to end. A stream that is not read to its end is cancelled.
  *
  * @param {Source | CheckedFile} source
  * @param {AbortSignal} [signal]  an abort does not wait for a source that is stuck
@@ -188,7 +188,7 @@ async function * piecesOf (file, start, end, signal) {
 }
 
 /**
- * What other threads can read of a source that has been opened at any place, if they can.
+ * The form in which other threads can read an open source; undefined if they cannot.
  *
  * @param {Source} source @param {RandomAccess & { shared?: SharedFile }} opened  by `toRandomAccess`
  * @returns {OpenSource['shared']}

@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0)
 export class Combined {
   #file
   /**
-   * They were right, and are hashed again whenever they are used.
+   * Verified pairs, by node. They are hashed again whenever they are used.
    *
    * @type {LruCache<number, Uint8Array>}
    */

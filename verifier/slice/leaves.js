@@ -14,8 +14,8 @@ import { assertBytes, describe } from '../../lib/core/bytes.js'
 /**
  * @typedef {object} KeepOptions  at most one of them; default: every leaf has fresh memory that belongs to the caller
  * @property {Uint8Array} [into]  memory for the verified bytes, which are put one after the other from
- *   its start; leaves are views of it. After an error it holds verified bytes, but there is no telling
- *   how many
+ *   its start; leaves are views of it. After an error it holds verified bytes, but it is not known how
+ *   many
  * @property {boolean} [reuse]  leaves are borrowed until the next call, which uses the same memory
  * @property {(offset: number, bytes: Uint8Array) => void} [onLeaf]  gets every leaf, which is borrowed
  *   until the callback returns and is not copied; the callback must not hash. No leaves are returned

@@ -1,10 +1,10 @@
-// Reads pieces, and verifies them: the loop that every stream shares.
+// Reads the pieces of a stream and verifies them: the loop that all verifying streams share.
 
 /** @import { Leaf } from './leaves.js' */
 /** @import { SliceVerifier } from './slice.js' */
 
 /**
- * Verifies pieces until the slice ends. Whatever ends it, verified leaves are given first.
+ * Verifies pieces until the slice ends. Verified leaves are given before any error is thrown.
  *
  * @param {SliceVerifier} verifier
  * @param {AsyncIterable<Uint8Array>} pieces

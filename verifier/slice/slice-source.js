@@ -1,5 +1,5 @@
-// Reads several slices that follow one another in one stream, as a connection brings them: each to its
-// end, and no byte further.
+// Reads several slices that follow one another in one stream, such as a connection. It reads each slice
+// to its end, and leaves the bytes behind it for the next.
 
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -23,7 +23,7 @@ const NOTHING = new Uint8Array(0)
  *       for await (const leaf of verifyStream(slices, { root, ranges })) take(leaf)
  *     }
  *
- * A slice that fails, or is not read to its end, closes the stream: there is no telling what its next byte means.
+ * A slice that fails, or is not read to its end, closes the stream, because the meaning of its next byte is not known.
  */
 export class SliceSource {
   #pieces

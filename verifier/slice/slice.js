@@ -186,7 +186,7 @@ export class SliceVerifier {
   }
 }
 
-/** What a checker needs to know, without the size. @param {SliceOptions} options */
+/** The options of a checker, without the size. @param {SliceOptions} options */
 function checked (options) {
   const { ranges, groupLog = DEFAULT_GROUP_LOG, key } = options
   assertInteger('groupLog', groupLog, 0, MAX_GROUP_LOG)
@@ -217,7 +217,7 @@ export function verifySlice (slice, options) {
 }
 
 /**
- * The blob in a combined encoding.
+ * Verifies a combined encoding, and returns its blob.
  *
  * @param {Uint8Array} combined
  * @param {BlobName} root  the hash of the blob

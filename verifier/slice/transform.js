@@ -13,17 +13,17 @@ import { verifyPieces } from './pieces.js'
 
 /**
  * A pair of streams for `pipeThrough`, and a function for `pipeline`, which calls it with what comes from the stage
- * before. It is used in one way, and once. The pair is no `TransformStream`: that cannot end its readable side without
- * an error on its writable side. The types of `pipeline` know pairs since those of Node.js 25, and functions since
- * always.
+ * before. A program uses it in one of these two ways, and only once. The pair is no `TransformStream`: that cannot end
+ * its readable side without an error on its writable side. The types of `pipeline` know pairs since those of Node.js
+ * 25, and functions since always.
  *
  * @typedef {{ readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array> } &
  *   ((source: any) => AsyncGenerator<Uint8Array<ArrayBuffer>>)} VerifyTransform
  */
 
 /**
- * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. Of ranges in
- * bytes exactly these come out, unless `exact` is false.
+ * A transform from the bytes of a slice to the verified bytes of the blob, one range after the other. If ranges are
+ * given in bytes, exactly these bytes come out, unless `exact` is false.
  *
  * It takes a piece when everything from the piece before has been read, so at most one piece waits. The
  * readable side ends where the slice ends. Bytes behind that in the same piece are dropped. A further
@@ -46,7 +46,7 @@ export function verifyTransform (options) {
 }
 
 /**
- * What `pipeline` calls.
+ * The function that `pipeline` calls.
  *
  * @param {SliceOptions & ExactOptions & ReleaseOptions} options @param {AsyncIterable<Uint8Array>} source
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}

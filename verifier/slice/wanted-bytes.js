@@ -1,4 +1,5 @@
-// Which bytes of verified leaves callers get. Leaves are whole chunks, while ranges in bytes begin and end anywhere.
+// Decides which bytes of verified leaves callers get. Leaves are whole chunks, while ranges in bytes begin and end
+// anywhere.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 

@@ -33,7 +33,7 @@ export async function decode ({ values, operands: [hash, name = '-', output] }, 
   if (start !== undefined && size !== undefined && typeof source === 'string') {
     return write(read(new VerifiedReader({ root, encoded: source, groupLog })))
   }
-  // Of no bytes, bao verifies nothing.
+  // As in bao, nothing is verified when no bytes are wanted.
   if (count === 0) return write(nothing())
   await write(bytesInside(span, verifyStream(pieces, { root, groupLog, signal })))
 

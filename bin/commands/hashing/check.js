@@ -1,5 +1,5 @@
-// baobox hash --check: compares files with the hashes that were printed for them, as b3sum does. It rather fails too
-// often than to say OK for the wrong file, so names that could mean several files are refused.
+// baobox hash --check: compares files with the hashes that were printed for them, as b3sum does. It refuses names that
+// could mean several files, because it must never say OK for the wrong file.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { Failure } from '../../terminal/errors.js'

@@ -51,7 +51,7 @@ export async function hash ({ values, operands }, context) {
 }
 
 /**
- * What is printed before the output and behind it.
+ * The texts that are printed before the output of a hash and behind it.
  *
  * @param {{ raw?: boolean, json?: boolean, tag?: boolean, 'no-names'?: boolean }} values  of the options
  * @param {string} file

@@ -30,7 +30,7 @@ export async function tree ({ values, operands: [name] }, context) {
   if (output !== undefined && !svg) throw new UsageError('--output needs --svg')
   await withBlob(name, dir, context, async blob => {
     const groupLog = values['group-log'] ?? logFor(blob.size, depth)
-    // A finer tree will do, and a store has one.
+    // A tree with a smaller group log also serves, and a store has one.
     const log = blob.stored ? Math.min(groupLog, STORE_LOG) : groupLog
     await withOutboard(blob, log, context, async outboard => {
       const root = await nodesOf(outboard, groupLog, depth)

@@ -28,7 +28,7 @@ import { withMirrors } from './peers.js'
  *   in no certain order
  */
 
-/** Members that wait for the names. Those of a collection whose names nobody has are told without them. */
+/** Members that wait for the names, at most. If there are more, `onFile` gets them without names. */
 const MAX_WAITING = 100_000
 
 /** @param {BlobStore} store @param {BlobName} cid @param {FetchOptions} options @returns {Promise<DownloadResult>} */
@@ -49,13 +49,16 @@ export function downloadInto (store, cid, { from: places, relays, onFile, onProg
   })
 }
 
-/** The members of a sequence, by the names that the collection has for them. The first member has the names. */
+/**
+ * Gives `onFile` the members of a sequence, with the names that the collection has for them. The first member has the
+ * names.
+ */
 class Files {
   #store
   #cid
   #onFile
   #waiting = /** @type {WholeMember[]} */ ([])
-  /** Once they were read; not where the sequence is no collection. @type {string[] | undefined} */
+  /** The names, once they were read; undefined if the sequence is no collection. @type {string[] | undefined} */
   #names
   #hasRead = false
   #reading = /** @type {Promise<void> | undefined} */ (undefined)
@@ -74,7 +77,7 @@ class Files {
     if (this.#hasRead || this.#waiting.length > MAX_WAITING) this.#tellAll()
   }
 
-  /** Tells of those that still wait. */
+  /** Gives `onFile` the members that still wait. */
   async end () {
     await this.#reading
     this.#tellAll()

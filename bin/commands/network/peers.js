@@ -81,7 +81,7 @@ export async function servePeers (store, values) {
 }
 
 /**
- * The CID of a ticket: one that says so is for a sequence and its members.
+ * The CID for a ticket. For a sequence it has the codec of sequences, so that the ticket is for the members, too.
  *
  * @param {BlobStore} store @param {string} name  a CID or tag
  */

@@ -1,4 +1,4 @@
-// What `baobox fetch` is told of the blob that is wanted, and of the places where it may be.
+// Reads from the arguments of `baobox fetch` which blob is wanted, and in which places it may be.
 
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'

@@ -1,5 +1,5 @@
-// Where the process that has a store open can be asked: a file in the folder of the store. It is a hint, because it may
-// be old or forged: it is used only when the process that answers knows the token in it.
+// Reads and writes the file in the folder of a store that says where the store's owner takes calls. The file is only a
+// hint, because it may be old or forged: it is used only when the process that answers knows the token in it.
 
 import { constants } from 'node:fs'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
@@ -24,7 +24,9 @@ export async function leaveAddress (location, address) {
   await rename(fresh, join(location, NAME))
 }
 
-/** Removes the address. The caller has the store open: one that is there is its own, or of a process that is gone. */
+/**
+ * Removes the address. The caller has the store open, so the address is its own, or that of a process that has ended.
+ */
 export const removeAddress = (/** @type {string} */ location) => rm(join(location, NAME), { force: true })
 
 /** @param {string} location @returns {Promise<Address | undefined>} undefined when there is none that makes sense */

@@ -24,7 +24,7 @@ import { decode, encode, proofOf } from './messages.js'
  * @typedef {Ways & { mode: 'copy' | 'reference', tag?: string, expect?: string }} ImportOptions
  */
 
-/** Milliseconds in which the owner must show who it is. */
+/** Milliseconds in which the owner must prove that it knows the token. */
 const PATIENCE = 5000
 /** Characters of a line of an answer, at most. */
 const MAX_LINE_LEN = 1 << 26
@@ -134,7 +134,7 @@ export class Owner {
   async #call (name, args, { body, listeners = {}, signal, onProgress } = {}) {
     const { port, token } = this.#address
     const text = encode(args)
-    // Headers are bounded, so the body has the arguments where nothing else is sent in it.
+    // Headers have a limit, so the arguments go into the body when the call sends no bytes there.
     const path = body === undefined ? `/${name}` : `/${name}?${new URLSearchParams({ args: text })}`
     const headers = { authorization: `Bearer ${token}` }
     const read = (/** @type {IncomingMessage} */ response) => resultOf(response, listeners)
@@ -164,7 +164,7 @@ function exchange (options, read, body = Readable.from([])) {
 }
 
 /**
- * The result of a call. Events that come before it are told.
+ * The result of a call. The listeners get the events that come before it.
  *
  * @param {IncomingMessage} response @param {Listeners} listeners
  * @returns {Promise<any>}

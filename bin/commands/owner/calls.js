@@ -1,4 +1,4 @@
-// What other processes may ask of the process that has a store open.
+// The calls that other processes may make to the owner of a store.
 
 import { toCid } from '../../../lib/hash/cid.js'
 

@@ -1,4 +1,5 @@
-// What a command and the owner of a store send each other: JSON with CIDs as `{ "/": "bafkr4i..." }`, and a proof.
+// Encodes the messages between a command and the owner of a store: JSON with CIDs as `{ "/": "bafkr4i..." }`, and a
+// proof.
 
 import { CID } from 'multiformats/cid'
 import { keyedHash } from '../../../lib/hash/hasher.js'
@@ -12,7 +13,7 @@ export const decode = text => JSON.parse(text, (_key, inner) =>
   typeof inner?.['/'] === 'string' ? CID.parse(inner['/']) : inner) ?? undefined
 
 /**
- * What shows a caller that it speaks with the process that has left the address.
+ * Computes the proof that a process knows the token, and so is the one that has left the address.
  *
  * @param {string} token  64 hexadecimal digits @param {string} nonce
  */

@@ -1,4 +1,4 @@
-// What add, get and ls do with folders and collections; and baobox diff
+// The parts of baobox add, get and ls that handle folders and collections; and baobox diff
 
 import { UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
@@ -40,7 +40,7 @@ export async function addFolders ({ values, operands }, context) {
   }, { create: true, calls: true })
 }
 
-/** Names that are shown of those that `get -r` will refuse. */
+/** How many of the names that `get -r` will refuse are shown, at most. */
 const SHOWN_NAMES = 3
 
 /** @param {string} folder @param {{ count: number, names: string[] }} unsafe  names in it */
@@ -99,7 +99,7 @@ export const listEntries = ({ values, operands: [of] }, context) => withStore(va
 }, { onlyReads: true })
 
 /**
- * What a collection or a manifest names.
+ * The names in a collection or manifest, with the CIDs that they stand for.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} signal
  * @returns {AsyncGenerator<{ name: string, cid: CID, type?: string }>}

@@ -101,7 +101,7 @@ async function printInfo (values, info) {
   ]) await print(`${label.padEnd(LABEL_WIDTH)} ${text}\n`)
 }
 
-/** What --json prints of a blob. @param {BlobStat} blob @param {number} presentBytes */
+/** A blob as --json prints it. @param {BlobStat} blob @param {number} presentBytes */
 const recordOf = ({ cid, size, sizeProven, complete, created, lastUsed }, presentBytes) => ({
   cid: `${cid}`,
   hash: Buffer.from(cid.multihash.digest).toString('hex'),

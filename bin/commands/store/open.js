@@ -33,7 +33,7 @@ export const locationOf = dir => dir ?? (process.env.BAOBOX_STORE || join(dataFo
  */
 export function dataFolder ({ platform = process.platform, env = process.env, home = homedir() } = {}) {
   if (platform === 'win32') return env.LOCALAPPDATA || join(home, 'AppData', 'Local')
-  // A path that is not absolute is invalid, says the specification.
+  // The specification says that a path is invalid unless it is absolute.
   if (env.XDG_DATA_HOME?.startsWith('/')) return env.XDG_DATA_HOME
   return platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'share')
 }
@@ -222,7 +222,7 @@ async function namedIn (store, root, wanted, of) {
 }
 
 /**
- * The same where a store is only needed for tags.
+ * Like `rootIn`, but opens the store only if the operand is no CID or hash.
  *
  * @param {string} name @param {StoreValues} values  of the options @param {Context} context
  */

@@ -52,7 +52,7 @@ export function kernelName () {
  * Switches the kernel of this thread. For tests, and for workers, which use the kernel of the thread that started them.
  *
  * @param {string} name  `simd-rows`, `simd-words`, `js`, or `simd` for the quicker one of the first two
- * @throws when it cannot be had here
+ * @throws when this runtime refuses it
  */
 export function useKernel (name) {
   if (!Object.hasOwn(KERNELS, name)) {

@@ -1,5 +1,5 @@
-// The JavaScript kernel: the twin of simd.js over the same memory, for places that refuse WebAssembly.
-// The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
+// The JavaScript kernel: it does the same as simd.js in the same memory, for places that refuse
+// WebAssembly. The contract is `Kernel` in types.d.ts. Source: BLAKE3 paper 2.1 to 2.4.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PAIR_LEN, PARENT } from '../../core/constants.js'
 import { BLOCK, CVS, CVS_TABLE, KEY, OUT, ZEROS, u8 } from '../arena.js'

@@ -1,4 +1,5 @@
-// Chunks, or parents, side by side: four at a time, one in each lane of the vectors.
+// Assembles `compressMany`: hashes chunks or parents side by side, four at a time, one in each lane of
+// the vectors.
 // Source: BLAKE3 paper 5.3.
 
 import { BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, HASH_LEN, IV, PARENT } from '../../core/constants.js'
@@ -73,7 +74,8 @@ export const compressMany = secondAlone => func('compressMany', 7, (params, loca
 
   const isParent = i32.and(flags.get, i32.const(PARENT))
 
-  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. What is left over goes alone.
+  // Chunks are 16 blocks and count upwards; parents are one block, all with counter 0. Inputs that are left over are
+  // compressed one by one.
   const setUp = [
     setUpArithmetic,
     countAlone.set(i32.const(1)),
@@ -89,7 +91,8 @@ export const compressMany = secondAlone => func('compressMany', 7, (params, loca
     ])
   ]
 
-  // A short chunk, always the last, shares a lane's way up to its last block, and has that to itself.
+  // Only the last chunk can be short. It is hashed in a lane up to its last block, which is then
+  // compressed alone.
   const lane = i32.and(i32.sub(count.get, i32.const(1)), i32.const(3))
   const hasShort = i32.and(
     i32.eqz(i32.gtS(count.get, i32.const(4))),

@@ -8,7 +8,7 @@ import { i32, i32x4, i8x16, v128 } from './assembler.js'
 /** @import { Code } from '../../core/types.js' */
 
 /**
- * What the mixing function computes with.
+ * The operations that the mixing function consists of.
  *
  * @typedef {object} Arithmetic
  * @property {(a: Code, b: Code) => Code} add  modulo 2^32, as all that follows

@@ -1,7 +1,7 @@
-// Measures what decides how one chunk alone is hashed quickest: the latency of vector operations. Within one block each
-// operation waits for the one before it. Where a vector operation takes one cycle, as a scalar one does, rows.js has a
-// quarter of the operations and wins. Where it takes two (Zen 5, Arm), words.js wins. The clocks of some browsers are
-// too coarse to tell.
+// Measures the latency of vector operations, which decides whether rows.js or words.js hashes one chunk alone faster.
+// Within one block each operation waits for the one before it. Where a vector operation takes one cycle, as a scalar
+// one does, rows.js has a quarter of the operations and wins. Where it takes two (Zen 5, Arm), words.js wins. The
+// clocks of some browsers are too coarse to tell.
 
 import { func, i32, i32x4, loopWhile, module, v128, whenElse } from './assembler.js'
 import { KEY, OUT, PAGES, memory } from '../arena.js'
@@ -65,7 +65,7 @@ export function quickerForm () {
   return words > 0 && vectors < SLOW_VECTORS * words ? 'rows' : 'words'
 }
 
-/** In milliseconds. @param {() => void} work */
+/** How long some work takes, in milliseconds. @param {() => void} work */
 function durationOf (work) {
   const start = performance.now()
   work()

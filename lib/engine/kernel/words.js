@@ -1,5 +1,5 @@
-// One chunk, or one block, alone: scalar code. On many processors a vector operation takes two cycles and a scalar one
-// takes one, and within a single block each operation waits for the one before it.
+// Assembles `compressBlock` and `compressChunk` in scalar code. On many processors a vector operation takes two cycles
+// and a scalar one takes one, and within a single block each operation waits for the one before it.
 // Source: BLAKE3 paper 2.2 and 2.4.
 
 import { BLOCK_LEN, CHUNK_LEN, CHUNK_START, HASH_LEN, IV } from '../../core/constants.js'

@@ -90,7 +90,7 @@ export async function * collectionEntries (store, cid, options = {}) {
 }
 
 /**
- * The same in batches of 1 to 1024 entries.
+ * Reads the entries of a collection in batches of 1 to 1024.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<CollectionEntry[]>}

@@ -22,7 +22,7 @@ export function invalid (what, start) {
   return new BaoError('COLLECTION_INVALID', `this is no collection${where}: ${what}`, { start })
 }
 
-/** What stands in front of the names. @param {number} count  of names */
+/** The bytes of a meta blob in front of the names. @param {number} count  of names */
 export const metaHead = count => concat([HEADER, encodeVarint(count)])
 
 /** Bytes that the length of a name takes, at most. */
@@ -53,11 +53,11 @@ const encodeVarint = value => varint.encodeTo(value, new Uint8Array(varint.encod
 /** Reads the names from a meta blob that comes in pieces. It accepts what iroh writes, and no other form of it. */
 export class MetaParser {
   #count
-  /** Names that are still to come; undefined in front of the head. */
+  /** Names that are still to come; undefined until the head has been read. */
   #left = /** @type {number | undefined} */ (undefined)
   /** Bytes that have come and are not read, at most one name. */
   #rest = new Uint8Array(0)
-  /** Where the first of them stands. */
+  /** The offset of `#rest` in the meta blob, in bytes. */
   #start = 0
 
   /** @param {number} count  how many names there must be */

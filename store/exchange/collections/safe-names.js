@@ -5,12 +5,12 @@ import { BaoError } from '../../../lib/core/errors.js'
 
 /** Names of devices in Windows, in every folder, also with an extension or a stream behind them. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i
-/** What Windows takes for something else than a part of a file's name. */
+/** Characters that Windows does not allow in a file's name. */
 // eslint-disable-next-line no-control-regex
 const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 /** Characters that some file systems leave out when they compare names. */
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
-/** Bytes in UTF-8 that no part of a path, and no path, is longer than on any system. */
+/** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
 const MAX_PART_LEN = 255
 const MAX_PATH_LEN = 4096
 /** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
@@ -75,7 +75,7 @@ export class SafeNames {
 const keyOf = (folder, part) => `${folder}/${fold(part)}`
 
 /**
- * What is wrong with a name by itself.
+ * Says what is wrong with a name by itself; undefined if nothing is.
  *
  * @param {string} name @param {{ isForWindows: boolean }} options
  * @returns {string | undefined}
@@ -90,13 +90,13 @@ export function faultIn (name, { isForWindows }) {
 }
 
 /**
- * What is wrong with one part of a path.
+ * Says what is wrong with one part of a path; undefined if nothing is.
  *
  * @param {string} part @param {boolean} isForWindows
  * @returns {string | undefined}
  */
 function faultOf (part, isForWindows) {
-  // What a file system may see in the place of the part: it may ignore characters, or replace them by simpler ones.
+  // The forms in which a file system may see the part: it may ignore characters, or replace them by simpler ones.
   const seen = part.replace(IGNORED, '')
   const simple = seen.normalize('NFKC')
   if (seen === '') return 'a part of it is empty'
@@ -112,8 +112,9 @@ function faultOf (part, isForWindows) {
 }
 
 /**
- * The same for all parts that some file system takes for the same: by case, normal form or ignored characters. Small
- * letters come first, because a capital sharp s has a small one, and only that has two capital letters.
+ * The form in which two parts are equal when some file system takes them for the same: by case, normal form or ignored
+ * characters. Small letters come first, because a capital sharp s has a small one, and only that has two capital
+ * letters.
  *
  * @param {string} part
  */

@@ -51,7 +51,10 @@ export class Spool {
   }
 }
 
-/** What has a tag now belongs to somebody else, and a store that was closed meanwhile collects it later. */
+/**
+ * Ignores errors of the store: a blob with a tag belongs to another caller, and `gc` deletes what a closed store still
+ * has.
+ */
 function leftToGc (/** @type {unknown} */ error) {
   if (!(error instanceof BaoError)) throw error
 }

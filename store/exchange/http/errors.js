@@ -1,4 +1,4 @@
-// What goes wrong with a request, and the status that tells the client.
+// The errors of a request, and the status with which the client is told of each.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -30,7 +30,7 @@ export const noRoute = () => new HttpError(404, 'HTTP_NOT_FOUND', 'there is noth
 
 export const closing = () => new HttpError(503, 'HTTP_CLOSING', 'the server is closing', { 'retry-after': '1' })
 
-/** Nobody may get this answer, but logs have it. @param {unknown} reason  of the abort */
+/** The client may have left before this answer, but logs show it. @param {unknown} reason  of the abort */
 export const asAborted = reason =>
   reason instanceof HttpError ? reason : new HttpError(499, 'HTTP_ABORTED', 'the client has gone')
 

@@ -1,4 +1,4 @@
-// One request while it is answered, and what is told of it in the end.
+// Holds one request while it is answered, and reports its outcome at the end.
 
 import { contextOf } from '../context-of.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -24,7 +24,7 @@ import { stalled } from './response/body.js'
  */
 /** @typedef {BlobRoute & { target: Target, cid: string }} FoundRoute  `cid`: of plain bytes with this hash */
 
-/** What a store with `heal` has brought before the status is sent: 256 KiB. The reads bring the rest. */
+/** Chunks that a store with `heal` fetches before the status is sent: 256 KiB. The reads fetch the rest. */
 const FIRST_CHUNKS = 256
 
 export class Exchange {
@@ -38,7 +38,7 @@ export class Exchange {
   #status = 0
   /** Does the answer have a body that tells by itself when it ends? */
   isStreaming = false
-  /** Of the blob, once its name is resolved. @type {string | undefined} */
+  /** The CID of the blob, once its name is resolved. @type {string | undefined} */
   cid
   /** The error that the client is told of, and its code. @type {{ code: string, error: unknown } | undefined} */
   refusal
@@ -67,8 +67,8 @@ export class Exchange {
   }
 
   /**
-   * Aborts when the client goes, and when the handler closes. It is made when it is wanted first: short answers do
-   * without, and it takes a tenth of their time.
+   * Aborts when the client goes, and when the handler closes. It is made when it is first needed: short answers do not
+   * need it, and it would take a tenth of their time.
    */
   get signal () {
     if (this.#abort === undefined) {
@@ -88,8 +88,8 @@ export class Exchange {
   }
 
   /**
-   * Makes sure that there is something to answer with. A store with `heal` may have what is missing brought, of which
-   * the beginning must come now.
+   * Makes sure that the store has the bytes of the answer. A store with `heal` may fetch missing chunks; the first of
+   * them must come now.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} ranges
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_MISSING { ranges }
@@ -110,7 +110,7 @@ export class Exchange {
   }
 
   /**
-   * What a body needs, which will tell when it ends.
+   * The options of a body: its time limit, and functions with which it reports its end.
    *
    * @param {number} status  of the answer
    * @param {() => void} release  what is held while it is sent

@@ -1,5 +1,5 @@
-// Serves a store over HTTP: a function from Request to Response, for every server that speaks WHATWG's types. It finds
-// what a request is about, has it answered, and tells how that ended. docs/guide.md, "Serve", lists the routes.
+// Serves a store over HTTP: a function from Request to Response, for every server that uses the types of the Fetch
+// standard. It routes a request, has it answered, and reports the outcome. docs/guide.md, "Serve", lists the routes.
 
 import { notFound } from '../../storage/errors.js'
 import { contextOf } from '../context-of.js'
@@ -86,7 +86,7 @@ const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-ran
 export const createHandler = (store, options = {}) => handlerOf(store, options)
 
 /**
- * The same for a server that is known.
+ * Like `createHandler`, for a server of which more is known: see `Carrier`.
  *
  * @param {BlobStore} store @param {HandlerOptions} options @param {Carrier} [carrier]
  * @returns {Handler}
@@ -133,7 +133,7 @@ class HttpServer {
 
   /** @param {Request} request @returns {Promise<Response>} */
   async answer (request) {
-    // A client chooses the `Host` that servers make this of.
+    // Servers make this URL from the `Host` header, which the client chooses.
     if (!URL.canParse(request.url)) return respond(null, 400, {})
     const onEnd = (/** @type {RequestEvent} */ event) => this.#ended(exchange, event)
     const exchange = new Exchange(request, this.#store, this.#options, this.#carrier, onEnd)

@@ -40,7 +40,7 @@ import { MAX_SIZE } from './answers/put.js'
 const OPTIONS = [
   'basePath', 'allowTags', 'list', 'put', 'collections', 'site', 'contentType', 'mirrors', 'idleTimeout', 'onRequest'
 ]
-/** Of sites. @type {Required<SiteRules>} */
+/** The default rules of sites. @type {Required<SiteRules>} */
 export const DEFAULT_RULES = { index: 'index.html', listing: false, sandbox: true }
 export const DEFAULT_IDLE_TIMEOUT = 60_000
 

@@ -1,4 +1,4 @@
-// What the answer to a Get consists of: slices, one behind the other.
+// Makes the answer to a Get: slices, one behind the other.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'

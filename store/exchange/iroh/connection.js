@@ -1,4 +1,4 @@
-// A connection to a peer, for many requests at a time. It is opened when it is wanted first, and again after it broke.
+// A connection to a peer, for many requests at a time. It is opened at the first request, and again after it broke.
 //
 // A stream on which a read waits cannot be stopped. So an abort during a read retires the whole connection: requests
 // that are under way on it go on, the next one opens another, and when the last has ended it is closed.
@@ -28,7 +28,7 @@ class Link {
     this.#closeWhenUnused()
   }
 
-  /** No new request is to use it. */
+  /** From now on, no new request may use it. */
   retire () {
     this.#isRetired = true
     this.#closeWhenUnused()
@@ -53,7 +53,7 @@ export class PeerConnection {
   }
 
   /**
-   * Takes part in the connection. The caller must `leave` it.
+   * Opens the connection if necessary, and counts the caller as a user of it. The caller must call `leave`.
    *
    * @param {AbortSignal} [signal]  ends the wait
    * @returns {Promise<Link>}

@@ -11,11 +11,11 @@ import { checkedAddress, parseTicket } from './wire/ticket.js'
 
 /** The protocol of iroh-blobs: what endpoints that serve blobs must accept. */
 export const IROH_ALPN = '/iroh-bytes/4'
-/** As the package takes it. */
+/** The name of the protocol in the form that the package takes. */
 export const ALPN_BYTES = [...new TextEncoder().encode(IROH_ALPN)]
 
 const SECRET_KEY_LEN = 32
-/** In a variable, so that bundlers leave it alone. */
+/** The name is in a variable, so that bundlers do not try to bundle the package. */
 const PACKAGE = '@number0/iroh'
 
 /**

@@ -1,4 +1,4 @@
-// A peer of iroh as a mirror. One request brings a slice, or many members of a sequence.
+// Makes a mirror of a peer of iroh. One request brings a slice, or many members of a sequence.
 
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -24,7 +24,7 @@ const [NO_PERMISSION, RATE_LIMIT] = [1, 2]
 
 /**
  * Makes a mirror of a peer, for `store.download`, `BlobStore.downloadFile`, `fetchVerified` and `healFrom`. It connects
- * when it is asked for something first.
+ * at its first request.
  *
  *     const mirror = irohMirror(ticket)
  *     await store.download(parseTicket(ticket).cid, { from: [mirror] })
@@ -41,7 +41,7 @@ export function irohMirror (peer, options = {}) {
   return new IrohMirror(peer, options.endpoint)
 }
 
-/** What `irohMirror` returns. */
+/** The mirror that `irohMirror` returns. */
 class IrohMirror {
   #connection
   /** @type {Promise<IrohEndpoint> | undefined} */

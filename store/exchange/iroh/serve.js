@@ -30,10 +30,10 @@ import { formatTicket } from './wire/ticket.js'
 /**
  * @typedef {object} IrohServer
  * @property {Ticket['address']} address  of the endpoint, as it is now
- * @property {(cid: BlobName) => string} ticket  of a blob, for those who are to get it; with the codec 0x80, it is for
- *   the members of the sequence, too
- * @property {(options?: { grace?: number }) => Promise<void>} close  begins no answers any more, and waits up to
- *   `grace` milliseconds (default: 10000) until those under way have been received; then it closes all connections. The
+ * @property {(cid: BlobName) => string} ticket  makes a ticket with which others can get a blob; with the codec 0x80,
+ *   it is for the members of the sequence, too
+ * @property {(options?: { grace?: number }) => Promise<void>} close  begins no new answers, and waits up to `grace`
+ *   milliseconds (default: 10000) until those under way have been received; then it closes all connections. The
  *   endpoint and the store stay open
  */
 
@@ -44,8 +44,8 @@ const DEFAULT_GRACE = 10_000
 const MAX_TIMEOUT = 2 ** 31 - 1
 
 /**
- * Answers peers that ask for blobs, ranges of them, and sequences of hashes with their members. Whatever leaves is
- * verified before. Every peer that reaches the endpoint can get every blob whose hash it knows.
+ * Answers peers that ask for blobs, ranges of them, and sequences of hashes with their members. All bytes are verified
+ * before they are sent. Every peer that reaches the endpoint can get every blob whose hash it knows.
  *
  *     const server = serveIroh(store, await openIrohEndpoint())
  *     console.log(server.ticket(cid))
@@ -73,7 +73,7 @@ class Server {
   #endpoint
   #limits
   #terms
-  /** Whose peers are not known yet. They are counted apart, so that they take no place of one that is. */
+  /** Connections whose peers are not known yet. They are counted apart, so that they take no place of a known peer. */
   #handshakes = /** @type {Set<IrohIncoming>} */ (new Set())
   #connections = /** @type {Set<ServedConnection>} */ (new Set())
   #isClosing = false

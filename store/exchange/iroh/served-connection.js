@@ -35,7 +35,7 @@ import { shortened } from './endpoint.js'
 const WRITE_LEN = 1 << 16
 /** Codes of iroh-blobs, for streams that are reset. */
 const [NO_PERMISSION, INTERNAL] = [1n, 3n]
-/** Of the error of a request that is too long: the package gives no code. */
+/** In the message of the error of a request that is too long, because the package gives no code. */
 const TOO_LONG = /TooLong/
 
 export class ServedConnection {
@@ -84,7 +84,7 @@ export class ServedConnection {
     }
   }
 
-  /** Begins no answer any more, and closes the connection when those under way have been sent. */
+  /** Begins no new answer, and closes the connection when the answers that are under way have been sent. */
   close () {
     this.#isClosing = true
     if (this.#active.size === 0) this.abort()
@@ -97,7 +97,7 @@ export class ServedConnection {
     this.#connection.close(0n, [])
   }
 
-  /** Connections that ask nothing do not last. */
+  /** Closes the connection after `idleTimeout` unless the peer asks for something. */
   #awaitRequest () {
     clearTimeout(this.#idleTimer)
     if (this.#active.size > 0 || this.#ended.signal.aborted) return

@@ -1,5 +1,5 @@
 // Puts a folder into a store: its files, and a collection that names them. Names are those that sendme gives: relative
-// to the folder that the folder is in, with `/`, sorted by their bytes. Links and empty folders are left out.
+// to the parent of the folder, with `/`, sorted by their bytes. Links and empty folders are left out.
 
 import { realPath } from '#disk'
 import { assertKnownOptions } from '../../../../lib/core/options.js'
@@ -82,7 +82,7 @@ export async function importDirectory (store, path, options = {}) {
   const known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath)
   const hold = store.tempTag()
   const pace = paceBeside(databases.data)
-  // Neither the store nor the file of what is known is part of a folder that it is in.
+  // When the store or the file of known hashes lies in the folder, it is left out.
   const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
   const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
   const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
@@ -182,7 +182,7 @@ class Importing {
     const { hold, mode, pace, signal } = this.#how
     const size = Number(file.stat.size)
     if (root !== undefined) {
-      hold.add(root) // before the look: what has been seen must stay
+      hold.add(root) // before the lookup: a blob that was found must stay
       if (await this.#isThere(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
@@ -201,8 +201,8 @@ class Importing {
   }
 
   /**
-   * Has the store a file as it would be kept? A copy will do for both modes. A reference will when it leads to the same
-   * path: its file may have been moved.
+   * Does the store have a file as `mode` asks? A copy serves both modes. A reference serves only if it leads to the
+   * same path, because its file may have been moved.
    *
    * @param {Uint8Array} root @param {FoundFile} file
    */

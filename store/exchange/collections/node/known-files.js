@@ -58,7 +58,7 @@ export class KnownFiles {
   }
 
   /**
-   * The hash of a file, if it has not changed. To be asked in the order of names.
+   * The hash of a file, if it has not changed. Callers ask in the order of names.
    *
    * @param {FoundFile} file
    * @returns {Promise<Uint8Array | undefined>}
@@ -102,7 +102,7 @@ export class KnownFiles {
   }
 }
 
-/** What changes when the file does. @param {FoundFile} file */
+/** The properties that show whether a file has changed. @param {FoundFile} file */
 const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs}","${ctimeNs}","${ino}"`
 
 /** @param {string} path @returns {AsyncGenerator<KnownFile>} those in front of the first line that makes no sense */

@@ -45,7 +45,8 @@ export function assertFound (fd, { path, stat }) {
 }
 
 /**
- * What cannot be opened any more because something else than a file is there has changed. What is gone is gone.
+ * Turns the error of an opening into BAO_SOURCE_CHANGED when something else than a file is in the place of the file.
+ * When nothing is there, the error stays as it is.
  *
  * @param {unknown} error @param {FoundFile} file
  */

@@ -1,5 +1,5 @@
-// Finds the names of a folder that no export would take, while they come in order, so that an import can tell. Only the
-// names beside those on the way to the last one are in memory.
+// Finds the names of a folder that `exportDirectory` would refuse, so that an import can report them. Names come in
+// order, so only the names in the folders on the way to the last name are in memory.
 
 import { faultIn, fold } from '../safe-names.js'
 
@@ -25,7 +25,7 @@ export class UnsafeNames {
   /** @param {string} name */
   #isSafe (name) {
     if (faultIn(name, { isForWindows: false }) !== undefined) return false
-    while (!name.startsWith(this.#last.prefix)) this.#folders.pop() // nothing else comes from there
+    while (!name.startsWith(this.#last.prefix)) this.#folders.pop() // no more names come from this folder
     for (let end; (end = name.indexOf('/', this.#last.prefix.length)) !== -1;) {
       const prefix = name.slice(0, end + 1)
       if (!this.#isFree(prefix)) return false

@@ -48,7 +48,8 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
     return
   }
   if (!stat.isDirectory()) throw new TypeError(`"path" expected a folder or a file, got ${path}`)
-  // One list of what is still to be visited for each folder on the way down; the next of each list is its last.
+  // For each folder on the way down, a list of the entries that are still to be visited. The last item of a list is the
+  // next.
   const lists = [await entriesOf(path, '')]
   while (lists.length > 0) {
     options.signal?.throwIfAborted()
@@ -109,7 +110,7 @@ function assertPortable (name) {
   if (/\p{Surrogate}/u.test(name)) throw noText(name)
 }
 
-/** What Node.js puts in the place of bytes that are no UTF-8. Such a name leads to nothing. */
+/** Node.js replaces bytes that are no UTF-8 by this character. A name with it leads to no file. */
 const REPLACEMENT = '\ufffd'
 
 /** @param {unknown} error  of the look at a file @param {string} name  on the disk */

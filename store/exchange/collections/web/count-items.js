@@ -1,5 +1,5 @@
-// Looks at the bytes of a manifest before anything is made of them. A byte can be an item of its own, and the decoder
-// makes a value of a hundred bytes for each, so what is too much is refused here, at the price of reading it once.
+// Counts the CBOR items of a manifest before it is decoded, so that a manifest with too many is refused. Each byte can
+// be an item, and the decoder makes a value of a hundred bytes for it. To count them costs one pass over the bytes.
 // Source: RFC 8949, 3 (the heads of CBOR's items).
 
 const BYTES = 2

@@ -21,7 +21,10 @@ import { typeOfName } from './media-types.js'
 export const DRISL = 0x71
 /** Multicodec of SHA2-256, which base DASL has. */
 const SHA256 = 0x12
-/** Items of CBOR in a manifest that is read: about 300 000 resources, of which each has seven with a media type. */
+/**
+ * CBOR items that a manifest may have, by default: about 300 000 resources with a media type, which have seven items
+ * each.
+ */
 const MAX_ITEMS = 1 << 21
 
 /** @typedef {{ src: CID, 'content-type'?: string, [header: string]: unknown }} Resource  a blob and its HTTP headers */
@@ -135,7 +138,7 @@ export class Manifest {
   }
 
   /**
-   * The same blobs as a collection of iroh, which has names only.
+   * Makes a collection of iroh that has the same blobs, with names only.
    *
    * @param {{ index?: string }} [options]  `index`: the name of what is at `/`, unless it has another path, too.
    *   Default: `index.html`
@@ -158,7 +161,7 @@ export class Manifest {
   /** The name of the manifest, with the codec of DRISL. */
   get cid () { return toCid(hash(this.toBytes()), DRISL) }
 
-  /** What is in the map beside the resources. */
+  /** The fields of the map other than the resources. */
   get fields () { return { ...this.#fields } }
 
   /** The blob. @returns {Uint8Array<ArrayBuffer>} not to be changed */
@@ -217,7 +220,7 @@ const isDasl = ({ version, code, multihash }) => version === 1 && (code === RAW 
   (multihash.code === blake3.code || multihash.code === SHA256) && multihash.digest.length === 32
 
 /**
- * What is wrong with a path or the headers of its resource.
+ * Says what is wrong with a path or the headers of its resource; undefined if nothing is.
  *
  * @param {string} path @param {Record<string, unknown>} headers
  * @returns {string | undefined}

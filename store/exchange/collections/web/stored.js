@@ -1,5 +1,6 @@
-// Manifests in a store. A tag protects a sequence of hashes and its members, and knows nothing of manifests. So a
-// manifest is kept with a sequence that names it first, and then its blobs: whatever takes sequences takes the whole.
+// Keeps manifests in a store and reads them. A tag protects a sequence of hashes and its members, and knows nothing of
+// manifests. So a manifest is kept with a sequence that names it first, and then its blobs. Tags, downloads and copies
+// of this sequence then cover all of it.
 
 import { BaoError } from '../../../../lib/core/errors.js'
 import { HASH_LEN } from '../../../../lib/core/constants.js'

@@ -25,7 +25,7 @@ export async function answerBlob (exchange, route, record) {
 }
 
 /**
- * The bytes that are asked for of a blob that the client does not have.
+ * Answers with the bytes that the client asks for, unless it has the blob already.
  *
  * @param {Exchange} exchange @param {Uint8Array} root @param {BlobRecord} record
  * @param {Record<string, string> & { etag: string }} common  headers of the answer

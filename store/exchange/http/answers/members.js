@@ -1,5 +1,5 @@
-// Answers with whole members of a sequence of hashes, one behind the other: of each the size in 8 bytes, then its
-// slice. iroh-blobs answers a Get of them with the same.
+// Answers with whole members of a sequence of hashes, one behind the other: for each, the size in 8 bytes, then its
+// slice. iroh-blobs answers a Get of these members with the same bytes.
 
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
@@ -23,7 +23,7 @@ import { withHeader } from './slice.js'
 /** @typedef {{ root: Uint8Array, size: number }} Member */
 
 /**
- * The answer ends in front of the first member that is not there whole.
+ * The answer ends before the first member that the store does not have whole.
  *
  * @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record  of the sequence
  * @param {MembersQuery} query
@@ -39,7 +39,7 @@ export async function answerMembers (exchange, { target: { root }, cid }, record
   if (members.length === 0) throw notFound(roots[0])
   return respondPieces(exchange, root, {
     status: 200,
-    // One that ends too early is longer when the store has more.
+    // An answer that ends too early will be longer when the store has more members.
     headers: members.length === roots.length ? lasting : { ...common, 'cache-control': 'no-store' },
     format: 'hashseq',
     len: members.reduce((sum, { size }) => sum + sliceLen({ size, groupLog: DEFAULT_GROUP_LOG }, ChunkRanges.all), 0),

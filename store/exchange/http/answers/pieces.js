@@ -1,5 +1,5 @@
-// Answers with pieces of known length. A short answer is read as a whole before its status is sent, of a long one the
-// first piece, so that damage found there is a status and no broken body.
+// Answers with pieces of known length. Before the status is sent, a short answer is read as a whole, and the first
+// piece of a long one. So damage there gives an error status and not a broken body.
 
 import { concat } from '../../../../lib/core/bytes.js'
 import { bodyOf } from '../response/body.js'
@@ -17,7 +17,7 @@ import { headersWith, respond } from '../response/headers.js'
  * @property {(signal?: AbortSignal) => AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces  none of them empty
  */
 
-/** Bytes of a piece, and of a short answer, at most: what a client costs that reads nothing. */
+/** Bytes of a piece, and of a short answer, at most. A client that reads nothing costs this much memory. */
 export const PIECE_LEN = 1 << 18
 
 /**
@@ -30,7 +30,7 @@ export async function respondPieces (exchange, root, { status, headers, format, 
   const { protection } = exchange.context
   const release = format === undefined ? protection.use(root) : protection.tag(root, format)
   const isShort = len <= PIECE_LEN
-  // To heal takes long enough for a client to leave.
+  // Healing may take so long that the client leaves.
   const rest = pieces(isShort && !exchange.context.healer.canHeal ? undefined : exchange.signal)
   try {
     const first = await read(rest, isShort ? len : 1)

@@ -10,7 +10,7 @@ import { respondJson } from '../response/headers.js'
 /** @import { PutRules } from '../options.js' */
 /** @import { Exchange, FoundRoute } from '../exchange.js' */
 
-/** Bytes of an upload without a `maxSize`: 1 GiB. */
+/** Default of `maxSize`: bytes of an upload, 1 GiB. */
 export const MAX_SIZE = 1 << 30
 
 /** @param {Exchange} exchange @param {FoundRoute} route @param {Required<PutRules>} rules */

@@ -26,7 +26,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     'accept-ranges': 'none', // a range of a slice proves nothing
     'cache-control': FOREVER,
     etag,
-    // Not of the slice, but of the blob.
+    // The link is for the blob, not for the slice.
     ...mirrors.length > 0 && { link: duplicateLinks(mirrors, hex, `; anchor="${top}${hex}"`).join(', ') },
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
@@ -45,7 +45,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
 }
 
 /**
- * Puts the size in front of the first piece, which has been verified when it is there. A size alone has not.
+ * Puts the size in front of the first piece. A piece that comes is verified, while a size alone would not be.
  *
  * @param {number} size @param {AsyncGenerator<Uint8Array<ArrayBuffer>>} pieces
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}

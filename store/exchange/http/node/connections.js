@@ -1,6 +1,6 @@
-// Keeps each connection of a server in bounds: it has one answer at a time, and time limits that Node.js has not.
-// Node.js starts to answer all requests that a client has sent, so a client that sends many and reads nothing would
-// fill the memory, and it tells of the end of an answer only once the answer has had the socket. A socket always ends.
+// Limits each connection of a server: it has one answer at a time, and time limits that Node.js lacks. Node.js starts
+// to answer all requests that a client has sent, so a client that sends many and reads nothing would fill the memory,
+// and it tells of the end of an answer only once the answer has had the socket. A socket always ends.
 
 /** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -75,7 +75,7 @@ class Connection {
   #socket
   #answer
   #waiting = /** @type {Pair[]} */ ([])
-  /** When the client had to begin to do something. */
+  /** Since when the client has had to do something: send a request, or take the answer. */
   #since = performance.now()
   #isAnswered = false
   /** @type {Pair | undefined} */
@@ -101,7 +101,7 @@ class Connection {
   isSlow ({ idleTimeout, headTimeout }) {
     const now = performance.now()
     if (this.current === undefined) return now - this.#since >= headTimeout
-    // Until everything has been given to the socket, the handler has the time.
+    // Until everything has been given to the socket, the handler limits the time.
     if (!this.current.response.writableEnded) return false
     if (!this.#isAnswered) {
       this.#isAnswered = true
@@ -128,7 +128,7 @@ class Connection {
   #finished () {
     this.#since = performance.now()
     const { destroyed, writable, writableEnded } = this.#socket
-    // Node.js calls an answer finished, too, when writing it has failed.
+    // Node.js also calls an answer finished when writing it has failed.
     this.#end(destroyed || (!writable && !writableEnded) ? 'aborted' : 'complete')
     // After an answer with `Connection: close` there is nobody to answer.
     const next = writable ? this.#waiting.shift() : undefined

@@ -16,7 +16,8 @@ export async function listenOn (server, port, host) {
 }
 
 /**
- * A socket that a process has left behind when it was killed is taken over. One that somebody listens at is not.
+ * Listens at a Unix socket. It takes over a socket that a killed process has left behind, but not one at which a
+ * process listens.
  *
  * @param {Server} server @param {string} path
  * @returns {Promise<string>} its URL

@@ -44,7 +44,10 @@ const LIMITS = {
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 2000
 }
-/** Node.js does not count what comes before the first line of a request, nor bodies that nobody reads. */
+/**
+ * Milliseconds for the head of a request. The limits of Node.js leave out empty lines before it, and bodies that nobody
+ * reads.
+ */
 const HEAD_TIMEOUT = LIMITS.headersTimeout + LIMITS.keepAliveTimeout
 
 /**

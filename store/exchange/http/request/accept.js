@@ -1,4 +1,4 @@
-// What a client would rather have. Source: RFC 9110, 12.5.1 (Accept).
+// Reads from the `Accept` header which format a client prefers. Source: RFC 9110, 12.5.1 (Accept).
 
 /**
  * @typedef {object} MediaRange

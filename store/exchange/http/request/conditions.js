@@ -1,5 +1,5 @@
-// What a client says it has already, and which bytes it wants. Source: RFC 9110, 13 (conditional requests) and 14
-// (ranges). Blobs never change and have no date, so a date in a condition never matches.
+// Reads from the headers whether a client has a blob already, and which bytes it wants. Source: RFC 9110, 13
+// (conditional requests) and 14 (ranges). Blobs never change and have no date, so a date in a condition never matches.
 
 import { HttpError } from '../errors.js'
 

@@ -62,7 +62,7 @@ export async function resolveName ({ store, options }, name) {
 export const isName = text => parseName(text) !== undefined
 
 /**
- * The collection or manifest that stands at the top.
+ * Finds the collection or manifest that is served at the top.
  *
  * @param {Exchange} exchange @param {SiteName} site
  * @throws {HttpError} 404 when there is no such tag

@@ -1,4 +1,4 @@
-// Which path means what. Nothing here knows the store.
+// Finds the route that a path means. Nothing here knows the store.
 
 import { badRequest, noRoute } from '../errors.js'
 import { isName } from './names.js'
@@ -71,8 +71,8 @@ function siteRoute ([, written, ...rest]) {
 }
 
 /**
- * What is encoded is decoded once, and looked up as it is. Nothing is a step up or down but the slashes of the path, so
- * a part of it that would be one in a file system is found nowhere.
+ * Decodes the parts of a path once. Only the slashes of the path itself lead from folder to folder. So a part that
+ * means another folder in a file system, such as `..`, is no route.
  *
  * @param {string[]} segments
  */

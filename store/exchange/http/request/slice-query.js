@@ -17,7 +17,7 @@ export const SLICE_TYPE = 'application/vnd.bao-slice'
 const FORMAT = 'bao-slice'
 const PARAMETERS = ['start', 'end', 'chunks', 'group-log']
 
-/** A group that is wanted in part is read into memory as a whole: 1 MiB here. */
+/** The largest group log of a slice. A group that is wanted in part is read into memory as a whole, here 1 MiB. */
 const MAX_SLICE_GROUP_LOG = 10
 /**
  * A group that is wanted in part is read and hashed as a whole, and each range has two at most. Above this group log
@@ -69,8 +69,8 @@ function groupLogOf (text) {
 }
 
 /**
- * Bytes from `start` to `end`. Without any, the last chunk, which proves the size: that is how a client begins that
- * knows only a name.
+ * Bytes from `start` to `end`. Without both, the last chunk, which proves the size: a client that knows only a name
+ * begins with it.
  *
  * @param {string | undefined} first @param {string | undefined} last
  */

@@ -32,7 +32,7 @@ export function bodyOf (first, rest, { len, signal, idleTimeout, onEnd }) {
     isEnded = true
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
-    rest.return(undefined).catch(() => {}) // what it still does is not wanted, nor are its errors
+    rest.return(undefined).catch(() => {}) // its further pieces and errors are not needed
     onEnd(outcome, sent, error)
   }
   /** @param {Outcome} outcome @param {unknown} error */

@@ -22,7 +22,7 @@ const PREFLIGHT_AGE = '86400'
 const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range'
 
 /**
- * The links to the servers that have a blob, too. Source: RFC 6249, 3.
+ * The links to other servers that have a blob. Source: RFC 6249, 3.
  *
  * @param {string[] | undefined} mirrors  URLs to which a hash can be added @param {string} hex  the hash
  * @param {string} [more]  parameters of each link
@@ -63,7 +63,7 @@ export function respondJson ({ isHead }, status, value, headers) {
 export function respondError (exchange, error) {
   const { status, headers, details } = toldAs(error)
   exchange.refusal = { code: details.code, error }
-  // What is left of an upload is not read, so the connection cannot be used again.
+  // The rest of the upload is not read, so the connection cannot be used again.
   const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method)
   return respondJson(exchange, status, details, { ...headers, ...mayHaveBody && { connection: 'close' } })
 }

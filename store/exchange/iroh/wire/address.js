@@ -7,7 +7,7 @@ import { varint } from './postcard.js'
 
 /** @typedef {{ ip: number[], port: number }} SocketAddress  `ip`: 4 or 16 bytes */
 
-/** By the kind that stands in front of an address. */
+/** Bytes of an IP address, by the kind that stands in front of it. */
 const IP_LENS = [4, 16]
 const MAX_PORT = 65_535
 

@@ -48,7 +48,7 @@ export class PostcardReader {
     return this.#bytes.subarray(start, this.at)
   }
 
-  /** What was read from a place on. @param {number} start @returns {Uint8Array} a view */
+  /** The bytes that were read from a place on. @param {number} start @returns {Uint8Array} a view */
   read (start) { return this.#bytes.subarray(start, this.at) }
 
   /** @returns {number} 0 to 255 */

@@ -1,6 +1,6 @@
-// Which chunks of which blobs an iroh request asks for. A range specification is a list of boundaries, each as its
-// distance from the one before. A sequence of them is run-length encoded: each holds for its blob and all that follow,
-// up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
+// Encodes and decodes which chunks of which blobs an iroh request asks for. A range specification is a list of
+// boundaries, each as its distance from the one before. A sequence of them is run-length encoded: each holds for its
+// blob and all that follow, up to the next one. Source: iroh-blobs, src/protocol/range_spec.rs.
 
 import { areEqual } from '../../../../lib/core/bytes.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
@@ -16,7 +16,7 @@ import { varint } from './postcard.js'
  */
 
 const U64_MAX = 2n ** 64n - 1n
-/** No ranges, as they are written. */
+/** The encoding of an empty set of ranges. */
 const NOTHING = Uint8Array.of(0)
 
 /**

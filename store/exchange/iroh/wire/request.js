@@ -1,4 +1,5 @@
-// Requests to iroh-blobs. One is sent here, and answered: Get, which asks for ranges of a blob and of its members.
+// Encodes and decodes requests to iroh-blobs. baobox sends and answers only one of them: Get, which asks for ranges of
+// a blob and of its members.
 // Source: iroh-blobs, src/protocol.rs.
 
 import { HASH_LEN } from '../../../../lib/core/constants.js'

@@ -1,6 +1,6 @@
-// Writes the files that a collection names. Nothing is written before all names and members were looked at. Then the
-// files are written below a folder that was made for this alone, and moved to their places when all are there. So
-// nothing that stands in the target is followed, replaced or changed.
+// Writes the files that a collection names. It first checks all names and members. Then it writes the files below a new
+// folder of its own, and moves them to their places when all of them are complete. So it follows, replaces and changes
+// nothing in the target.
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,8 +36,9 @@ import { Staging, pathExists } from './staging.js'
 const WRITES_AHEAD = 8
 
 /**
- * Writes the files that a collection names, below a folder: `path/top/file`. What the first parts of the names stand
- * for must not be there yet, and is not replaced when it comes meanwhile. A failure leaves the folder as it was.
+ * Writes the files that a collection names, below a folder: `path/top/file`. Nothing in the folder may have the first
+ * part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the folder as
+ * it was.
  *
  * @param {BlobStore} store
  * @param {BlobName} cid  of the collection
@@ -93,7 +94,7 @@ async function checked (store, { catalog, presence }, root, signal) {
 }
 
 /**
- * Looks before anything is written. What comes meanwhile is found when the files are placed.
+ * Checks the target before anything is written. Whatever appears there later is found when the files are placed.
  *
  * @param {string} target @param {string[]} tops
  * @throws {BaoError} PATH_EXISTS { location }
@@ -101,7 +102,7 @@ async function checked (store, { catalog, presence }, root, signal) {
 async function assertAbsent (target, tops) {
   for (const top of tops) {
     const location = join(target, top)
-    // A link that leads nowhere is there, too.
+    // A link that leads nowhere also takes the name.
     const isThere = await lstat(location).then(() => true, error => {
       if (error.code === 'ENOENT') return false
       throw error

@@ -99,12 +99,12 @@ export class MemberWriter {
       if (this.#mode === 'link') await link(own, path)
       else await copyFile(own, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     } catch {
-      return false // another disk, or a blob that was replaced: it is copied, and what cannot be explained then
+      return false // another disk, or a blob that was replaced: the member is copied, which reports any other fault
     }
     const root = fromCid(cid)
     if (areEqual(await hashStream(path, { signal: this.#signal }), 0, root)) {
-      // What is appended to a blob from now on goes elsewhere, because its file has this name, too. Before it did, the
-      // file may have begun to grow.
+      // From now on nothing is appended to the file, because it has this second name. But it may have grown before it
+      // got the name.
       const { record: now } = await catalog.find(root)
       if (this.#mode !== 'link' || (now?.home === 'file' && now.id === record.id)) return true
     }

@@ -1,6 +1,6 @@
-// Makes files and folders appear in a folder when all of them are written, and none in the place of anything else.
-// They are written to a folder of their own below it, and placed by calls that fail when something is there. What was
-// placed is taken back when the next cannot be placed, unless somebody has changed it meanwhile.
+// Makes files and folders appear in a target folder when all of them are complete. They are written to a new folder
+// inside the target, and then placed by calls that fail when something is there, so they replace nothing. When one of
+// them cannot be placed, those before it are taken back, unless somebody has changed them meanwhile.
 
 import { constants } from 'node:fs'
 import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
@@ -13,10 +13,10 @@ import { BaoError } from '../../../../../lib/core/errors.js'
 const PREFIX = '.baobox-export-'
 const NAME = /^\.baobox-export-[0-9A-Za-z]{6}$/
 const EXACT = /** @type {const} */ ({ bigint: true })
-/** What systems say when a folder cannot take the place of an empty one, because that is not what is there. */
+/** Error codes of systems when a folder cannot be placed, because something else than an empty folder is there. */
 const TAKEN = ['EEXIST', 'ENOTEMPTY', 'ENOTDIR']
 
-/** Does the name of a folder say that an export which was killed has left it? @param {string} name */
+/** Is this the name of a folder that a killed export has left? @param {string} name */
 export const isStagingName = name => NAME.test(name)
 
 /** @param {string} location  of what is there @returns {BaoError} */
@@ -32,7 +32,7 @@ export class Staging {
   constructor (target, path, stat) {
     this.#target = target
     this.#stat = stat
-    /** Of the folder to write to. */
+    /** The path of the folder to write to. */
     this.path = path
   }
 
@@ -135,7 +135,7 @@ async function linked (from, to) {
 }
 
 /**
- * Takes away what was placed, as far as it is what was placed.
+ * Takes back a file or folder that was placed, unless another one is there now or somebody has changed it.
  *
  * @param {Placed} placed @param {bigint} began  when placing began, in nanoseconds
  */

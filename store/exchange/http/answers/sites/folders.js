@@ -45,7 +45,7 @@ export class Folders {
     return this.#sorted
   }
 
-  /** Of the first name that does not come before `text`. @param {string} text */
+  /** The index of the first name that does not come before `text`. @param {string} text */
   #indexOf (text) {
     const names = this.#names()
     let low = 0

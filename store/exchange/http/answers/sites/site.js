@@ -21,7 +21,10 @@ import { answerBytes } from '../blob.js'
 
 /** Entries of a list, at most. */
 const MAX_LISTED = 10_000
-/** What pages may do, beside reading what is served to all origins. Source: HTML standard, "Sandboxing". */
+/**
+ * Lets pages do these things, besides reading files that are served to all origins. Source: HTML standard,
+ * "Sandboxing".
+ */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 
 /**

@@ -22,12 +22,12 @@ const LIMIT = { maxLen: 1 << 23 }
 const MAX_ITEMS = 1 << 19
 /** Blobs that are known to be no manifest, or no collection. They are kept apart, so that they push no site out. */
 const MAX_REFUSED = 1000
-/** What is wrong with the bytes of a blob, whatever else the store has. */
+/** Codes of errors that depend on the bytes of one blob alone, so they stay. */
 const LASTING = ['COLLECTION_INVALID', 'COLLECTION_TOO_LONG', 'MANIFEST_INVALID']
 
 export class Sites {
   #store
-  /** Those that are being read, too: many may ask for one at once. */
+  /** Sites that were read or are being read, because many requests may ask for one at once. */
   #sites = /** @type {LruCache<string, Promise<Site>>} */ (new LruCache(MAX_SITES))
   #refused = /** @type {LruCache<string, BaoError>} */ (new LruCache(MAX_REFUSED))
 
