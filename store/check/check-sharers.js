@@ -44,7 +44,7 @@ export class SharerCheck {
     this.#signal = signal
   }
 
-  /** Checks all entries. The caller restores the records in `lost`. */
+  /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
     const { databases: { index } } = this.#store
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
