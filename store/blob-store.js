@@ -54,10 +54,10 @@ import { downloadFile } from './exchange/download/download-file.js'
 
 export class BlobStore {
   #context
-  /** Names under which blobs are protected from garbage collection. @type {Tags} */
+  /** Tags: names that protect blobs from garbage collection. @type {Tags} */
   tags
 
-  /** Call `BlobStore.open` instead. @param {StoreContext} context */
+  /** Not for callers: use `BlobStore.open`. @param {StoreContext} context */
   constructor (context) {
     if (!(context instanceof StoreContext)) {
       throw new TypeError('a BlobStore cannot be constructed: use "await BlobStore.open(location)"')
@@ -69,7 +69,7 @@ export class BlobStore {
 
   /**
    * @param {string | DatabasePair} where  a directory, created when it is missing (in a browser: a name); or two levels
-   *   `{ index, data }`, which the store then owns
+   *   `{ index, data }`, which belong to the store from then on
    * @param {StoreOptions} [options]
    * @returns {Promise<BlobStore>}
    * @throws {BaoError} STORE_LOCKED { location } when it is open elsewhere, STORE_ABSENT, STORE_VERSION,
@@ -80,18 +80,18 @@ export class BlobStore {
   }
 
   /**
-   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). Everything that can
-   * be read of them is copied to new databases, which need as much space, and take the old ones' place. Then every
-   * record and byte is verified, and the store repaired, as `fsck({ repair: true })` does. A whole blob without a
+   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). It copies everything
+   * that can be read of them to new databases, which need as much space, and then replace the old ones. After that it
+   * verifies every record and byte, and repairs the store as `fsck({ repair: true })` does. A whole blob without a
    * record gets one, so deleted blobs may be back.
    *
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
-   * is lost, and the store cannot be opened before.
+   * is lost, and until then the store cannot be opened.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
-   * @returns {Promise<FsckReport>} what was found in the new databases. Of what LevelDB could not read there may be
-   *   no trace
+   * @returns {Promise<FsckReport>} what the check of the new databases has found. What LevelDB could not read may have
+   *   left no trace
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
@@ -108,8 +108,8 @@ export class BlobStore {
   }
 
   /**
-   * Downloads a blob to a file, as `download` does to a store. Until it is whole and verified it is kept in the folder
-   * `path.part`, from which the next call goes on when this one is interrupted. Then it takes the place of the file.
+   * Downloads a blob to a file, as `download` does to a store. Until the blob is whole and verified it is kept in the
+   * folder `path.part`. After an interruption the next call goes on from there. At the end the blob replaces the file.
    *
    * @param {BlobName} cid
    * @param {string | URL} path
@@ -123,31 +123,31 @@ export class BlobStore {
   }
 
   /**
-   * Keeps a blob. Memory stays bounded however long the blob is. It is not visible until it is complete, and a failure
-   * leaves nothing.
+   * Keeps a blob. Memory stays bounded however long the blob is. The blob becomes visible when it is complete; a
+   * failure leaves nothing.
    *
    * @param {Source} source
    * @param {PutOptions} [options]
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} `isNew`: the store did not have the whole blob
    *   before
-   * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: nothing was deleted then,
-   *   unless something came to be protected meanwhile; STORE_CORRUPT when, under a quota, it cannot be told what a
-   *   damaged tag or sequence protects; CID_MISMATCH { cid, actual } when the bytes are not those that `expect` names;
-   *   SIZE_MISMATCH { wanted, got } at the first byte beyond `size`, or at the end when there are too few
+   * @throws {BaoError} STORE_FULL { wanted, got } when the blob does not fit the quota: then nothing was deleted,
+   *   unless blobs became protected meanwhile; STORE_CORRUPT when, under a quota, damage hides what a tag or sequence
+   *   protects; CID_MISMATCH { cid, actual } when the bytes are not those that `expect` names; SIZE_MISMATCH { wanted,
+   *   got } at the first byte beyond `size`, or at the end when there are too few
    */
   put (source, options = {}) {
     return this.#run(() => this.#context.writer.put(source, options), options, PUT_OPTIONS)
   }
 
   /**
-   * Keeps a blob that consists of all bytes of another one and of what is appended. The other blob stays. When it is
-   * above 1 MiB, both share a file, and only what is appended is hashed and written. A smaller one, one that another
-   * blob begins with already, and one in a file of somebody else are spliced.
+   * Keeps a blob that consists of all bytes of another one, followed by appended bytes. The other blob stays. When that
+   * is longer than 1 MiB, both share a file, and the store hashes and writes only the appended bytes. It works like
+   * `splice` when the other blob is shorter, is already the beginning of another one, or is a reference.
    *
    * @param {BlobName} cid  of a whole blob
-   * @param {Source} source  what is appended
+   * @param {Source} source  the bytes to append
    * @param {GrowOptions} [options]  as for `splice`. `onProgress` gets `baobox:append`
-   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} of the new blob, as for `put`
+   * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} about the new blob, as for `put`
    * @throws {BaoError} as `put`; STORE_NOT_FOUND { cid }, also when the blob was deleted meanwhile; STORE_MISSING
    *   { cid, ranges } when only a part of it is present; STORE_CORRUPT { cid, start, len } when it is damaged
    */
@@ -156,26 +156,26 @@ export class BlobStore {
   }
 
   /**
-   * Keeps many blobs. Small ones go in batches, two writes to the disk each, and memory stays bounded; longer ones
-   * are kept as by `put`. Under a quota every blob is kept by itself.
+   * Keeps many blobs. Small ones are written in batches, with two writes to the disk each, and memory stays bounded.
+   * Longer ones are kept as by `put`. Under a quota every blob is kept by itself.
    *
-   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  bytes, mostly; they are copied, or kept before the next
-   *   are asked for
+   * @param {Iterable<Source> | AsyncIterable<Source>} blobs  usually bytes. Each blob is copied or kept before the next
+   *   one is asked for
    * @param {PutManyOptions} [options]
-   * @returns {AsyncGenerator<PutResult>} one for each blob, in the same order, when it is kept. When something fails,
-   *   what came before has been kept, and nothing more is once the failure is thrown. A caller that stops before the
-   *   end may leave up to three batches more
+   * @returns {AsyncGenerator<PutResult>} one result for each blob, in the same order, when the blob is kept. After a
+   *   failure the blobs before it are kept, and no other blob is kept once the failure is thrown. When a caller stops
+   *   before the end, up to three more batches may have been kept
    */
   putMany (blobs, options = {}) {
     return putMany(this.#context, blobs, options)
   }
 
   /**
-   * Makes a blob of one that the store has, in which the bytes from `start` to `end` are replaced. The tree of whole
-   * chunk groups (16 KiB) that stay where they were is kept; `verify` says whether their bytes are compared with it.
-   * The blob itself stays, and is protected meanwhile as by a tag. A failure leaves nothing.
+   * Makes a blob from one that the store has, by replacing the bytes from `start` to `end`. Whole chunk groups (16 KiB)
+   * that keep their position also keep their tree; `verify` says whether their bytes are compared with it. The old blob
+   * stays, and is protected meanwhile as by a tag. A failure leaves nothing.
    *
-   * @param {BlobName} cid  of which all bytes that are kept must be present
+   * @param {BlobName} cid  of a blob of which all bytes to keep are present
    * @param {SpliceChange} change
    * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:splice`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
@@ -187,10 +187,11 @@ export class BlobStore {
   }
 
   /**
-   * Makes one blob of several, one behind the other. The tree of the first is kept. All blobs stay, and are protected
+   * Makes one blob of several, one after the other. The first keeps its tree. All blobs stay, and are protected
    * meanwhile as by a tag. A failure leaves nothing.
    *
-   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; none give the empty blob
+   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  of whole blobs; without any, the result is the empty
+   *   blob
    * @param {GrowOptions} [options]  as for `put`; `onProgress` gets `baobox:concat`, in bytes of the new blob
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>} as `put`
    * @throws {BaoError} as `splice`
@@ -200,23 +201,23 @@ export class BlobStore {
   }
 
   /**
-   * Reads many blobs, each in one piece of memory and verified. Small ones are read in batches.
+   * Reads many blobs, each into one piece of memory, and verifies them. Small ones are read in batches.
    *
    * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:get`, with the bytes of all blobs that were given
-   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each, in the same order; or `{ cid, error }`, with what
-   *   `bytes` would throw
+   * @returns {AsyncGenerator<GetResult>} `{ cid, bytes }` for each CID, in the same order; or `{ cid, error }` with the
+   *   error that `bytes` would throw
    */
   getMany (cids, options = {}) {
     return getMany(this.#context, cids, options)
   }
 
   /**
-   * Reads a blob piece by piece. Each piece is verified before it is given.
+   * Reads a blob piece by piece. Each piece is verified before the caller gets it.
    *
    * @param {BlobName} cid
-   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, beside which the options may stand; or
-   *   ranges of chunks, whose bytes come one after the other. Default: the whole blob
+   * @param {GetOptions | ChunkRanges} [range]  `{ start, end }` in bytes, and the options, if they are in one object;
+   *   or ranges of chunks, whose bytes come one after the other. Default: the whole blob
    * @param {ReadOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`
@@ -232,7 +233,7 @@ export class BlobStore {
    * @param {BlobName} cid
    * @param {GetOptions | ChunkRanges} [range]  as for `get`
    * @param {ReadOptions} [options]
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} the caller's own
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} the caller's own bytes
    * @throws {BaoError} as `get`
    */
   bytes (cid, range, options) {
@@ -264,10 +265,10 @@ export class BlobStore {
    *
    * @param {string | URL} path
    * @param {PutOptions & { mode?: 'copy' | 'reference' }} [options]  `copy` keeps the bytes as `put` does, or shares
-   *   the blocks of a file above 1 MiB where the disk can do that.
-   *   `reference` keeps only the tree, and reads the file whenever the bytes are wanted. They are verified in any
-   *   case, so a file that was changed is STORE_CORRUPT { cid, start, len }, and one that is gone STORE_MISSING {
-   *   cid, ranges }. The store never deletes the file. Default: `copy`
+   *   the blocks of a file above 1 MiB where the file system can do that.
+   *   `reference` keeps only the tree, and reads the file whenever a caller wants the bytes. They are always verified,
+   *   so reading a changed file throws STORE_CORRUPT { cid, start, len }, and reading a missing one STORE_MISSING
+   *   { cid, ranges }. The store never deletes the file. Default: `copy`
    * @returns {Promise<{ cid: CID, size: number, isNew: boolean }>}
    */
   importFile (path, options = {}) {
@@ -275,8 +276,8 @@ export class BlobStore {
   }
 
   /**
-   * Writes a whole blob to a file. The file is replaced when all of the blob is written and verified; a failure
-   * leaves it as it was.
+   * Writes a whole blob to a file. The file is replaced after all of the blob was written and verified; a failure
+   * leaves the file as it was.
    *
    * @param {BlobName} cid
    * @param {string | URL} path
@@ -289,12 +290,12 @@ export class BlobStore {
   }
 
   /**
-   * The BLAKE3 CID of the blob that the store has under a name, whole or in part. The other calls take BLAKE3 names
-   * only: give them what `resolve` gives.
+   * Finds the BLAKE3 CID of the blob that the store has under a name, whole or in part. The other calls take BLAKE3
+   * names only: give them this CID.
    *
    * @param {BlobName} cid  or a CID of another hash function, under which the blockstore has kept a block
    * @returns {Promise<CID | undefined>} undefined when the store has no such blob
-   * @throws {BaoError} STORE_CORRUPT { cid } when it cannot be told
+   * @throws {BaoError} STORE_CORRUPT { cid } when damage hides which blob it is
    */
   resolve (cid) { return this.#run(() => resolve(this.#context, cid)) }
 
@@ -302,7 +303,7 @@ export class BlobStore {
   has (cid) { return this.#run(() => has(this.#context, cid)) }
 
   /**
-   * What is known of a blob, and which of its chunks are present.
+   * Says what the store knows of a blob, and which of its chunks are present.
    *
    * @param {BlobName} cid
    * @returns {Promise<BlobStat & { present: ChunkRanges }>}
@@ -311,8 +312,8 @@ export class BlobStore {
   stat (cid) { return this.#run(() => stat(this.#context, cid)) }
 
   /**
-   * How much is in the store. The index is looked through, which takes about 3 s for a million blobs, unless nothing
-   * has changed since the last call; and the sizes of the store's files are asked for.
+   * Counts what is in the store. Unless nothing has changed since the last call, it walks through the index, which
+   * takes about 3 s for a million blobs. It also asks for the sizes of the store's files.
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<StoreInfo>} damaged records and tags do not count
@@ -320,24 +321,24 @@ export class BlobStore {
   info (options = {}) { return this.#run(() => this.#context.census.info(options), options, ['signal']) }
 
   /**
-   * All blobs, whole or in part, in the order of their hashes, or of a time.
+   * Lists all blobs, whole or in part, in the order of their hashes, or of a time.
    *
    * @param {ListOptions} [options]
    * @returns {AsyncGenerator<BlobStat>}
-   * @throws {BaoError} STORE_CORRUPT { cid } for a damaged record, when all others have been given; STORE_NOT_FOUND
-   *   { cid } for `after`, in the order of a time
+   * @throws {BaoError} STORE_CORRUPT { cid } for a damaged record, after all others were given; STORE_NOT_FOUND { cid }
+   *   for `after`, in the order of a time
    */
   list (options = {}) { return this.#context.life.each(() => list(this.#context, options)) }
 
   /**
-   * Deletes a blob, whole or in part. Readers that have begun get the rest, or STORE_NOT_FOUND.
+   * Deletes a blob, whole or in part. Readers that have already begun get the rest, or STORE_NOT_FOUND.
    *
    * @param {BlobName} cid
-   * @param {{ force?: boolean }} [options]  `force`: also delete a blob that has tags? The tags stay, and name a blob
-   *   that the store does not have. Default: false
+   * @param {{ force?: boolean }} [options]  `force`: delete the blob even if it has tags? The tags stay, and name a
+   *   blob that the store does not have. Default: false
    * @returns {Promise<boolean>} did the store have it?
-   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it among its members
-   *   does not count
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names it. A tagged sequence that has it as a member does
+   *   not count
    */
   delete (cid, options = {}) {
     return this.#run(() => deleteBlob(this.#context, cid, options), options, ['force'])
@@ -346,21 +347,22 @@ export class BlobStore {
   /**
    * Deletes blobs, a thousand of them in one write.
    *
-   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  those that the store does not have do not count
+   * @param {Iterable<BlobName> | AsyncIterable<BlobName>} cids  blobs that the store does not have are ignored
    * @param {ProgressOptions & { force?: boolean }} [options]  `force`: as for `delete`. `onProgress` gets
    *   `baobox:delete`, with the number of CIDs that were looked at
    * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
-   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them: those in front of it are deleted then
+   * @throws {BaoError} STORE_TAGGED { cid, tag } when a tag names one of them; the blobs before that one are deleted
    */
   deleteMany (cids, options = {}) {
     return this.#run(() => deleteMany(this.#context, cids, options), options, ['force', 'signal', 'onProgress'])
   }
 
   /**
-   * A tag that lives as long as the process, for what is to be tagged later or used only for a while. Call its
+   * Makes a tag that lasts as long as the process, for blobs that are tagged later or used only for a while. Call its
    * `release`, or declare it with `await using`.
    *
-   * @param {BlobName} [cid]  the tag's `add` takes more of them, and `put` takes the tag
+   * @param {BlobName} [cid]  a blob to protect. `add` of the tag takes more of them, and `put` takes the tag as an
+   *   option
    * @param {{ format?: TagFormat }} [options]  as for `tags.set`
    */
   tempTag (cid, options) {
@@ -371,22 +373,22 @@ export class BlobStore {
   }
 
   /**
-   * Deletes every blob, whole or in part, that nothing protects: no tag, temporary or not, names it or a sequence of
-   * hashes that has it as a member, and it is not being put, received or read. The store may be used meanwhile. When
-   * it is interrupted it has deleted some of them.
+   * Deletes every blob, whole or in part, that nothing protects. A blob is protected by a tag, temporary or not, that
+   * names it or a sequence of hashes with it as a member; and while it is being put, received or read. The store may be
+   * used meanwhile. An interrupted call has deleted some of the blobs.
    *
    * @param {GcOptions} [options]
    * @returns {Promise<{ blobs: number, bytes: number }>} what was deleted
-   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: then it cannot be
-   *   told what is protected, and nothing is deleted
+   * @throws {BaoError} STORE_CORRUPT when tags, or a tagged sequence of hashes, cannot be read: damage then hides what
+   *   is protected, and nothing is deleted
    */
   gc (options = {}) {
     return this.#run(() => this.#context.collector.gc(options), options, ['dryRun', 'onBlob', 'signal', 'onProgress'])
   }
 
   /**
-   * Deletes data that no record names, and gives back to the disk what deleted blobs have taken there. Without this
-   * LevelDB does the latter later, when it rewrites its files.
+   * Deletes data that no record names, and gives back to the disk the space of deleted blobs. Without this call,
+   * LevelDB gives it back later, when it rewrites its files.
    *
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {Promise<void>}
@@ -397,10 +399,10 @@ export class BlobStore {
   }
 
   /**
-   * A slice that proves these ranges of a blob: the length, then pairs and bytes.
+   * Gives a slice that proves ranges of a blob: the length, then pairs and bytes.
    *
    * @param {BlobName} cid
-   * @param {RangesLike} [ranges]  must be present. Default: the whole blob
+   * @param {RangesLike} [ranges]  chunks that must be present. Default: the whole blob
    * @param {SliceOptions} [options]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces; borrowed until the next piece with
    *   `reuse`
@@ -411,16 +413,16 @@ export class BlobStore {
   }
 
   /**
-   * Keeps what a slice proves. It is verified first, then written, and what has been kept stays when the rest fails.
-   * Whole chunk groups (16 KiB) are kept, and nothing less.
+   * Keeps what a slice proves. It verifies first, and then writes. What was kept stays when the rest fails. Only whole
+   * chunk groups (16 KiB) are kept.
    *
    * @param {BlobName} cid
    * @param {Source} source  the slice, at group log 4
-   * @param {RangesLike} [ranges]  that the slice proves. Default: the whole blob
-   * @param {ProgressOptions & { size?: number }} [options]  `size`: of the blob, for slices without the length in
-   *   front. `onProgress` gets `baobox:receive`
-   * @returns {Promise<{ received: number, complete: boolean }>} bytes that were missing before; is the blob complete
-   *   now?
+   * @param {RangesLike} [ranges]  the ranges that the slice proves. Default: the whole blob
+   * @param {ProgressOptions & { size?: number }} [options]  `size`: the length of the blob, for slices without the
+   *   length in front. `onProgress` gets `baobox:receive`
+   * @returns {Promise<{ received: number, complete: boolean }>} `received`: bytes that were missing before; `complete`:
+   *   is the blob complete now?
    * @throws {BaoError} as `SliceVerifier`, after what came before has been kept; and STORE_FULL as `put`
    */
   receive (cid, source, ranges, options = {}) {
@@ -429,17 +431,17 @@ export class BlobStore {
   }
 
   /**
-   * What is missing of a blob: whole chunk groups, since none is kept in part.
+   * Finds what is missing of a blob, in whole chunk groups: the store keeps no part of a group.
    *
    * @param {BlobName} cid
-   * @param {RangesLike} [ranges]  in which to look. Default: the whole blob
+   * @param {RangesLike} [ranges]  where to look. Default: the whole blob
    * @returns {Promise<ChunkRanges>}
    */
   missing (cid, ranges) { return this.#run(() => missing(this.#context, cid, ranges)) }
 
   /**
-   * Checks everything that is kept: each extent and page of the tree against the roots, each record, and what lies
-   * beside them. The store may be used meanwhile. Damage is reported, and not thrown.
+   * Checks everything in the store: each extent and page of the tree against the roots, each record, and whatever lies
+   * beside them. The store may be used meanwhile. Damage is reported and not thrown.
    *
    *     const { damaged } = await store.fsck({ repair: true })
    *     for (const { cid } of damaged) {
@@ -447,10 +449,10 @@ export class BlobStore {
    *       await store.receive(cid, await fetchSlice(cid, missing), missing)
    *     }
    *
-   * @param {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName> }} [options]  `repair`: computes again what
-   *   can be computed; drops what is damaged, so that it is missing and can be received; deletes data that no record
-   *   names. Nothing of that while the store is not readable (see `isReadable`). Default: false. `cids`: look at these
-   *   blobs alone, as far as the store has them, and at nothing beside them. Default: everything. `onProgress` gets
+   * @param {ProgressOptions & { repair?: boolean, cids?: Iterable<BlobName> }} [options]  `repair`: compute again what
+   *   can be computed; drop what is damaged, so that it is missing and can be received; delete data that no record
+   *   names. It does none of this while the store is not readable (see `isReadable`). Default: false. `cids`: check
+   *   only those of these blobs that the store has, and nothing beside them. Default: everything. `onProgress` gets
    *   `baobox:fsck`
    * @returns {Promise<FsckReport>}
    */
@@ -466,12 +468,12 @@ export class BlobStore {
   }
 
   /**
-   * Downloads a blob, or parts of it, from many mirrors at once. The quicker ones fetch more, and the last parts are
-   * raced for. A mirror that lies is dropped, and one that fails or stalls is asked again later; what it has brought
-   * is kept. A download that was interrupted goes on when it is called again.
+   * Downloads a blob, or parts of it, from many mirrors at once. Fast mirrors fetch more, and mirrors race for the last
+   * parts. A mirror that lies is dropped. One that fails or stalls is asked again later, and what it has brought is
+   * kept. A download that was interrupted goes on when it is called again.
    *
    * With `recursive` the blob is a sequence of hashes, or a collection, and its members are downloaded, too: in their
-   * order, many at a time, each from whichever mirrors have it. They are protected meanwhile as by a tag.
+   * order, many at a time, each from any mirror that has it. They are protected meanwhile as by a tag.
    *
    * @param {BlobName} cid
    * @param {DownloadOptions} options  `from`: the mirrors. `onProgress` gets `baobox:download`
@@ -488,16 +490,16 @@ export class BlobStore {
 
   /**
    * Copies blobs, whole or in part, with their aliases, and tags to another open store: only what that store lacks.
-   * Both stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. Nothing
-   * is deleted from the other store. A tag there is replaced by the one of the same name.
+   * Both stores may be used meanwhile. What has arrived stays when the copy is interrupted; run it again then. The copy
+   * deletes nothing from the other store. It replaces a tag there by the one of the same name.
    *
-   * Damage here does not stop the copy. Everything else arrives, also of a blob that is damaged in some places.
+   * Damage here does not stop the copy. Everything else arrives, even the undamaged parts of a damaged blob.
    *
    * @param {BlobStore} other
    * @param {CopyOptions} [options]  `cids`: only these blobs, with `recursive` also the members of these sequences;
    *   `tags`: only what these tags protect, and these tags
    * @returns {Promise<CopyResult>}
-   * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and what writing to the other store may throw
+   * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }; and the errors of writing to the other store
    */
   async copyTo (other, options = {}) {
     if (!(other instanceof BlobStore)) throw new TypeError(`"other" expected a BlobStore, got ${describe(other)}`)
@@ -506,24 +508,24 @@ export class BlobStore {
   }
 
   /**
-   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. What the
-   * tags name are the roots. Memory stays bounded, and each piece is verified before it is given.
+   * Writes whole blobs as a CAR: a block for each, however long it is, under its BLAKE3 hash and its aliases. The blobs
+   * that tags name are the roots. Memory stays bounded, and each piece is verified before the caller gets it.
    *
-   * @param {ExportOptions} [options]  `cids`: only these blobs, which are the roots, too, with `recursive` also the
-   *   members of these sequences; `tags`: only what these tags protect. Default: all whole blobs
+   * @param {ExportOptions} [options]  `cids`: only these blobs, which are roots, too; with `recursive` also the members
+   *   of these sequences; `tags`: only what these tags protect. Default: all whole blobs
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the archive, in pieces that are the caller's own
    * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
    *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
    */
   async * export (options = {}) {
-    // To load the packages for CARs takes 40 ms, so they are loaded when they are needed.
+    // Loading the packages for CARs takes 40 ms, so load them only when they are needed.
     const { exportCar } = await import('./exchange/transfer/export.js')
     yield * this.#context.life.each(() => exportCar(this, options))
   }
 
   /**
-   * Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept. One that has another
-   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. When it fails, what came before has been kept.
+   * Keeps the blocks of a CAR, version 1 or 2. It compares each with its CID before it keeps it. A block with another
+   * hash than BLAKE3 is kept under that name, as by `asBlockstore`. After a failure, the blocks before it are kept.
    *
    * @param {Source} source
    * @param {ImportOptions} [options]
@@ -536,32 +538,32 @@ export class BlobStore {
   }
 
   /**
-   * What is present of a blob: now, and whenever that has changed. It ends when the blob is complete. Slow callers
-   * miss what lies between.
+   * Tells what is present of a blob: now, and again whenever that has changed. It ends when the blob is complete. Slow
+   * callers miss the states in between.
    *
-   * @param {BlobName} cid  of a blob of which nothing is present, too
+   * @param {BlobName} cid  of any blob, even if nothing of it is present
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` says it; without `size`
-   *   when nothing is present
+   * @returns {AsyncGenerator<BlobState>} `{ size, sizeProven, complete, present }`, as `stat` returns them; without
+   *   `size` when nothing is present
    */
   observe (cid, options = {}) {
     return observe(this.#context, cid, options)
   }
 
   /**
-   * What becomes of the blobs and tags of this store: from now on, or behind a point that `watch` or `info` gave. The
-   * log of changes is in the index, and survives what the changes survive; its last 4 MiB are kept, some 100 000
-   * events. It never ends by itself.
+   * Tells what becomes of the blobs and tags of this store: from now on, or after a point that `watch` or `info` gave.
+   * It reads the log of changes in the index, which is as durable as the changes. The log keeps its last 4 MiB, about
+   * 100 000 events. The generator never ends by itself.
    *
    * @param {{ after?: string, signal?: AbortSignal }} [options]
    * @returns {AsyncGenerator<StoreEvent>}
-   * @throws {BaoError} WATCH_GAP when changes behind the point are not known any more: because the caller was too slow,
-   *   or a write has failed, or the store was rescued
+   * @throws {BaoError} WATCH_GAP when changes after the point are not in the log any more, because the caller was too
+   *   slow; or when a write has failed, or the store was rescued
    */
   watch (options = {}) { return watch(this.#context, options) }
 
   /**
-   * The outboard of a whole blob, at group log 4 and in pre-order, verified.
+   * Reads the outboard of a whole blob, at group log 4 and in pre-order, and verifies it.
    *
    * @param {BlobName} cid
    * @param {{ signal?: AbortSignal }} [options]
@@ -573,8 +575,8 @@ export class BlobStore {
   }
 
   /**
-   * Ends what is under way and closes the databases. Every later call fails with STORE_CLOSED. So does what is being
-   * put or received; what has been received is kept.
+   * Ends all calls that are under way, and closes the databases. Every later call fails with STORE_CLOSED, and so do
+   * puts and receives that are under way. What was received is kept.
    */
   close () { return this.#context.close() }
 
@@ -585,7 +587,7 @@ export class BlobStore {
    *
    * @template T
    * @param {() => Promise<T>} work
-   * @param {object} [options]  that the caller has given
+   * @param {object} [options]  the options that the caller has given
    * @param {string[]} [known]  names of the options that the call knows
    * @returns {Promise<T>}
    */

@@ -1,6 +1,6 @@
-// Changes the index database: which blobs there are, and what is known of them. `commit` is the only way in which a
-// record or a tag comes, changes or goes; `commitGroups` is the only way in which a blob that is present in part gets
-// more chunk groups. Both tell their subscribers: presence, quota, observers and garbage collection.
+// Changes the index database: which blobs there are, and what is known of them. Records and tags are added, changed and
+// deleted only by `commit`; a blob that is present in part gets more chunk groups only by `commitGroups`. Both tell
+// their subscribers: presence, quota, observers and garbage collection.
 
 import { equals } from 'uint8arrays/equals'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -22,52 +22,52 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 /** @import { StoreContext } from '../exchange/store-context.js' */
 
 /**
- * What becomes of the record of one blob. The caller holds the blob's lock.
+ * A change of the record of one blob. The caller holds the blob's lock.
  *
  * @typedef {object} Change
  * @property {Uint8Array} root
- * @property {BlobRecord} [before]  the record so far; undefined when there is none, or a damaged one. The data under
- *   its id is deleted if `after` has another id
- * @property {BlobRecord} [after]  the record from then on; undefined when the blob is forgotten, with all its names
- * @property {number} gained  bytes that the store keeps from then on and did not before; negative when bytes go
+ * @property {BlobRecord} [before]  the old record; undefined when there is none, or a damaged one. The data under its
+ *   id is deleted if `after` has another id
+ * @property {BlobRecord} [after]  the new record; undefined when the blob is forgotten, with all its names
+ * @property {number} gained  how many more bytes the store keeps after the change; negative when it deletes bytes
  * @property {Reservation[]} [reservations]  quota reservations made for these bytes
- * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob from then on; when the blob is forgotten,
+ * @property {Uint8Array[]} [aliases]  multihashes that lead to the blob after the change; when the blob is forgotten,
  *   the multihashes that led to it
- * @property {number} [noUseAsOfFlush]  what `UsesInOrder.noUseAsOfFlush` returned for a blob that is forgotten
+ * @property {number} [noUseAsOfFlush]  for a blob that is forgotten: what `UsesInOrder.noUseAsOfFlush` returned
  * @property {string} [path]  path of an imported file that the store does not own
- * @property {number} [joined]  set by `commit`: the base that the blob shares from then on
+ * @property {number} [joined]  set by `commit`: the base that the blob shares after the change, and did not before
  * @property {number} [left]  set by `commit`: the base that the blob does not share any more
- * @property {boolean} [isBaseGone]  set by `commit`: does nobody share that base any more, so that its data goes?
+ * @property {boolean} [isBaseGone]  set by `commit`: has that base lost its last sharer, so that its data is deleted?
  */
 
 /**
- * What becomes of the chunk groups of a blob that is present in part. The caller holds the blob's lock.
+ * A change of the chunk groups of a blob that is present in part. The caller holds the blob's lock.
  *
  * @typedef {object} GroupsChange
  * @property {BlobRecord} record  the record under whose id the groups are stored
- * @property {ChunkRanges} present  chunks that are present from then on
+ * @property {ChunkRanges} present  chunks that are present after the change
  * @property {number} gained  as for `Change`
  * @property {Reservation[]} [reservations]  as for `Change`
  */
 
 /**
- * What becomes of a tag. The caller holds the lock of its name.
+ * A change of a tag. The caller holds the lock of the tag's name.
  *
  * @typedef {object} TagChange
  * @property {string} name
- * @property {Tag} [before]  undefined when there was none, or a damaged one
- * @property {Tag} [after]  undefined when the tag is gone from then on
+ * @property {Tag} [before]  the old tag; undefined when there was none, or a damaged one
+ * @property {Tag} [after]  the new tag; undefined when the tag is deleted
  */
 
 /**
- * Is told, under the blob's lock, of everything that is written. Of a write that has failed nothing is told, although
- * it may have reached the disk.
+ * A part of the store that the catalog tells of every write, under the blob's lock. The catalog does not tell of a
+ * write that has failed, although it may have reached the disk.
  *
  * @typedef {object} Subscriber
  * @property {(change: Change) => void} [recordChanged]
  * @property {(change: GroupsChange) => void} [groupsChanged]
  * @property {(change: TagChange) => void} [tagChanged]
- * @property {(root: Uint8Array) => void} [wasPutAgain]  a blob that is complete was put or received once more
+ * @property {(root: Uint8Array) => void} [wasPutAgain]  a complete blob was put or received once more
  */
 
 export class Catalog extends Records {
@@ -92,26 +92,26 @@ export class Catalog extends Records {
   subscribe (...subscribers) { this.#subscribers.push(...subscribers) }
 
   /**
-   * Writes changes of records in one batch, and tells the subscribers. The data that a change gives up is noted in
-   * the same batch and deleted afterwards; when that is interrupted, the next opening of the store finishes it.
+   * Writes changes of records in one batch, and tells the subscribers. The batch also has a note of the data that the
+   * changes give up. That data is deleted after the batch; after an interruption, the next opening deletes it.
    *
    * @param {Change[]} changes
    * @param {object} [options]
-   * @param {boolean} [options.sync]  sync to disk before resolving (if the store is durable). Default: true
+   * @param {boolean} [options.sync]  sync to disk before resolving (if the store is durable)? Default: true
    * @param {Operation[]} [options.also]  more operations for the same batch: those of the tags
-   * @param {TagChange[]} [options.tags]  what these do
+   * @param {TagChange[]} [options.tags]  the changes of tags that `also` makes
    * @param {boolean} [options.deletesData]  delete the data that the changes give up? If false, the caller calls
    *   `deleteData`. Default: true
    */
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
-    // Nothing is awaited when `removal` has made the changes.
+    // If `removal` has made the changes, the bases are known and this awaits nothing.
     const bases = basesOf(changes)
     if (!this.bases.knows(bases)) await this.bases.load(bases)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
-    // Forget a pending use now; written later, it would have no blob.
+    // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
     for (const { root, after } of changes) if (after === undefined) this.uses.forget(root)
-    // Nothing is awaited between this entry and the batch that has it: entries stand in the order of the batches.
+    // Nothing may be awaited between making this entry and its batch: entries stand in the order of the batches.
     const entry = this.log.entryOf(changes, tags)
     if (entry !== undefined) operations.push(...entry.operations)
     try {
@@ -128,8 +128,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Deletes the data that changes have given up. Does not fail: the notes tell that the data is still to be deleted.
-   * A file that cannot be cut off is cut off at the next opening.
+   * Deletes the data that changes have given up. It does not throw: data that cannot be deleted keeps its note, and a
+   * file that cannot be cut off is cut off at the next opening.
    *
    * @param {Change[]} changes
    */
@@ -143,8 +143,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Writes chunk groups, with the pages that say that they are present. Groups count as present at once, and are
-   * harmless without a record. So commit groups first, the record second.
+   * Writes chunk groups, together with the pages that mark them as present. Groups count as present at once, and are
+   * harmless without a record. So callers commit groups first and the record second.
    *
    * @param {GroupsChange} groups
    * @param {{ operations: Operation[], sync: boolean }} options  `operations`: puts for the data database
@@ -156,13 +156,13 @@ export class Catalog extends Records {
   }
 
   /**
-   * Takes back groups of a blob that gets no record.
+   * Tells the subscribers that the groups of a blob without a record are dropped.
    *
-   * @param {BlobRecord} record  its id is that of the groups @param {number} len  bytes that counted
+   * @param {BlobRecord} record  that the blob was to have @param {number} len  bytes that were counted for the groups
    */
   dropGroups (record, len) { this.#tellGroups({ record, present: ChunkRanges.none, gained: -len }) }
 
-  /** Writes the entry of a sharer that has lost it. @param {Uint8Array} root @param {BlobRecord} record */
+  /** Writes the entry of a sharer again that has lost it. @param {Uint8Array} root @param {BlobRecord} record */
   async addSharer (root, record) {
     this.#tellRecord({ root, before: record, after: record, gained: await this.bases.addEntry(root, record) })
   }
@@ -199,9 +199,9 @@ export class Catalog extends Records {
   }
 
   /**
-   * Forgets that a blob was kept under its own name, and the blob when it has no other. Under the blob's lock.
+   * Forgets the blob's own name, and the blob if it has no other name. The caller holds the blob's lock.
    *
-   * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps it anyway
+   * @param {Uint8Array} root @param {{ isTagged: boolean }} options  `isTagged`: a tag keeps the blob in any case
    */
   async removeOwnName (root, { isTagged }) {
     const { isThere, record } = await this.find(root)
@@ -214,11 +214,11 @@ export class Catalog extends Records {
   }
 
   /**
-   * Forgets an alias, and the blob when that was its last name. Under the blob's lock.
+   * Forgets an alias, and the blob if that was its last name. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {Uint8Array} alias
-   * @param {{ isTagged: boolean, isTaggedItself: boolean }} options  `isTagged` as above; `isTaggedItself`: a tag names
-   *   the alias, which must lead to the blob also in the future
+   * @param {{ isTagged: boolean, isTaggedItself: boolean }} options  `isTagged`: a tag keeps the blob in any case;
+   *   `isTaggedItself`: a tag names the alias, which must therefore go on leading to the blob
    */
   async removeAlias (root, alias, { isTagged, isTaggedItself }) {
     const { aliases } = this
@@ -229,7 +229,7 @@ export class Catalog extends Records {
   }
 
   /**
-   * Notes whether a blob is kept for its aliases only, and not under its own hash.
+   * Notes whether the blob is nameless: whether it is kept for its aliases only, and not under its own hash.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {{ isNameless: boolean }} name
    */
@@ -238,7 +238,8 @@ export class Catalog extends Records {
   }
 
   /**
-   * Is it a block under any alias, or any beside this one? An alias that cannot be read must not cost the blob.
+   * Does the blockstore have the blob under an alias, other than this one? Throws when an alias cannot be read:
+   * damage must not cost the blob.
    *
    * @param {Uint8Array} root @param {Uint8Array} [alias]
    */
@@ -249,19 +250,19 @@ export class Catalog extends Records {
   }
 
   /**
-   * Forgets a blob and all its names, and deletes its data. Under the blob's lock.
+   * Forgets a blob and all its names, and deletes its data. The caller holds the blob's lock.
    *
-   * @param {Uint8Array} root @param {BlobRecord} [record]  unless it is damaged
+   * @param {Uint8Array} root @param {BlobRecord} [record]  undefined when it is damaged
    */
   async remove (root, record) { await this.commit([await this.removal(root, record)]) }
 
   /**
-   * The change that forgets a blob and all its names.
+   * Makes the change that forgets a blob and all its names.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} [before]  unless the record is damaged
-   * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  what is known of the blob: `hasAliases`
-   *   false when it has none, default: true; `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
+   * @param {BlobRecord} [before]  the record; undefined when it is damaged
+   * @param {{ hasAliases?: boolean, noUseAsOfFlush?: number }} [options]  `hasAliases`: may the blob have aliases?
+   *   Default: true. `noUseAsOfFlush`: see `UsesInOrder.noUseAsOfFlush`
    * @returns {Promise<Change>}
    */
   async removal (root, before, { hasAliases = true, noUseAsOfFlush } = {}) {
@@ -279,7 +280,7 @@ export class Catalog extends Records {
       const { root, before, after, aliases = [], path } = change
       if (after === undefined) {
         operations.push({ type: 'del', key: blobKey(root, allocate) })
-        // Skip the deletion when we know that the index has no use of the blob: uses were not flushed since then.
+        // Skip the deletion when the index has no use of the blob for sure: no uses were flushed since that was read.
         const hasNoUse = change.noUseAsOfFlush === this.uses.flushCount
         if (!hasNoUse) operations.push({ type: 'del', key: usedKey(root, allocate) })
         for (const alias of aliases) operations.push(...this.aliases.dels(alias, root))
@@ -306,15 +307,15 @@ export class Catalog extends Records {
   }
 }
 
-/** The data that changes give up, so that no record names it any more. @param {Change[]} changes */
+/** Returns the data that changes give up: no record names it any more. @param {Change[]} changes */
 const givenUpBy = changes => changes.flatMap(({ before, after, left, isBaseGone }) => [
   ...before === undefined || before.id === after?.id || before.id === after?.base ? [] : [dataOf(before)],
   ...left !== undefined && isBaseGone ? [{ id: left }] : []
 ])
 
-/** The bases that changes are about. @param {Change[]} changes */
+/** Returns the bases of the old and the new records. @param {Change[]} changes */
 const basesOf = changes => changes.flatMap(({ before, after }) => [before?.base, after?.base])
 
-/** What is under the id of a blob, as far as its record tells. @param {BlobRecord} record @returns {DoomedData} */
+/** Describes the data under the id of a blob, going by its record. @param {BlobRecord} record @returns {DoomedData} */
 const dataOf = ({ id, size, complete, home }) =>
   ({ id, mayHaveFile: home !== 'extents', isOneGroup: home === 'extents' && complete && size <= GROUP_LEN })

@@ -1,4 +1,4 @@
-// Tells which chunks of a blob are present. A complete blob has all of them; of others the pages of the tree tell.
+// Tells which chunks of a blob are present. A complete blob has all of them; for others the pages of the tree say it.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -9,12 +9,12 @@ import { presentChunks } from '../storage/content/tree-pages.js'
 /** @import { Change, GroupsChange } from './catalog.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Blobs whose presence is kept in memory: more than are received at a time. */
+/** How many blobs are kept in memory with their presence: more than are received at a time. */
 const KEPT_BLOBS = 256
 
 export class Presence {
   #data
-  /** Of blobs that are being received, by id: what their pages say. */
+  /** What the pages of blobs that are being received say, by the ids of the blobs. */
   #known = /** @type {LruCache<number, ChunkRanges>} */ (new LruCache(KEPT_BLOBS))
 
   /** @param {SafeDatabase} data */
@@ -29,8 +29,8 @@ export class Presence {
   }
 
   /**
-   * Bytes that the store itself keeps of a blob: none of those in a file of somebody else. Those that blobs share are
-   * counted by their base: see `Bases`.
+   * Returns how many bytes of a blob the store itself keeps: none for a reference. Bytes that blobs share are counted
+   * for their base: see `Bases`.
    *
    * @param {BlobRecord} record
    */
@@ -40,7 +40,7 @@ export class Presence {
   }
 
   /**
-   * What is wanted and missing: whole groups, since the store can prove no part of a group.
+   * Finds the chunks that are wanted and missing, in whole groups: the store can prove no part of a group.
    *
    * @param {BlobRecord} record @param {ChunkRanges} wanted
    */
@@ -64,10 +64,10 @@ export class Presence {
     this.#known.set(record.id, present)
   }
 
-  /** Keeps what the pages say, which were written just now. @param {BlobRecord} record @param {ChunkRanges} present */
+  /** Keeps what was just written to the pages. @param {BlobRecord} record @param {ChunkRanges} present */
   know ({ id }, present) { this.#known.set(id, present) }
 
-  /** Forgets what the pages said, because they are about to be rewritten. @param {BlobRecord} record */
+  /** Forgets what the pages said, because the caller is about to rewrite them. @param {BlobRecord} record */
   forget ({ id }) { if (this.#known.size > 0) this.#known.delete(id) }
 }
 

@@ -1,5 +1,5 @@
-// Counts the bytes of blobs that a store keeps, against a limit. What the databases need beside the bytes does not
-// count.
+// Counts the bytes of blobs that a store keeps, and compares them with a limit. What the databases store in addition
+// does not count.
 
 /** @import { Change } from './catalog.js' */
 
@@ -17,14 +17,14 @@ export class Quota {
 
   get isLimited () { return this.#limit !== Infinity }
 
-  /** Counts bytes that are there when the store is opened. @param {number} len */
+  /** Counts bytes that the store already has when it is opened. @param {number} len */
   count (len) { this.#used += len }
 
-  /** How many bytes have to go before others come. @param {number} len  of the others */
+  /** Returns how many bytes must be deleted before others can come. @param {number} len  of the others */
   excess (len) { return Math.max(0, this.#used + this.#reserved + len - this.#limit) }
 
   /**
-   * Sets bytes aside for what is about to be written.
+   * Reserves bytes for data that is about to be written.
    *
    * @param {number} len
    * @returns {Reservation}
@@ -54,7 +54,7 @@ export class Quota {
 
   /**
    * @param {number} gained  bytes; negative when bytes have gone
-   * @param {Reservation[]} [reservations]  in which they were expected
+   * @param {Reservation[]} [reservations]  that were made for these bytes
    */
   #gain (gained, reservations = []) {
     this.#used += gained
@@ -65,6 +65,6 @@ export class Quota {
 
 /**
  * @typedef {object} Reservation
- * @property {(most: number) => number} use  takes so many bytes out of it, or what is left of it; gives how many
+ * @property {(most: number) => number} use  takes up to so many bytes out of the reservation; returns how many
  * @property {() => void} release  gives back the rest
  */

@@ -10,7 +10,7 @@ import { readEntries } from '../storage/level/entries.js'
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { BlobRecord } from '../storage/format/records.js' */
 
-/** The empty blob is in every store, and never written. @type {BlobRecord} */
+/** The record of the empty blob, which every store has and never writes. @type {BlobRecord} */
 const EMPTY_RECORD = { id: -1, size: 0, sizeProven: true, complete: true, home: 'extents', created: 0 }
 
 export class Records {
@@ -33,17 +33,17 @@ export class Records {
   }
 
   /**
-   * For callers that may replace a damaged record.
+   * Finds a record, for callers that may replace a damaged one.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} no record when it is damaged
+   * @returns {Promise<{ isThere: boolean, record?: BlobRecord }>} without `record` when it is damaged
    */
   async find (root) {
     return found(root, await orIfUnreadable(this.#databases.indexed(blobKey(root)), DAMAGED))
   }
 
   /**
-   * The same for several.
+   * Finds several records.
    *
    * @param {Uint8Array[]} roots
    * @returns {Promise<{ isThere: boolean, record?: BlobRecord }[]>}
@@ -67,18 +67,18 @@ export class Records {
   }
 
   /**
-   * All records, in the order of their hashes.
+   * Gives all records, in the order of their hashes.
    *
    * @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }>}
-   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, with its `cid` where that is
-   *   known, when all others have been given
+   * @throws {import('../../lib/core/errors.js').BaoError} STORE_CORRUPT for a damaged one, after all others were given;
+   *   with its `cid` if that is known
    */
   async * records () {
     for await (const batch of this.recordBatches()) yield * batch
   }
 
   /**
-   * The same in batches, and some of them.
+   * Gives the records of a range in batches.
    *
    * @param {HashRange} [range] @returns {AsyncGenerator<{ root: Uint8Array, record: BlobRecord }[]>}
    */
@@ -99,10 +99,10 @@ export class Records {
   }
 
   /**
-   * The same, without a record where it is damaged, and without a root where the key is damaged too.
+   * Gives the entries of a range in batches: without `record` for a damaged record, without `root` for a damaged key.
    *
    * @param {HashRange} [range]
-   * @param {() => void} [onDamage]  called when some cannot be read
+   * @param {() => void} [onDamage]  called when some entries cannot be read
    * @returns {AsyncGenerator<{ root?: Uint8Array, record?: BlobRecord }[]>}
    */
   async * entryBatches (range = {}, onDamage) {

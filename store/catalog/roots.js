@@ -1,14 +1,14 @@
-// Root hashes in memory: their names as keys of maps, and the root of the empty blob.
+// Converts root hashes to names, the keys of maps in memory, and knows the root of the empty blob.
 
 import { areEqual } from '../../lib/core/bytes.js'
 import { hash } from '../../lib/hash/hasher.js'
 
 const EMPTY_ROOT = hash(new Uint8Array(0))
 
-/** The name of a root in memory: a character for each byte. @param {Uint8Array} root @returns {string} */
+/** Returns the name of a root in memory: one character for each byte. @param {Uint8Array} root @returns {string} */
 export const nameOf = root => String.fromCharCode.apply(null, /** @type {any} */ (root))
 
-/** The root that has this name. @param {string} name */
+/** Returns the root that has this name. @param {string} name */
 export const rootOf = name => Uint8Array.from(name, character => character.charCodeAt(0))
 
 /** Is it the root of the empty blob, which every store has and no store keeps? @param {Uint8Array} root */

@@ -1,4 +1,4 @@
-// Remembers when blobs were last used: in memory first, and in the index with many other uses.
+// Remembers when blobs were last used: in memory first, then in the index, which gets many uses in one write.
 
 import { SortedCursor } from '../storage/level/sorted-cursor.js'
 import { isEmptyRoot, nameOf } from './roots.js'
@@ -12,7 +12,7 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { HashRange } from '../storage/format/keys.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Uses that are remembered before they are written. */
+/** How many uses are kept in memory before they are written. */
 const UNWRITTEN_USES = 1000
 
 export class Uses {
@@ -20,7 +20,7 @@ export class Uses {
   /** Uses that are not written yet: by name, in milliseconds since 1970. */
   #unwritten = /** @type {Map<string, { root: Uint8Array, time: number }>} */ (new Map())
   #isFlushing = false
-  /** How many times uses were written, or began to be. */
+  /** How many times writing uses has begun. */
   flushCount = 0
 
   /** @param {SafeDatabase} index */
@@ -32,15 +32,15 @@ export class Uses {
   touch (root) {
     if (this.#index.isReadOnly || isEmptyRoot(root)) return
     this.#unwritten.set(nameOf(root), { root, time: Date.now() })
-    // A time that cannot be written is lost: the blob will be used again.
+    // If a time cannot be written it is lost, which does little harm.
     if (this.#unwritten.size >= UNWRITTEN_USES && !this.#isFlushing) this.flush().catch(() => {})
   }
 
-  /** Forgets the use of a blob that is about to be deleted. @param {Uint8Array} root */
+  /** Forgets the use of a blob that is being deleted. @param {Uint8Array} root */
   forget (root) { if (this.#unwritten.size > 0) this.#unwritten.delete(nameOf(root)) }
 
   /**
-   * When a blob was last used: not before it was created, since an earlier blob may have had the same root.
+   * Returns when a blob was last used: never before it was created, since an earlier blob may have had the same root.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -52,7 +52,7 @@ export class Uses {
     return Math.max((stored && decodeTime(stored)) ?? 0, created)
   }
 
-  /** Writes the uses. They are remembered until they are written. */
+  /** Writes the uses. Until they are written, they stay in memory. */
   async flush () {
     if (this.#index.isReadOnly) return
     const uses = [...this.#unwritten]
@@ -69,12 +69,12 @@ export class Uses {
   }
 
   /**
-   * The last uses of blobs that are asked for in the order of their hashes.
+   * Tells the last uses of blobs, for callers that ask for blobs in the order of their hashes.
    *
-   * @param {HashRange} [range]  of these hashes
+   * @param {HashRange} [range]  of the hashes of these blobs
    */
   inOrder (range = {}) {
-    const before = new Map(this.#unwritten) // the cursor does not see what is written later
+    const before = new Map(this.#unwritten) // The cursor does not see uses that are written later.
     return new UsesInOrder(this.#index, range, {
       unwritten: root => timeIn(this.#unwritten, root) ?? timeIn(before, root),
       lastUse: (root, record) => this.lastUse(root, record),
@@ -83,7 +83,7 @@ export class Uses {
   }
 }
 
-/** Reads the times beside a walk over all blobs, which needs no lookups. */
+/** Reads the times in step with a walk over all blobs, so that no blob needs a lookup. */
 class UsesInOrder {
   #cursor
   #uses
@@ -93,9 +93,9 @@ class UsesInOrder {
    * @param {SafeDatabase} index
    * @param {HashRange} range  of the hashes of these blobs
    * @param {object} uses
-   * @param {(root: Uint8Array) => number | undefined} uses.unwritten  a use that the index may not have yet
+   * @param {(root: Uint8Array) => number | undefined} uses.unwritten  finds a use that may not be in the index yet
    * @param {(root: Uint8Array, record: BlobRecord) => Promise<number>} uses.lastUse  looks up one blob
-   * @param {number} [uses.flushCount]  of the uses that the index has; undefined while some are being written
+   * @param {number} [uses.flushCount]  the index has the uses up to this flush; undefined while some are being written
    */
   constructor (index, range, uses) {
     this.#cursor = new SortedCursor(index.iterator({ ...usedIn(range), ...SMALL_ENTRIES }), range)
@@ -103,7 +103,7 @@ class UsesInOrder {
   }
 
   /**
-   * When a blob was last used: not before it was created. Blobs must be asked for in their order.
+   * Returns when a blob was last used: never before it was created. Callers ask for blobs in the order of their hashes.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
    * @returns {Promise<number>} milliseconds since 1970
@@ -114,16 +114,17 @@ class UsesInOrder {
   }
 
   /**
-   * Tells of a blob that its use was never written, which saves a deletion. Blobs must be asked for in their order.
+   * Finds out whether the index has no use of a blob, which saves a deletion. Callers ask for blobs in the order of
+   * their hashes.
    *
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} as long as `Uses.flushCount` is this, the index has no use of the blob
+   * @returns {Promise<number | undefined>} while `Uses.flushCount` is this number, the index has no use of the blob
    */
   async noUseAsOfFlush (root) { return await this.#stored(root) === 0 ? this.#uses.flushCount : undefined }
 
   /**
    * @param {Uint8Array} root
-   * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it has to be looked up
+   * @returns {Promise<number | undefined>} 0 for a blob without a time; undefined when it must be looked up
    */
   async #stored (root) {
     if (!this.#isReadable) return undefined
@@ -132,7 +133,7 @@ class UsesInOrder {
       return entry === undefined ? 0 : decodeTime(entry[1])
     } catch (error) {
       if (!(error instanceof BaoError)) throw error
-      this.#isReadable = false // LevelDB cannot read some of the times; others can still be looked up
+      this.#isReadable = false // LevelDB cannot read some of the times; lookups can still find others.
       return undefined
     }
   }

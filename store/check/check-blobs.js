@@ -1,4 +1,4 @@
-// Checks the bytes and the tree of blobs, and puts right what is wrong.
+// Checks the bytes and the trees of blobs, and repairs them.
 
 import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { toCid } from '../../lib/hash/cid.js'
@@ -23,12 +23,12 @@ import { rightSmallBlobs } from './check-small.js'
 /**
  * @typedef {object} DamagedBlob
  * @property {CID} cid
- * @property {number} size  bytes, to make bytes of the ranges
+ * @property {number} size  bytes; for converting the ranges to bytes
  * @property {ChunkRanges} data  chunks whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks that cannot be proven any more, or that are present without a mark in the tree
- * @property {number} strays  entries beside the blob's own, or not in their shape
- * @property {ChunkRanges} lost  what is to be fetched again: with `repair` it is missing now; without, what a repair
- *   would drop at most
+ * @property {number} strays  how many entries under the blob's id do not belong to it, or have a wrong shape
+ * @property {ChunkRanges} lost  chunks to fetch again. With `repair` they are missing now; without, they are the most
+ *   that a repair would drop
  * @property {boolean} isUnreadable  could the system not read its file, for lack of permission or because the disk
  *   fails? The bytes may be right, so `repair` drops nothing of it
  */
@@ -36,22 +36,22 @@ import { rightSmallBlobs } from './check-small.js'
 export class BlobCheck {
   blobs = 0
   damaged = /** @type {DamagedBlob[]} */ ([])
-  /** Could the database not read all of them? */
+  /** Has the database skipped entries that it cannot read? */
   isUnreadable = false
-  /** Is what is wrong put right? */
+  /** Should damage be repaired? */
   repairs
   #store
   #isOthersToo
   #signal
   #onProgress
-  /** Bytes, so far and of all blobs. */
+  /** Bytes that were checked so far, and bytes of all blobs. */
   #done = 0
   #total = 0
 
   /**
    * @param {StoreContext} store
-   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`: has
-   *   another record the same id?
+   * @param {ProgressOptions & { repair: boolean, isOthersToo: (id: number) => boolean }} options  `isOthersToo`: does
+   *   another record have the same id?
    */
   constructor (store, { repair, isOthersToo, signal, onProgress }) {
     this.#store = store
@@ -61,7 +61,7 @@ export class BlobCheck {
     this.#onProgress = onProgress
   }
 
-  /** Says, for progress, that a blob will be looked at. @param {BlobRecord} record */
+  /** Adds a blob that will be checked to the total for progress. @param {BlobRecord} record */
   async expect (record) {
     const { data } = this.#store.databases
     this.#total += record.complete ? record.size : rangesLen(await presentChunks(data, record), record.size)
@@ -69,7 +69,7 @@ export class BlobCheck {
 
   /**
    * @param {AsyncIterable<{ root: Uint8Array, record?: BlobRecord }[]>} batches  all blobs
-   * @param {number} limit  ids from there on are new
+   * @param {number} limit  ids from this one on are new, and are not checked
    */
   async checkAll (batches, limit) {
     const alone = await this.#idsOfOneExtent(limit)
@@ -89,11 +89,11 @@ export class BlobCheck {
   }
 
   /**
-   * Reads no byte twice that several blobs share, as long as they are right.
+   * Checks a sharer. Bytes that several blobs share are read only once, as long as they are right.
    *
    * @param {Shared} blob
-   * @param {Shared} [longest]  the last that was read and found right, if its base is the same
-   * @returns {Promise<Shared | undefined>} the same for the next
+   * @param {Shared} [longest]  the longest sharer, if it was found right and has the same base
+   * @returns {Promise<Shared | undefined>} `longest` for the next call
    */
   async #checkSharer (blob, longest) {
     const isOfBase = longest !== undefined && longest.record.base === blob.record.base
@@ -104,9 +104,9 @@ export class BlobCheck {
   }
 
   /**
-   * Small blobs are under such ids, if there is nothing beside them.
+   * Finds the ids that have one extent and nothing else, as small blobs do.
    *
-   * @param {number} limit  ids from there on are new
+   * @param {number} limit  ids from this one on are new
    */
   async #idsOfOneExtent (limit) {
     const alone = new IdSet()
@@ -119,8 +119,8 @@ export class BlobCheck {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {boolean} isRight  is it known to be?
-   * @returns {Promise<boolean>} was nothing found?
+   * @param {boolean} isRight  is the blob known to be right?
+   * @returns {Promise<boolean>} was it found right?
    */
   async check (root, record, isRight) {
     this.blobs++
@@ -133,12 +133,12 @@ export class BlobCheck {
     const findings = await this.#inspect(root, record, true)
     if (findings.isUnreadable) this.isUnreadable = true
     this.#done = before + rangesLen(findings.expected, record.size)
-    // It may have been changed or deleted meanwhile: what does not move is looked at.
+    // The blob may have been changed or deleted meanwhile, so look at it again under its lock.
     if (!findings.isSound) await this.#store.locks.run(nameOf(root), () => this.#settle(root))
     return findings.isSound
   }
 
-  /** Looks at a blob again, and puts it right. Under the blob's lock. @param {Uint8Array} root */
+  /** Inspects a blob again, and repairs it. The caller holds the blob's lock. @param {Uint8Array} root */
   async #settle (root) {
     const { record } = await this.#store.catalog.find(root)
     if (record === undefined) return
@@ -152,12 +152,12 @@ export class BlobCheck {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @param {ChunkRanges} [before]  what is right of it
+   * @param {ChunkRanges} [before]  chunks that are right before the repair
    * @returns {Promise<ChunkRanges | undefined>} as `settleBlob`
    */
   async repair (root, record, before) {
     const { catalog, presence } = this.#store
-    // Data that is another blob's is not this one's to delete.
+    // Do not delete data that belongs to another blob.
     if (before?.isEmpty && this.#isOthersToo(record.id)) {
       await catalog.commit([{ ...await catalog.removal(root), gained: 0 - await presence.len(record) }])
       return before

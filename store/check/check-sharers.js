@@ -1,5 +1,5 @@
-// Checks blobs that share a file: whether the entries of the index that say so agree with the records, and whether a
-// shorter blob is right when a longer one is known to be.
+// Checks blobs that share a file: whether their entries in the index agree with the records, and whether a shorter blob
+// is right when a longer one is known to be right.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { equals } from 'uint8arrays/equals'
@@ -26,7 +26,7 @@ export class SharerCheck {
   #signal
   /** Entries that no record matches, and records without an entry. */
   strays = 0
-  /** Blobs whose records are damaged or lost, and can be made again. */
+  /** Blobs whose records are damaged or lost, and can be restored. */
   lost = /** @type {Shared[]} */ ([])
   isUnreadable = false
   /** Bases that have lost a sharer. */
@@ -35,7 +35,7 @@ export class SharerCheck {
   /**
    * @param {StoreContext} store
    * @param {{ repair: boolean, adopts: boolean, signal?: AbortSignal }} options  `adopts`: may records have been lost
-   *   without a trace?
+   *   without leaving a damaged one?
    */
   constructor (store, { repair, adopts, signal }) {
     this.#store = store
@@ -44,14 +44,14 @@ export class SharerCheck {
     this.#signal = signal
   }
 
-  /** With `repair` every lost record is made again. */
+  /** Checks all entries. With `repair` it also restores every lost record. */
   async run () {
     const { databases: { index } } = this.#store
     for await (const entries of readEntries(index, allSharers, () => { this.isUnreadable = true })) {
       this.#signal?.throwIfAborted()
       for (const [key, value] of entries) {
         const sharer = decodeSharer(key, value)
-        if (sharer === undefined) continue // it was counted, and deleted, as every entry that no store writes
+        if (sharer === undefined) continue // An earlier check has counted it as a stray entry.
         await this.#store.locks.run(nameOf(sharer.root), () => this.#checkEntry(key, sharer))
       }
     }
@@ -62,11 +62,11 @@ export class SharerCheck {
     const { catalog, databases } = this.#store
     const { isThere, record } = await catalog.find(root)
     if (record !== undefined && record.id === id && record.base === base && record.size === size) return
-    const isNow = await databases.index.get(key, VIEWS) !== undefined // it was read before the record was locked
+    const isNow = await databases.index.get(key, VIEWS) !== undefined // It was read before the record was locked.
     if (!isNow) return
     /** @type {BlobRecord} */
     const after = { id, size, sizeProven: true, complete: true, home: 'shared', base, created: Date.now() }
-    // Without a record only a whole blob counts: it may have been deleted.
+    // When there is no record at all, only a whole blob counts, because the blob may have been deleted.
     const isLost = isThere
       ? await databases.files?.len(base) !== undefined
       : this.#adopts && await isIntact(databases, root, after, this.#signal)
@@ -81,7 +81,7 @@ export class SharerCheck {
     this.#left.add(base)
   }
 
-  /** Looks for the entry of a blob. @param {Uint8Array} root @param {BlobRecord} seen */
+  /** Checks that the record of a sharer has an entry. @param {Uint8Array} root @param {BlobRecord} seen */
   async checkRecord (root, seen) {
     const { catalog, databases: { index }, locks } = this.#store
     const isNoted = async (/** @type {BlobRecord} */ { id, base, size }) => {
@@ -99,15 +99,15 @@ export class SharerCheck {
     })
   }
 
-  /** Cuts off what only dropped sharers had. All records must have been checked before. */
+  /** Cuts off the bytes that only dropped sharers had. All records must have been checked before. */
   async cutOff () { for (const base of this.#left) await this.#store.catalog.bases.cutOff(base) }
 }
 
 /**
- * Is a blob right, because all that it shares with a longer one is right there, and the rest is right here?
+ * Is a blob right? It is when the part that it shares with a longer, right blob is right there, and its own rest is.
  *
  * @param {Databases} databases @param {Shared} blob
- * @param {Shared} longer  on the same base: known to be right
+ * @param {Shared} longer  on the same base, and known to be right
  */
 export async function isPartOf (databases, { root, record }, longer) {
   const { data } = databases

@@ -9,17 +9,17 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { BlobRecord } from '../storage/format/records.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Bytes of blobs that are read together. */
+/** Bytes of blobs that are read at once. */
 const READ_LEN = 1 << 20
 const OPTIONS = { ...VIEWS, fillCache: false }
 
 /**
- * Finds blobs that are right. Those that it does not find may be right, too: `inspectBlob` tells.
+ * Finds small blobs that are right. A blob that it does not find may be right, too: `inspectBlob` tells.
  *
  * @template {{ root: Uint8Array, record?: BlobRecord }} Blob
  * @param {SafeDatabase} data
  * @param {Blob[]} blobs
- * @param {(id: number) => boolean} isAlone  is there one extent under an id, and nothing else?
+ * @param {(id: number) => boolean} isAlone  does an id have one extent and nothing else?
  * @returns {Promise<Set<Blob>>}
  */
 export async function rightSmallBlobs (data, blobs, isAlone) {

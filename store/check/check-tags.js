@@ -1,5 +1,5 @@
-// Checks tags. The index keeps each tag twice, under its name and beside its blob, so what one place has lost the
-// other knows.
+// Checks tags. The index keeps each tag twice, under its name and beside its blob. So a tag that one place has lost can
+// be restored from the other.
 
 import { VIEWS, allTagged, nameOfTag, tagKey, taggedKey, tagsWith } from '../storage/format/keys.js'
 import { areSameTags, decodeTag, decodeTagged, encodeTag } from '../storage/format/tags.js'
@@ -15,9 +15,9 @@ export class TagCheck {
   #store
   #repairs
   #signal
-  /** By name: what was not the same in both places. */
+  /** The tags that were not the same in both places, by their names. */
   #found = /** @type {Map<string, DamagedTag>} */ (new Map())
-  /** Entries whose own name cannot be believed. */
+  /** How many entries are so damaged that their own name is not known. */
   strays = 0
   isUnreadable = false
 
@@ -30,7 +30,7 @@ export class TagCheck {
 
   get #index () { return this.#store.databases.index }
 
-  /** @returns {Promise<DamagedTag[]>} `isRestored`: whole again; otherwise, with `repair`, it is gone */
+  /** @returns {Promise<DamagedTag[]>} `isRestored`: the other place has the tag; if not, `repair` has deleted it */
   async run () {
     for await (const [key, value] of this.#entries(allTagged)) {
       const tag = decodeTagged(key, value)
@@ -57,14 +57,14 @@ export class TagCheck {
     }
   }
 
-  /** @param {Uint8Array} key  of an entry beside a blob that means nothing: the one under the name tells what it was */
+  /** @param {Uint8Array} key  of a damaged entry beside a blob: the entry under the name tells what the tag was */
   async #strayBeside (key) {
     this.strays++
     if (this.#repairs) await this.#index.del(key)
   }
 
   /**
-   * An entry beside a blob, once more: it may have been changed meanwhile.
+   * Checks an entry beside a blob again, under the lock of its name: it may have been changed meanwhile.
    *
    * @param {Uint8Array} key @param {string} name
    */
@@ -73,7 +73,7 @@ export class TagCheck {
     const tag = value && decodeTagged(key, value)
     const named = await this.#named(name)
     if (tag === undefined || areSameTags(tag, named)) return
-    // The name says which blob it means; where it says nothing, this is what it said.
+    // The entry under the name decides. Where there is none, or a damaged one, this entry says what the tag was.
     const isStale = named !== undefined
     this.#note(name, true)
     if (!this.#repairs) return
@@ -101,13 +101,13 @@ export class TagCheck {
     await tags.whileTagging([tag], () => this.#index.batch(operations, syncBatch))
   }
 
-  /** The tag under a name. @param {string} name */
+  /** Reads the tag under a name. @param {string} name */
   async #named (name) {
     const value = await orIfUnreadable(this.#index.get(tagKey(name), VIEWS))
     return value && decodeTag(tagKey(name), value)
   }
 
-  /** The same from beside its blob. @param {Tag} tag */
+  /** Reads the entry beside the blob of a tag. @param {Tag} tag */
   async #beside ({ root, name }) {
     const value = await orIfUnreadable(this.#index.get(taggedKey(root, name), VIEWS))
     return value && decodeTagged(taggedKey(root, name), value)

@@ -1,5 +1,5 @@
-// Notes damage that reads find: from then on the groups count as missing, so that they can be put or received again. A
-// pair of the tree that can be computed again is no loss, and is written again.
+// Notes damage that reads find: the damaged groups count as missing from then on, so that they can be put or received
+// again. A pair of the tree that can be computed again is no damage; it is written again.
 
 import { nameOf } from '../catalog/roots.js'
 import { fileIdOf } from '../storage/format/records.js'
@@ -19,16 +19,16 @@ export class DamageNotes {
   }
 
   /**
-   * Looks once more at bytes that a read could not prove, under the blob's lock, and settles what is wrong of them.
-   * Nothing is noted while the system cannot read them, for then they may be right.
+   * Checks bytes that a read could not prove once more, under the blob's lock, and settles their damage. While the
+   * system cannot read the bytes, nothing is noted: they may be right.
    *
-   * Does not fail: a reader has an error of its own to throw.
+   * Does not throw, because the reader has its own error to throw.
    *
    * @param {Uint8Array} root
-   * @param {BlobRecord} seen  that the read went by
-   * @param {{ start: number, end: number }} span  bytes. 1 MiB around them is looked at
+   * @param {BlobRecord} seen  the record that the read has used
+   * @param {{ start: number, end: number }} span  bytes that could not be proven. The 1 MiB around them is checked
    * @returns {Promise<BlobRecord | undefined>} the record as it is now; undefined when the blob was replaced or deleted
-   *   meanwhile, or nothing could be found out
+   *   meanwhile, or the check has failed
    */
   note (root, seen, span) {
     const { activity, catalog, databases, locks, presence } = this.#store
@@ -37,8 +37,8 @@ export class DamageNotes {
     const noting = activity.run(() => locks.run(nameOf(root), async () => {
       const { record } = await catalog.find(root)
       if (record === undefined) return undefined
-      if (record.id !== seen.id) return record.isDamaged ? record : undefined // then another read has noted it
-      databases.files?.forget(fileIdOf(record)) // it may have been replaced
+      if (record.id !== seen.id) return record.isDamaged ? record : undefined // Another read may have noted the damage.
+      databases.files?.forget(fileIdOf(record)) // The file may have been replaced.
       const part = partAround(record, span, await presence.of(record))
       const right = await settleBlob(this.#store, root, record, { part })
       return right && (await catalog.find(root)).record
@@ -47,17 +47,17 @@ export class DamageNotes {
   }
 
   /**
-   * Copies what is right of a reference into a file of the store, because nothing can be received into somebody else's.
-   * The caller holds the blob's lock.
+   * Copies the right bytes of a reference into a file of the store, because the store cannot receive bytes into a file
+   * that belongs to somebody else. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record  of a reference of which a part is missing
-   * @param {Reservation[]} reservations  of quota, for the copy
+   * @param {Reservation[]} reservations  of quota for the copy
    * @returns {Promise<BlobRecord | undefined>} the record as it is now
    */
   async copyReference (root, record, reservations) {
     const right = await settleBlob(this.#store, root, record, { reservations })
-    // What cannot be read is given up for what comes.
+    // The system cannot read the file, so receive all of the blob.
     if (right === undefined) await leaveData(this.#store, root, record)
     return (await this.#store.catalog.find(root)).record
   }

@@ -1,5 +1,5 @@
-// Finds the blob that some data belongs to which no record seems to name. The tree of the data has a root. If the blob
-// with this root has a damaged record, that record named the data.
+// Finds the blob of data that no record seems to name. It computes the root of the tree in the data. If the blob with
+// this root has a damaged record, that record named the data.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -16,17 +16,17 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { Databases } from '../storage/databases.js' */
 /** @import { SafeDatabase } from '../storage/level/safe-database.js' */
 
-/** Of a root over 2^53 - 1 bytes. */
+/** Level of the root of a blob of 2^53 - 1 bytes. */
 const MAX_LEVEL = 42
 const NO_ROOT = new Uint8Array(HASH_LEN)
 
 /**
  * @param {Databases} databases @param {Catalog} catalog @param {number} id
- * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: is there a file under the id? `adopts`: may it
- *   be a blob without a record?
- * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} nothing in the record is
- *   proven. `isNamed`: there is a sound record that names the data, but LevelDB did not show it among the others
- * @throws why the system could not read the file
+ * @param {{ hasFile: boolean, adopts: boolean }} options  `hasFile`: does the id have a file? `adopts`: may the blob
+ *   have no record at all?
+ * @returns {Promise<{ root: Uint8Array, record: BlobRecord, isNamed?: boolean } | undefined>} a record of which nothing
+ *   is proven. `isNamed`: a sound record names the data, but LevelDB did not show it among the others
+ * @throws the reason when the system could not read the file
  */
 export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
   const hasPath = await orIfUnreadable(databases.index.get(pathKey(id), VIEWS)) !== undefined
@@ -42,13 +42,13 @@ export async function findRecord (databases, catalog, id, { hasFile, adopts }) {
     if (record?.id === id) return { root, record, isNamed: true }
     const found = { root, record: { ...unknown, size } }
     if (isThere && record === undefined) return found
-    // Without a record only a whole blob counts: the beginning of a put that did not end is a blob, too.
+    // When there is no record at all, only a whole blob counts: the data of an interrupted put looks like a blob, too.
     if (!isThere && size === end) unrecorded ??= found
   }
   return adopts ? unrecorded : undefined
 }
 
-/** Where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */
+/** Reads where the bytes end, and the first group. @param {Databases} databases @param {BlobRecord} record */
 async function look (databases, record) {
   const scan = new BlobScan(databases, NO_ROOT, record)
   try {
@@ -62,7 +62,7 @@ async function look (databases, record) {
 }
 
 /**
- * Blobs that this may be, with a size under which all that is stored can be proven.
+ * Gives the blobs that the data may be, each with a size under which all stored groups can be proven.
  *
  * @param {SafeDatabase} data @param {number} id @param {number} end @param {Uint8Array} head
  */
@@ -86,8 +86,8 @@ async function * candidates (data, id, end, head) {
 }
 
 /**
- * How many chunks a blob may have, from the pairs on its right edge: where the last one that is known stands, its
- * right side begins.
+ * Returns how many chunks a blob may have. It follows the right edge of the tree down: the lowest known pair there says
+ * where the right side of the blob begins.
  *
  * @param {number} level  of the root
  * @param {Uint8Array} pair  of the root

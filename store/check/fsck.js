@@ -25,32 +25,31 @@ import { SharerCheck } from './check-sharers.js'
 
 /**
  * @typedef {object} FsckReport
- * @property {boolean} isSound  was nothing found?
- * @property {number} blobs  that were looked at
+ * @property {boolean} isSound  true when nothing wrong was found
+ * @property {number} blobs  how many blobs were checked
  * @property {DamagedBlob[]} damaged
- * @property {{ cid: CID, isRestored: boolean }[]} records  that are damaged; `isRestored`: the blob's data was found,
+ * @property {{ cid: CID, isRestored: boolean }[]} records  damaged records; `isRestored`: the blob's data was found,
  *   and has a record again
- * @property {DamagedTag[]} tags  that are damaged; `isRestored`: what they name is known from the other place where
- *   they are kept. With `repair` the others are deleted; until then no garbage can be collected
+ * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
+ *   `repair` the others are deleted; before that, no garbage can be collected
  * @property {number} orphans  ids with data that no record names
  * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
- *   link, a folder or a device that has the name
- *   of a file of the store stays where it is, with `repair`, too
+ *   link, a folder or a device that has the name of a file of the store stays where it is, even with `repair`
  * @property {boolean} isStateDamaged
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find everything in
- *   them: call `BlobStore.rescue` then. Before that a repair leaves data without a record alone, since the record may
- *   be what cannot be read; and where LevelDB does not find something, it leaves everything alone
+ * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find every entry in
+ *   them: call `BlobStore.rescue` then. Until then, a repair leaves data without a record alone, since LevelDB may be
+ *   unable to read the record. When LevelDB does not find an entry, a repair leaves everything alone
  */
 
 export class Fsck {
   #store
   #repairs
   /**
-   * May records have been lost without a trace? One wrong key may hide the next. Then a whole blob without a record
-   * gets one.
+   * May records have been lost without leaving a damaged one? One wrong key may hide the next. Then a whole blob
+   * without a record gets one.
    */
   #adopts
-  /** The only blobs to be looked at, if not everything. */
+  /** The blobs to check; undefined for everything in the store. */
   #roots
   #signal
   #blobs
@@ -67,13 +66,13 @@ export class Fsck {
     strays: 0
   }
 
-  /** By the names of their roots. */
+  /** Damaged records, by the names of their roots. */
   #damagedRecords = /** @type {Map<string, { cid: CID, isRestored: boolean }>} */ (new Map())
-  /** Ids that records have. */
+  /** Ids that are named by records. */
   #recorded = new IdSet()
-  /** Ids that two records have, of which at most one is right. */
+  /** Ids that two records name. At most one of these records is right. */
   #recordedTwice = /** @type {Set<number>} */ (new Set())
-  /** False when LevelDB cannot read all records: then what seems to have none may have one. */
+  /** False when LevelDB cannot read all records. Then data that seems to have no record may have one. */
   #isIndexWhole = true
   #isDataWhole = true
   #isInOrder = true
@@ -81,7 +80,7 @@ export class Fsck {
   /**
    * @param {StoreContext} store
    * @param {ProgressOptions & { repair: boolean, cids?: Iterable<BlobName>, adopts?: boolean }} options  see
-   *   `BlobStore.fsck`. `adopts`: records may have been lost without a trace
+   *   `BlobStore.fsck`. `adopts`: may records have been lost without leaving a damaged one?
    */
   constructor (store, { repair, cids, adopts = false, signal, onProgress }) {
     if (cids !== undefined) this.#roots = rootsOf(cids)
@@ -110,7 +109,7 @@ export class Fsck {
   }
 
   async #checkAll () {
-    // What comes in from now on is not looked at: it may be there before its record is.
+    // Data that comes from now on is not checked: it may be there before its record is.
     const limit = this.#store.databases.ids.next
     const underWay = new Set(this.#store.databases.ids.underWay)
     await this.#checkOrder()
@@ -125,7 +124,7 @@ export class Fsck {
   }
 
   /**
-   * Looks at some blobs. A damaged record is reported, and only a look at everything can restore it.
+   * Checks some blobs. It reports a damaged record; only a check of everything can restore one.
    *
    * @param {Uint8Array[]} roots
    */
@@ -145,7 +144,8 @@ export class Fsck {
   }
 
   /**
-   * What LevelDB has and does not find is not lost: `BlobStore.rescue` brings it back, unless it was dropped before.
+   * Checks that LevelDB finds what it has. What it does not find is not lost: `BlobStore.rescue` brings it back, unless
+   * a repair drops it before.
    */
   async #checkOrder () {
     const { index, data } = this.#store.databases
@@ -154,8 +154,8 @@ export class Fsck {
   }
 
   /**
-   * What others have put where files of the store should be is counted, and left alone. Where the whole folder is not
-   * the store's nothing can be repaired.
+   * Counts what others have put where files of the store should be, and leaves it alone. When the whole folder is not
+   * the store's, nothing can be repaired.
    */
   async #checkFolder () {
     const { files } = this.#store.databases
@@ -168,7 +168,7 @@ export class Fsck {
     this.#report.strays += (await files.names()).filter(({ isFile }) => !isFile).length
   }
 
-  /** Repairs nothing from now on. */
+  /** Turns off repairing from now on. */
   #leaveAll () { this.#repairs = this.#blobs.repairs = false }
 
   async #checkState () {
@@ -176,7 +176,7 @@ export class Fsck {
     if (this.#report.isStateDamaged && this.#repairs) await this.#store.databases.ids.rewriteState()
   }
 
-  /** Looks through the index: how much there is to do, which ids have records, and what is not in order. */
+  /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
   async #count () {
     const { index } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
@@ -200,7 +200,7 @@ export class Fsck {
     }
   }
 
-  /** Blobs that share a file: what the index says of them, beside their records. */
+  /** Checks the entries of blobs that share a file. */
   async #checkSharers () {
     const options = { repair: this.#repairs, adopts: this.#adopts, signal: this.#signal }
     const check = new SharerCheck(this.#store, options)
@@ -225,8 +225,8 @@ export class Fsck {
   }
 
   /**
-   * @param {(id: number) => boolean} wasSettled  had everything that is under the id a record, if it is ever to have
-   *   one, when the records were looked through?
+   * @param {(id: number) => boolean} wasSettled  was it certain, when the records were read, that no call would write a
+   *   record for this id later?
    */
   async #checkOrphans (wasSettled) {
     const { data, files } = this.#store.databases
@@ -248,7 +248,7 @@ export class Fsck {
       found = await findRecord(this.#store.databases, this.#store.catalog, id, { hasFile, adopts: this.#adopts })
     } catch (error) {
       if (!isOfSystem(error)) throw error
-      this.#report.orphans++ // whose it is can be told when it can be read
+      this.#report.orphans++ // Its owner can only be found when the system can read the file.
       return
     }
     if (found?.isNamed) {
@@ -266,10 +266,10 @@ export class Fsck {
   }
 
   /**
-   * Gives a blob its record back.
+   * Gives a blob a record again.
    *
    * @param {{ root: Uint8Array, record: BlobRecord }} found
-   * @returns {Promise<boolean>} false when that was not its data, or it has a record by now
+   * @returns {Promise<boolean>} false when the blob has a record by now
    */
   #restore ({ root, record }) {
     return this.#store.locks.run(nameOf(root), async () => {
@@ -306,7 +306,7 @@ export class Fsck {
     }
   }
 
-  /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of the index */
+  /** @param {{ gte: Uint8Array, lt?: Uint8Array }} range  of keys of the index */
   async * #entryBatches (range) {
     for await (const batch of readEntries(this.#store.databases.index, range, () => { this.#isIndexWhole = false })) {
       this.#signal?.throwIfAborted()
@@ -321,7 +321,7 @@ export class Fsck {
   }
 }
 
-/** Each root once. @param {Iterable<BlobName>} cids */
+/** Returns each root once. @param {Iterable<BlobName>} cids */
 function rootsOf (cids) {
   assertMany('cids', cids, 'CIDs')
   const roots = new Map([...cids].map(cid => parseRoot(cid, 'cid')).map(root => [nameOf(root), root]))

@@ -1,4 +1,4 @@
-// Has damaged or missing groups brought by the `heal` of a store, and says when a read that has failed may go on.
+// Fetches damaged or missing groups with the option `heal` of a store, and tells a failed read when it can go on.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -19,25 +19,25 @@ const MAX_CHUNKS = (1 << 23) / CHUNK_LEN
 /** @typedef {AsyncIterable<Uint8Array<ArrayBuffer>>} AnyPieces */
 
 /**
- * Brings groups of a blob that the store lacks, or has found damaged.
+ * A function of the caller that fetches groups of a blob which the store lacks, or has found damaged.
  *
  * @callback Heal
  * @param {CID} cid
  * @param {ChunkRanges} ranges  whole groups of the blob, 8 MiB at most: a read that needs more asks again
- * @param {{ signal: AbortSignal }} options  aborted when no read waits any more, or the store is closed
+ * @param {{ signal: AbortSignal }} options  `signal` is aborted when no read waits any more, or the store is closed
  * @returns {Promise<Source | undefined>} a slice of exactly these ranges, at group log 4 and with the length in front;
- *   undefined when it cannot be had
+ *   undefined when there is none
  */
 
 /**
- * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Ask  for which several reads may
- *   wait: each enters, and leaves by the function that it gets
+ * @typedef {{ ranges: ChunkRanges, done: Promise<unknown>, enter: () => () => void }} Ask  a call of `heal`, for which
+ *   several reads may wait. A read that begins to wait calls `enter`, and calls the returned function when it stops
  */
 
 export class Healer {
   #store
   #heal
-  /** What is under way, by the name of the blob. */
+  /** The calls of `heal` that are under way, by the names of the blobs. */
   #asks = /** @type {Map<string, Set<Ask>>} */ (new Map())
 
   /** @param {StoreContext} store @param {Heal} [heal] */
@@ -50,16 +50,16 @@ export class Healer {
 
   /**
    * @param {Uint8Array} root
-   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: are bytes compared with the hash, so that a
-   *   fault is damage?
+   * @param {{ notes: boolean, signal?: AbortSignal }} options  `notes`: does the read compare bytes with the hash, so
+   *   that a fault is damage to be noted?
    */
   read (root, options) { return new HealingRead(this.#store, root, options) }
 
   /**
-   * Has groups brought and kept. What another read has asked for is not asked for again.
+   * Fetches groups, and stores them. Groups that another read is already waiting for are not fetched again.
    *
    * @param {Uint8Array} root @param {ChunkRanges} ranges @param {AbortSignal} [signal]
-   * @throws what `heal` or `receive` has failed with
+   * @throws the error of `heal` or `receive`
    */
   async bring (root, ranges, signal) {
     const asks = this.#asks.get(nameOf(root)) ?? new Set()
@@ -106,17 +106,17 @@ export class Healer {
 }
 
 /**
- * One read, which goes on when what was damaged or missing has come back. Every group is asked for once, and every
- * place is looked at once more, so that a read ends even if the disk damages what has come.
+ * One read, which goes on when damaged or missing groups have come back. Every group is fetched only once, and every
+ * place is checked again only once. So a read ends even if the disk damages the fetched groups, too.
  */
 class HealingRead {
   #store
   #root
   #notes
   #signal
-  /** Groups that were brought for this read. */
+  /** Groups that were fetched for this read. */
   #brought = ChunkRanges.none
-  /** Chunks that a fault was found at, and where nothing was missing then. */
+  /** Chunks at which a fault was found, although nothing turned out to be missing there. */
   #lookedAt = /** @type {Set<number>} */ (new Set())
 
   /**
@@ -132,11 +132,11 @@ class HealingRead {
   }
 
   /**
-   * What is read, piece by piece.
+   * Gives the pieces of a read.
    *
    * @param {BlobRecord} record
-   * @param {(given: number) => ChunkRanges} wanted  what is still to be read, after so many bytes
-   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  what comes after so many bytes
+   * @param {(given: number) => ChunkRanges} wanted  returns what must still be read when so many bytes were given
+   * @param {(record: BlobRecord, given: number) => AnyPieces | Promise<AnyPieces>} read  reads the bytes after these
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * pieces (record, wanted, read) {
@@ -150,26 +150,26 @@ class HealingRead {
         return
       } catch (error) {
         const next = await this.#after(error, now, wanted(given))
-        if (given > 0 && next.size !== now.size) throw error // what was given may not fit what comes
+        if (given > 0 && next.size !== now.size) throw error // What was given may not fit the rest of the blob.
         now = next
       }
     }
   }
 
   /**
-   * Notes what a read has failed with, and says whether it may go on.
+   * Handles the failure of a read: notes damage, and says whether the read may go on.
    *
    * @param {unknown} error
-   * @param {BlobRecord} seen  that the read went by
-   * @param {ChunkRanges} wanted  what it has not read yet
-   * @returns {Promise<BlobRecord>} that the read may go on by
-   * @throws the error, when it may not. When nobody could bring what is missing, the reason is its `cause`
+   * @param {BlobRecord} seen  the record that the read has used
+   * @param {ChunkRanges} wanted  what the read has not read yet
+   * @returns {Promise<BlobRecord>} the record with which the read goes on
+   * @throws the error, when the read cannot go on. When `heal` could not fetch what is missing, `cause` is its error
    */
   async #after (error, seen, wanted) {
     const { catalog, healer, presence } = this.#store
     if (isChanged(error)) {
       const now = await catalog.get(this.#root)
-      // Its bytes are where they were. Blobs that grow out of it share them by now.
+      // The bytes are where they were: the blob shares them now with a longer one that was made of it.
       if (now?.complete && now.base === seen.id) return now
     }
     const doubt = chunksInDoubt(error)
@@ -179,7 +179,7 @@ class HealingRead {
     const groups = wanted.canonical(seen.size)
     const places = groups.intersect(doubt)
     const [first] = (places.isEmpty ? doubt : places).boundaries
-    // A file that is somebody else's may be back, and what blobs share may have been healed for another one.
+    // The file of a reference may be back, and the bytes of a sharer may have been healed for another sharer.
     const isInDoubt = isFault || seen.home === 'reference' || seen.home === 'shared'
     const now = isInDoubt ? await this.#look(error, seen, first, groups) : await catalog.get(this.#root)
     if (now === undefined) throw error
@@ -219,12 +219,12 @@ class HealingRead {
   /**
    * @param {unknown} error
    * @param {BlobRecord} seen
-   * @param {number} first  chunk in doubt
-   * @param {ChunkRanges} groups  that are wanted
+   * @param {number} first  index of the chunk in doubt
+   * @param {ChunkRanges} groups  groups that are wanted
    */
   #look (error, seen, first, groups) {
     const start = first * CHUNK_LEN
-    // Behind the end of a file there is nothing to be read, so all of that is noted at once.
+    // After the end of a file there is nothing to read. So note all of that at once.
     const last = seen.home !== 'extents' && isEndOfFile(error) ? groups.boundaries.at(-1) ?? first : first
     const end = Math.max(last * CHUNK_LEN, start + 1)
     return untilAborted(this.#store.damage.note(this.#root, seen, { start, end }), this.#signal)
@@ -244,7 +244,7 @@ function firstChunks (ranges, count) {
 /** @param {unknown} error */
 const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
 
-/** Did a file end before what was wanted, or was there none? @param {unknown} error */
+/** Did a file end before the wanted bytes, or was there no file? @param {unknown} error */
 function isEndOfFile (error) {
   const { code, cause } = /** @type {BaoError} */ (error)
   if (code === 'STORE_MISSING') return true
@@ -252,7 +252,7 @@ function isEndOfFile (error) {
 }
 
 /**
- * What a read has found wrong or missing; undefined when it has failed for another reason.
+ * Returns the chunks that a read has found wrong or missing; undefined when it has failed for another reason.
  *
  * @param {unknown} error
  * @returns {ChunkRanges | undefined}

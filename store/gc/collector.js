@@ -1,8 +1,8 @@
 // Collects garbage: finds the blobs that nothing protects, and deletes them.
 //
-// Marks are made first, and blobs are swept by them afterwards, while the store is in use. Whatever becomes protected
-// meanwhile is added to the marks (protection.js), which are asked once more under the lock of a blob in the moment in
-// which it is deleted. What loses its protection meanwhile stays until the next collection.
+// It makes marks first, and then sweeps the blobs that are not marked, while the store is in use. Blobs that become
+// protected meanwhile are added to the marks (protection.js). Before a blob is deleted, the sweep asks the marks once
+// more under the blob's lock. A blob that loses its protection meanwhile stays until the next collection.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { HASH_LEN } from '../../lib/core/constants.js'
@@ -22,18 +22,18 @@ import { BATCH_ENTRIES } from '../storage/level/entries.js'
 
 /**
  * @typedef {object} GcOptions
- * @property {boolean} [dryRun]  only report what would be deleted? Default: false
- * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  gets every blob that is deleted
+ * @property {boolean} [dryRun]  only report which blobs would be deleted? Default: false
+ * @property {(blob: { cid: CID, bytes: number }) => void} [onBlob]  called for every blob that is deleted
  * @property {AbortSignal} [signal]
  * @property {(progress: { type: string, detail: { done: number } }) => void} [onProgress]  `baobox:gc`, with the
- *   number of blobs that were looked at
+ *   number of blobs that were checked
  */
 
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean, noUseAsOfFlush?: number }} Unprotected */
 
-/** Blobs from one report of progress to the next. */
+/** Blobs between two reports of progress. */
 const PROGRESS_STEP = 1000
-/** Hashes that are looked up at a time. */
+/** How many hashes are looked up at once. */
 const LOOKUP_HASHES = 512
 
 export class Collector {
@@ -61,11 +61,11 @@ export class Collector {
           signal?.throwIfAborted()
           const { gone, deletion } =
             dryRun ? { gone: this.#lens(blobs, trial), deletion: deleting } : await sweep.forget(blobs, { signal })
-          // The data of these blobs is deleted while the next ones are looked for.
+          // The data of the batch before is deleted while the next batch is looked for.
           await deleting
           deleting = deletion
           for await (const { root, bytes } of gone) {
-            // What is gone is told, also after the signal.
+            // Report deleted blobs, even after the signal was aborted.
             if (dryRun) signal?.throwIfAborted()
             freed.blobs++
             freed.bytes += bytes
@@ -87,7 +87,7 @@ export class Collector {
   }
 
   /**
-   * Deletes what no record names, and has the databases give back to the disk what was deleted.
+   * Deletes data that no record names, and makes the databases give back to the disk the space of deleted data.
    *
    * @param {{ signal?: AbortSignal }} [options]  see `BlobStore.compact`
    */
@@ -102,10 +102,10 @@ export class Collector {
   }
 
   /**
-   * Finds out what is protected. The marks hold until `end` is called.
+   * Finds out what is protected. The marks are kept up to date until the caller calls `end`.
    *
    * @param {AbortSignal} [signal]
-   * @throws {BaoError} STORE_CORRUPT when that cannot be told
+   * @throws {BaoError} STORE_CORRUPT when damage hides what is protected
    */
   async mark (signal) {
     const { catalog, protection, tags } = this.#store
@@ -127,7 +127,7 @@ export class Collector {
     }
   }
 
-  /** What a collection would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
+  /** Counts what deletion would free. @param {Unprotected[]} blobs @param {ReturnType<Bases['trial']>} trial */
   async * #lens (blobs, trial) {
     for (const { root, record } of blobs) {
       yield { root, bytes: await this.#store.presence.len(record) + await trial.countFreedBytes(record) }
@@ -135,10 +135,10 @@ export class Collector {
   }
 
   /**
-   * Finds the blobs that nothing protects, in the order of their hashes. A damaged record is left to `fsck`.
+   * Finds the blobs that nothing protects, in the order of their hashes. It leaves a damaged record to `fsck`.
    *
    * @param {Marks} marks
-   * @returns {AsyncGenerator<Unprotected[]>} in batches, of which none is empty
+   * @returns {AsyncGenerator<Unprotected[]>} in batches that are not empty
    */
   async * unprotected (marks) {
     const { catalog, protection, tags } = this.#store
@@ -152,11 +152,11 @@ export class Collector {
           if (root === undefined || record === undefined) continue
           const name = nameOf(root)
           if (marks.has(name) || protection.isHeld(name) || await tagged.isTagged(root)) continue
-          // A caller that gives it an alias later protects it by that.
+          // A caller that gives the blob an alias later protects it by that call.
           const hasAliases = await aliased.find(root) !== undefined
           found.push({ root, record, hasAliases, noUseAsOfFlush: await uses.noUseAsOfFlush(root) })
         }
-        // Each batch costs its reader a write that waits for the disk.
+        // The caller makes a write for each batch, and waits for the disk. So gather until a batch is full.
         if (found.length < BATCH_ENTRIES) continue
         yield found
         found = []
@@ -183,16 +183,16 @@ export class Sweep {
   }
 
   /**
-   * Forgets the blobs among these that nothing protects by now, in one write, and begins to delete their data.
+   * Forgets those of some blobs that nothing protects now, in one write, and begins to delete their data.
    *
    * @template {{ root: Uint8Array, hasAliases?: boolean, noUseAsOfFlush?: number }} Blob
-   * @param {Blob[]} blobs  as many as may be locked together
+   * @param {Blob[]} blobs  no more than may be locked together
    * @param {object} [options]
-   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last look at a blob
+   * @param {(blob: Blob, record: BlobRecord) => Promise<boolean>} [options.isMeant]  a last check of a blob
    * @param {AbortSignal} [options.signal]
-   * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} what was forgotten,
-   *   in the same order, with the bytes that the store had of it; and what resolves, and never fails, when the data is
-   *   deleted
+   * @returns {Promise<{ gone: { root: Uint8Array, bytes: number }[], deletion: Promise<void> }>} `gone`: the forgotten
+   *   blobs in the same order, with the bytes that the store had of them; `deletion` resolves when the data is deleted,
+   *   and never rejects
    */
   async forget (blobs, { isMeant, signal } = {}) {
     const { catalog, locks } = this.#store
@@ -204,8 +204,8 @@ export class Sweep {
         removals.push(await catalog.removal(root, record, { hasAliases, noUseAsOfFlush }))
       }
       await this.#marks.settle(signal)
-      // From here on nothing is awaited until the deletion is under way: a caller that protects a blob later finds it
-      // gone.
+      // Nothing is awaited from here until the deletion is under way. So a caller that protects a blob later finds that
+      // it is deleted.
       const free = removals.filter(({ root }) => this.isFree(root))
       await catalog.commit(free, { deletesData: false })
       return free
@@ -214,20 +214,20 @@ export class Sweep {
     return { gone, deletion: catalog.deleteData(forgotten) }
   }
 
-  /** Has nothing come to protect a blob since the marks were made? @param {Uint8Array} root */
+  /** Is a blob still unprotected since the marks were made? @param {Uint8Array} root */
   isFree (root) {
     return !this.#marks.has(nameOf(root)) && !this.#store.protection.isHeld(nameOf(root))
   }
 }
 
-/** What a collection has found protected, kept up to date while it sweeps. */
+/** The blobs that a collection has found protected. They are kept up to date while it sweeps. */
 export class Marks {
   #store
   /** Members of sequences that the store has, and blobs that were tagged or arrived since the marks were begun. */
   #hashes = new HashSet()
-  /** Sequences of hashes that are to be read. */
+  /** Sequences of hashes that must still be read. */
   #waiting = /** @type {Uint8Array[]} */ ([])
-  /** Sequences that were incomplete when they were read: what arrives of them protects more. */
+  /** Sequences that were incomplete when they were read. When more of them comes, they protect more blobs. */
   #unfinished = /** @type {Set<string>} */ (new Set())
 
   /** @param {StoreContext} store */
@@ -235,7 +235,7 @@ export class Marks {
     this.#store = store
   }
 
-  /** How many hashes are kept in memory. */
+  /** How many hashes the marks keep in memory. */
   get size () { return this.#hashes.size }
 
   /** @param {string} name  of a blob, in memory */
@@ -253,7 +253,7 @@ export class Marks {
   }
 
   /**
-   * Reads the sequences that have not been read: until then it cannot be told what else is protected.
+   * Reads the sequences that were not read yet. Before that, the store cannot tell what else is protected.
    *
    * @param {AbortSignal} [signal]
    * @throws {BaoError} STORE_CORRUPT
@@ -268,7 +268,7 @@ export class Marks {
 
   /**
    * @param {Uint8Array} root @param {AbortSignal} [signal]
-   * @returns {Promise<boolean>} false when it has to be read again
+   * @returns {Promise<boolean>} false when the sequence must be read again
    */
   async #read (root, signal) {
     const record = await this.#store.catalog.get(root)
@@ -277,7 +277,7 @@ export class Marks {
     try {
       await this.#markMembers(this.#store.reader.present(root, record, signal))
     } catch (error) {
-      // Gone or replaced meanwhile: what it is now is looked at again.
+      // The sequence was deleted or replaced meanwhile: read it again.
       if (error instanceof BaoError && ['STORE_CHANGED', 'STORE_NOT_FOUND'].includes(error.code)) return false
       throw error
     }
@@ -286,8 +286,8 @@ export class Marks {
   }
 
   /**
-   * Marks the members that the store has, so that memory follows the store and not the length of a sequence. Bytes
-   * behind the last whole hash name nothing.
+   * Marks the members that the store has, so that memory grows with the store and not with the length of a sequence.
+   * Bytes after the last whole hash name nothing.
    *
    * @param {AsyncIterable<Uint8Array>} pieces
    */
@@ -304,7 +304,7 @@ export class Marks {
     }
   }
 
-  /** @param {Uint8Array} hashes  one behind the other */
+  /** @param {Uint8Array} hashes  one after the other */
   async #markAll (hashes) {
     const length = hashes.length / HASH_LEN
     const roots = Array.from({ length }, (_, i) => hashes.subarray(i * HASH_LEN, (i + 1) * HASH_LEN))

@@ -1,5 +1,5 @@
-// Evicts blobs under a quota until a new one fits: those first that were not used for the longest time, and never one
-// that is protected.
+// Evicts blobs under a quota until a new one fits. It evicts the least recently used blobs first, and never a protected
+// one.
 
 import { FirstItems } from '../../lib/core/first-items.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -15,13 +15,13 @@ import { isKept } from '../catalog/presence.js'
  * @typedef {{ root: Uint8Array, id: number, bytes: number, used: number }} Candidate  `used`: milliseconds since 1970
  */
 
-/** Candidates that are kept from one survey of the store to the next, and names that marks may gather until then. */
+/** Most candidates kept from one survey of the store to the next, and most names that marks gather in between. */
 const KEPT_CANDIDATES = 1000
 const MAX_MARKS = 100_000
 
 export class Evictor {
   #store
-  /** Least recently used first. Blobs that are put or used later come behind all of these. */
+  /** Least recently used first. Blobs that are put or used later were used after all of these. */
   #candidates = /** @type {Candidate[]} */ ([])
   #marks = /** @type {Marks | undefined} */ (undefined)
   #sweep = /** @type {Sweep | undefined} */ (undefined)
@@ -32,7 +32,7 @@ export class Evictor {
     this.#store = store
   }
 
-  /** Counts the bytes of all blobs, when the store is opened. */
+  /** Counts the bytes of all blobs. Called when the store is opened. */
   async start () {
     if (!this.#store.quota.isLimited) return
     this.#store.quota.count(await this.#store.catalog.bases.len())
@@ -44,13 +44,14 @@ export class Evictor {
   }
 
   /**
-   * Reserves quota for bytes of a blob, and evicts others if need be. The caller holds the blob, and no blob's lock.
+   * Reserves quota for bytes of a blob, and evicts others if there is too little. The caller holds the blob, and no
+   * blob's lock.
    *
    * @param {Uint8Array} root
-   * @param {(present: ChunkRanges) => number} lenBeyond  bytes that will come, when these chunks are present
+   * @param {(present: ChunkRanges) => number} lenBeyond  returns how many bytes will come when these chunks are present
    * @returns {Promise<Reservation>}
-   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless something came to be protected
-   *   meanwhile; STORE_CORRUPT when it cannot be told what a damaged tag or sequence protects
+   * @throws {BaoError} STORE_FULL { wanted, got }: then nothing was evicted, unless blobs became protected meanwhile;
+   *   STORE_CORRUPT when damage hides what a tag or sequence protects
    */
   async reserve (root, lenBeyond) {
     if (!this.#store.quota.isLimited) return this.#store.quota.reserve(0)
@@ -70,7 +71,7 @@ export class Evictor {
   async #makeSpace (len) {
     const excess = this.#store.quota.excess(len)
     if (excess === 0) return
-    // Nothing is evicted unless there is enough to evict.
+    // Evict nothing unless there is enough to evict.
     if (!await this.#suffices(excess)) {
       const total = await this.#survey()
       if (total < excess) throw fullError(len, len - excess + total)
@@ -79,11 +80,11 @@ export class Evictor {
       while (this.#store.quota.excess(len) > 0) {
         const first = this.#takeFirst(this.#store.quota.excess(len))
         if (first.length > 0) await this.#forget(first)
-        // There are more candidates than were kept, or one of them has become protected just now.
+        // The survey has kept only some of the candidates, or one of them has just become protected.
         else if (await this.#survey() === 0) throw fullError(len, len - this.#store.quota.excess(len))
       }
     } catch (error) {
-      // The next reservation surveys the store again.
+      // After this the next reservation surveys the store again.
       this.#end()
       throw error
     }
@@ -95,14 +96,14 @@ export class Evictor {
     await deletion
   }
 
-  /** As many of the first candidates as it takes to free so much. @param {number} len  bytes */
+  /** Takes as many of the first candidates as free so many bytes. @param {number} len  bytes */
   #takeFirst (len) {
     let [count, sum] = [0, 0]
     while (sum < len && count < this.#candidates.length) sum += this.#candidates[count++].bytes
     return this.#candidates.splice(0, count)
   }
 
-  /** Could as many bytes be had from the candidates? @param {number} len */
+  /** Could eviction of the candidates free so many bytes? @param {number} len */
   async #suffices (len) {
     let sum = 0
     for (const candidate of this.#candidates) {
@@ -114,11 +115,11 @@ export class Evictor {
     return sum >= len
   }
 
-  /** Was it neither replaced nor used since the survey? @param {Candidate} candidate @param {BlobRecord} record */
+  /** Was a blob neither replaced nor used since the survey? @param {Candidate} candidate @param {BlobRecord} record */
   #isMeant = async ({ root, id, used }, record) =>
     record.id === id && await this.#store.catalog.uses.lastUse(root, record) === used
 
-  /** Looks for candidates in the whole store. @returns {Promise<number>} bytes that could be had at most */
+  /** Looks for candidates in the whole store. @returns {Promise<number>} most bytes that they could free */
   async #survey () {
     this.#end()
     const { marks, end } = await this.#store.collector.mark()
@@ -133,7 +134,7 @@ export class Evictor {
       for await (const blobs of this.#store.collector.unprotected(marks)) {
         for (const { root, record } of blobs) {
           const bytes = await this.#store.presence.len(record) + await trial.countFreedBytes(record)
-          // A file of somebody else does not count, and of what blobs share only the end that one has alone.
+          // A reference takes no quota, and a sharer only its end, which it does not share.
           if (bytes === 0) continue
           total += bytes
           first.add({ root, id: record.id, bytes, used: await times.of(root, record) })

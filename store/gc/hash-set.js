@@ -1,12 +1,12 @@
-// A set of hashes in little memory: 8 bytes of each stand for it, since a set of a million strings takes 80 MB.
+// A set of hashes that needs little memory: it stores 8 bytes of each hash, because a million strings would take 80 MB.
 //
-// Two hashes that begin with the same 8 bytes count as the same. Of a million hashes chance makes two such with a
-// probability of 3 in 10^8. A caller must not lose anything by that: a collection keeps a blob that it could have
-// taken.
+// Two hashes that begin with the same 8 bytes count as the same. Among a million random hashes there are two such
+// hashes with a probability of 3 in 10^8. Callers must be able to live with that: a collection then keeps a blob that
+// it could have deleted.
 
-/** Slots at first: a power of two, as always. */
+/** Slots of an empty set. The number of slots is always a power of two. */
 const FIRST_SLOTS = 1024
-/** Of a slot. */
+/** 32-bit words in a slot. */
 const WORDS = 2
 
 export class HashSet {
@@ -23,7 +23,7 @@ export class HashSet {
     if (2 * WORDS * this.#size > this.#words.length) this.#grow()
   }
 
-  /** @param {string} name  a hash, a character for each byte */
+  /** @param {string} name  of a hash: one character for each byte */
   has (name) {
     const at = this.#find(wordAt(name, 0), wordAt(name, 4))
     return this.#words[at + 1] !== 0
@@ -38,10 +38,10 @@ export class HashSet {
     this.#size++
   }
 
-  /** Where such a hash is, or would be. @param {number} first @param {number} second */
+  /** Returns where a hash is, or would be. @param {number} first @param {number} second */
   #find (first, second) {
     const mask = this.#words.length - 1
-    second ||= 1 // an empty slot is zeros
+    second ||= 1 // because zeros mean an empty slot
     let at = WORDS * second & mask
     for (;; at = at + WORDS & mask) {
       const [a, b] = [this.#words[at], this.#words[at + 1]]

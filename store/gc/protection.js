@@ -1,5 +1,5 @@
-// Protects blobs that no tag names from garbage collection: those that are read or written, and those that temporary
-// tags name.
+// Protects blobs from garbage collection without lasting tags: those that are being read or written, and those that
+// temporary tags name.
 
 import { describe } from '../../lib/core/bytes.js'
 import { nameOf, rootOf } from '../catalog/roots.js'
@@ -11,7 +11,7 @@ import { target } from '../catalog/names/tag-target.js'
 /** @import { TagFormat } from '../storage/format/tags.js' */
 
 export class Protection {
-  /** How often each blob is held, by its name in memory. */
+  /** How often each blob is held, by the names of the blobs in memory. */
   #uses = /** @type {Map<string, number>} */ (new Map())
   /** How many temporary tags name each blob, by format. */
   #tags = {
@@ -21,13 +21,13 @@ export class Protection {
 
   #marks = /** @type {Set<Marks>} */ (new Set())
 
-  /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} lets it go */
+  /** Holds a blob while it is read or written. @param {Uint8Array} root @returns {() => void} ends the holding */
   use (root) { return this.useAll([nameOf(root)]) }
 
-  /** The same for several. @param {string[]} names  of blobs, in memory @returns {() => void} lets them go */
+  /** Holds several blobs. @param {string[]} names  of blobs, in memory @returns {() => void} ends the holding */
   useAll (names) { return count(this.#uses, names) }
 
-  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} lets it go */
+  /** @param {Uint8Array} root @param {TagFormat} format @returns {() => void} ends the protection */
   tag (root, format) {
     for (const marks of this.#marks) marks.keep(root, format)
     return count(this.#tags[format], [nameOf(root)])
@@ -39,19 +39,19 @@ export class Protection {
     tag.assertOf(this)
   }
 
-  /** Is there a temporary tag? @param {string} name  of a blob, in memory */
+  /** Does a temporary tag name a blob? @param {string} name  of the blob, in memory */
   isTagged (name) { return this.#tags.raw.has(name) || this.#tags.hashseq.has(name) }
 
   /** @param {string} name  of a blob, in memory */
   isHeld (name) { return this.#uses.has(name) || this.isTagged(name) }
 
-  /** What temporary tags name as sequences of hashes. */
+  /** The sequences of hashes that temporary tags name. */
   get sequences () { return [...this.#tags.hashseq.keys()].map(rootOf) }
 
   /**
-   * Adds to marks whatever becomes protected from now on: a sweep by these marks must not delete it either.
+   * Adds all blobs that become protected from now on to marks, so that a sweep by these marks does not delete them.
    *
-   * @param {Marks} marks @returns {() => void} ends it
+   * @param {Marks} marks @returns {() => void} ends this
    */
   watch (marks) {
     this.#marks.add(marks)
@@ -60,18 +60,18 @@ export class Protection {
 
   /** @param {Change} change */
   recordChanged ({ root, before, after }) {
-    const hadAllBytes = before?.complete && before.id === after?.id // a change of its names, or a repair
+    const hadAllBytes = before?.complete && before.id === after?.id // then the change is about its names, or a repair
     if (after !== undefined && !hadAllBytes) this.#arrived(root)
   }
 
   /** @param {Uint8Array} root */
   wasPutAgain (root) { this.#arrived(root) }
 
-  /** A blob has been put, or more of it received. @param {Uint8Array} root */
+  /** Tells the marks that a blob was put, or that more of it was received. @param {Uint8Array} root */
   #arrived (root) { for (const marks of this.#marks) marks.arrived(root) }
 }
 
-/** Protects blobs as long as the process lives and it is not released. */
+/** Protects blobs until it is released, or the process ends. */
 export class TempTag {
   #protection
   #releases = /** @type {(() => void)[]} */ ([])
@@ -94,7 +94,7 @@ export class TempTag {
     this.#releases.push(this.#protection.tag(root, format))
   }
 
-  /** Can it protect blobs of this store? @param {Protection} protection */
+  /** Does it protect blobs of this store, and was it not released? @param {Protection} protection */
   assertOf (protection) {
     if (this.#protection !== protection) {
       throw new TypeError('"tag" expected a temporary tag of this store, got one of another')

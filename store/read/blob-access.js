@@ -1,4 +1,4 @@
-// Looks up blobs that are to be read, opens views of them, and explains why a read has failed.
+// Looks up blobs that are to be read, opens snapshots of them, and explains why a read has failed.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
@@ -14,7 +14,7 @@ import { TrustedTrees } from './verified/tree-cache.js'
 
 export class BlobAccess {
   #store
-  /** What was compared of trees and is kept in memory, for all readers. */
+  /** The trees of blobs, with the pairs that earlier reads have compared. All readers share them. */
   trees = new TrustedTrees()
 
   /** @param {StoreContext} store */
@@ -53,7 +53,8 @@ export class BlobAccess {
   }
 
   /**
-   * Reads a blob through a view of it, and explains a failure. The caller protects the blob.
+   * Reads a blob through a view of it. When the reading fails, throws the error for callers. The caller protects the
+   * blob.
    *
    * @param {Uint8Array} root
    * @param {BlobRecord} record
@@ -73,9 +74,9 @@ export class BlobAccess {
   }
 
   /**
-   * The error that callers get when stored bytes did not verify, or were missing.
+   * Returns the error for callers when stored bytes did not verify, or were missing.
    *
-   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when reading began
+   * @param {unknown} error @param {Uint8Array} root @param {BlobRecord} record  as it was when the read began
    */
   async #explain (error, root, record) {
     if (this.#store.life.isEnded) return closedError(error)
@@ -88,7 +89,7 @@ export class BlobAccess {
 }
 
 /**
- * The bytes between which all groups of the wanted chunks lie.
+ * Returns where the first group of the wanted chunks begins, and where the last one ends.
  *
  * @param {ChunkRanges} wanted @param {number} size
  * @returns {[start: number, end: number]}

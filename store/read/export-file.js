@@ -1,4 +1,4 @@
-// Writes a whole blob to a file, verified on its way.
+// Writes a whole blob to a file, and verifies each piece before it is written.
 
 import { replaceFile } from '#files'
 

@@ -1,4 +1,4 @@
-// Reads many small blobs with few lookups: one of the records and one of the bytes for up to 64 blobs.
+// Reads many small blobs with few lookups: for up to 64 blobs, one lookup of their records and one of their bytes.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
@@ -16,9 +16,9 @@ import { orIfUnreadable } from '../storage/errors.js'
 /** @import { ProgressOptions } from '../../lib/core/types.js' */
 /** @import { Many } from '../storage/concurrency/in-order.js' */
 
-/** How long blobs may be that are looked up together: they stand in one extent in every database. */
+/** Longest blob that is read together with others, in bytes. Every database keeps such a blob in one extent. */
 const LOOKUP_LEN = CELL_LEN / 4
-/** Blobs that are looked up together. */
+/** Most blobs that are looked up at once. */
 export const LOOKUP_COUNT = 64
 
 /**
@@ -27,7 +27,7 @@ export const LOOKUP_COUNT = 64
  */
 
 /**
- * See `BlobStore.getMany`. While the caller has the blobs of one lookup the next are being read.
+ * See `BlobStore.getMany`. It looks up the next blobs while the caller has those of the lookup before.
  *
  * @param {StoreContext} store @param {Many<BlobName>} cids @param {ProgressOptions} options
  * @returns {AsyncGenerator<GetResult>}
@@ -50,7 +50,7 @@ export async function * getMany (store, cids, options) {
 
 /**
  * @param {Many<BlobName>} cids @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Uint8Array[]>} roots of one lookup
+ * @returns {AsyncGenerator<Uint8Array[]>} the roots for each lookup
  */
 async function * lookupsOf (cids, signal) {
   let roots = []
@@ -62,19 +62,19 @@ async function * lookupsOf (cids, signal) {
       roots = []
     }
   } catch (failure) {
-    if (roots.length > 0) yield roots // what was asked for before the failure comes before it
+    if (roots.length > 0) yield roots // Give the results of earlier CIDs before the failure.
     throw failure
   }
   if (roots.length > 0) yield roots
 }
 
 /**
- * @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  bytes as they are stored: not
+ * @typedef {{ root: Uint8Array, record?: BlobRecord, bytes?: Uint8Array }} Found  `bytes`: as they are stored, not
  *   verified
  */
 
 /**
- * Looks up blobs, and the bytes of those that stand in one extent.
+ * Looks up blobs, and the bytes of those that are kept in one extent.
  *
  * @param {StoreContext} store @param {Uint8Array[]} roots  at most LOOKUP_COUNT
  * @returns {Promise<Found[]>} in the order of the roots
@@ -94,7 +94,7 @@ export async function lookSmall ({ databases: { data, allocate }, catalog }, roo
 const isInOneExtent = ({ complete, home, size }) => complete && home === 'extents' && size > 0 && size <= LOOKUP_LEN
 
 /**
- * Gives the bytes that verify, and lets the reader read, or explain, the others one by one.
+ * Gives the bytes that verify. The others go to the reader one by one, which reads them or says what is wrong.
  *
  * @param {StoreContext} store @param {Found[]} found @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<GetResult>}

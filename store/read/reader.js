@@ -1,4 +1,4 @@
-// Reads the bytes of blobs, and verifies them.
+// Reads the bytes of blobs, and verifies them. Small reads take a short way, and all others go piece by piece.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -19,23 +19,23 @@ import { unverified, verified } from './verified/verified-pieces.js'
  * @typedef {object} ReadOptions
  * @property {boolean} [verify]  compare the bytes with the hash? Default: what the store was opened with
  * @property {boolean} [reuse]  may `get` give pieces that are borrowed until the next piece? Their memory is reused
- *   then. `bytes` and `stream` give memory of their own in any case. Default: false
+ *   then. `bytes` and `stream` always give memory of their own. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:get`
  */
 
 /**
- * Which bytes are read, and how. `end` is not included, and may lie beyond the end of the blob.
+ * Says which bytes are read, and how. `end` is not included, and may lie after the end of the blob.
  *
  * @typedef {ReadOptions & { start?: number, end?: number }} GetOptions
  */
 
 /**
- * @typedef {object} Wanted  what is to be read
+ * @typedef {object} Wanted  one range of a blob that is to be read
  * @property {Uint8Array} root
  * @property {BlobRecord} record
  * @property {number} start  bytes
- * @property {number} end  inside the blob, if that is complete
+ * @property {number} end  bytes; inside the blob, if that is complete
  * @property {boolean} verify
  * @property {boolean} [reuse]  are pieces borrowed until the next piece?
  * @property {AbortSignal} [signal]
@@ -102,7 +102,7 @@ export class BlobReader {
   /** @param {Wanted} wanted @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} */
   #bytesOf (wanted) {
     const small = this.#smallReads.read(wanted)
-    // A synchronous read needs no protection: nothing else ran meanwhile.
+    // A synchronous read needs no protection, because nothing else can run meanwhile.
     return small instanceof Uint8Array ? small : this.#bytesLater(wanted, small)
   }
 
@@ -114,7 +114,7 @@ export class BlobReader {
       if (bytes !== undefined) return bytes
       const pieces = []
       for await (const piece of this.#pieces({ ...wanted, reuse: false })) pieces.push(piece)
-      // A small part of a piece would keep all of its memory.
+      // Copy a piece that is a small part of its memory: otherwise it would keep all of that memory.
       return pieces.length === 1 && pieces[0].length === pieces[0].buffer.byteLength ? pieces[0] : concat(pieces)
     } finally {
       release()
@@ -122,7 +122,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads the long way, and goes on where damage was healed. The caller protects the blob.
+   * Reads piece by piece, and goes on after damage was healed. The caller protects the blob.
    *
    * @param {Wanted} wanted
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -152,7 +152,7 @@ export class BlobReader {
   }
 
   /**
-   * Everything that is present of a blob, verified in any case. This does not count as a use.
+   * Reads everything that is present of a blob, and always verifies it. This does not count as a use.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -170,7 +170,7 @@ export class BlobReader {
   }
 
   /**
-   * What is about to be read: one part of the blob, or one for each range of chunks.
+   * Finds out what is to be read: one range of the blob, or one for each range of chunks.
    *
    * @param {BlobName} cid @param {GetOptions | ChunkRanges} [range] @param {ReadOptions} [options]
    * @returns {Promise<Wanted[]>}
@@ -180,7 +180,7 @@ export class BlobReader {
     assertKnownOptions(options, READ_OPTIONS)
     if (range instanceof ChunkRanges) {
       const { root, record: found } = await this.#access.use(cid, options.signal)
-      // Behind the end that was claimed there may be chunks, too.
+      // There may be chunks after the claimed end, too.
       const record = found.complete ? found : await this.#present(root, found, range, options)
       return range.toBytes(record.size).map(([start, end]) => this.#wanted(root, record, start, end, options))
     }
@@ -207,10 +207,10 @@ export class BlobReader {
   }
 
   /**
-   * Waits until ranges are present of a blob, if they can be healed.
+   * Waits until ranges of a blob are present, if they can be healed.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} wanted @param {ReadOptions} options
-   * @returns {Promise<BlobRecord>} the record as it is then
+   * @returns {Promise<BlobRecord>} the record after the wait
    */
   #present (root, record, wanted, { verify = this.#store.verifies, signal }) {
     const healing = this.#store.healer.read(root, { notes: verify, signal })
@@ -219,9 +219,9 @@ export class BlobReader {
 }
 
 /**
- * Reports progress when the caller has finished a piece.
+ * Reports progress when the caller is done with a piece.
  *
- * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  of which they are; at least one
+ * @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces @param {Wanted[]} all  what they are pieces of; at least one
  */
 async function * withProgress (pieces, all) {
   const total = all.reduce((len, { start, end, record }) => len + Math.max(0, Math.min(end, record.size) - start), 0)

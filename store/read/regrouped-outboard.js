@@ -1,5 +1,6 @@
-// The pairs of a stored blob at any group log. The store keeps the pairs of group log 4. A higher one leaves some of
-// them out; for a lower one, the pairs inside each group are computed from its bytes. All of them are verified.
+// Gives the pairs of a stored blob at any group log. The store keeps the pairs of group log 4. A higher group log
+// leaves some of them out; for a lower one, the pairs inside each group are computed from its bytes. All pairs are
+// verified.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
@@ -14,15 +15,15 @@ import { GROUP_LEN } from '../storage/content/tree-pages.js'
 /** @import { SliceOutboard, Step } from '../../lib/core/types.js' */
 /** @import { StoredView } from './snapshot.js' */
 
-/** Pairs that are given as one piece. */
+/** Pairs in one piece of an outboard, at most. */
 const PIECE_PAIRS = 1024
 
 /** @implements {SliceOutboard} */
 export class RegroupedOutboard {
   #view
-  /** The pairs that the next calls of `copyPair` ask for. */
+  /** The pairs for the next calls of `copyPair`, by node number. */
   #pairs = /** @type {Map<number, Uint8Array>} */ (new Map())
-  /** The last group whose inner pairs were computed: where it starts, its length, its pairs in pre-order. */
+  /** The last group whose inner pairs were computed: its start, its length, and its pairs in pre-order. */
   #group = { start: -1, len: 0, pairs: new Uint8Array(0) }
   root
   size
@@ -79,7 +80,7 @@ export class RegroupedOutboard {
     const len = Math.min(GROUP_LEN, this.size - start)
     const bytes = await this.#view.source.read(start, start + len)
     if (bytes.length < len) throw truncated({ start, wanted: len, got: bytes.length })
-    await this.#view.expected(start, start + len) // throws when a pair above it is wrong or missing
+    await this.#view.expected(start, start + len) // This throws when a pair above the group is wrong or missing.
     if (!await this.#view.isRight(bytes, start)) throw leafMismatch(start, len)
     const table = new PairTable(len, this.groupLog, 'pre', start / CHUNK_LEN)
     const tree = new TreeBuilder(HASH_MODE, { startChunk: start / CHUNK_LEN, sink: table })
@@ -90,11 +91,11 @@ export class RegroupedOutboard {
 }
 
 /**
- * A part of an outboard in pre-order, without the size in front. Memory holds one piece.
+ * Gives a part of an outboard in pre-order, without the size in front. Only one piece is in memory at a time.
  *
  * @param {StoredView} view
- * @param {{ groupLog: number, start: number, end: number, signal?: AbortSignal }} options  `start`, `end`: bytes of the
- *   outboard, inside it
+ * @param {{ groupLog: number, start: number, end: number, signal?: AbortSignal }} options  `start`, `end`: a range of
+ *   bytes inside the outboard
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
  */
 export async function * outboardPieces (view, { groupLog, start, end, signal }) {

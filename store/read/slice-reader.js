@@ -1,4 +1,4 @@
-// Reads what others verify blobs with: slices and outboards.
+// Reads slices and outboards of stored blobs, with which others can verify the blobs.
 
 import { assertInteger, concat } from '../../lib/core/bytes.js'
 import { DEFAULT_GROUP_LOG as GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
@@ -18,8 +18,8 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
 
 /**
  * @typedef {object} SliceOptions
- * @property {number} [groupLog]  0 to 16. Below 4, more pairs are computed. Above 4, every group that is wanted in part
- *   must be present, and is read as a whole into memory. Default: 4
+ * @property {number} [groupLog]  0 to 16. Below 4, the store computes more pairs. Above 4, every group of which a part
+ *   is wanted must be present, and is read into memory as a whole. Default: 4
  * @property {boolean} [header]  begin with the length? Default: true
  * @property {boolean} [reuse]  as for `get`
  * @property {AbortSignal} [signal]
@@ -29,7 +29,7 @@ import { RegroupedOutboard, outboardPieces } from './regrouped-outboard.js'
  * @typedef {object} OutboardPart
  * @property {number} groupLog  0 to 16
  * @property {number} [start]  bytes of the outboard. Default: 0
- * @property {number} [end]  Default: its end
+ * @property {number} [end]  bytes of the outboard. Default: its end
  * @property {AbortSignal} [signal]
  */
 
@@ -47,7 +47,7 @@ export class SliceReader {
    * @param {BlobName} cid
    * @param {RangesLike} [ranges]
    * @param {SliceOptions} [options]  see `BlobStore.slice`
-   * @param {{ readsAhead?: boolean }} [how]  `false` for callers that may wait long between pieces: see `calmSource`
+   * @param {{ readsAhead?: boolean }} [how]  false for callers that may wait long between pieces: see `calmSource`
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
    */
   async * slice (cid, ranges, options = {}, { readsAhead = true } = {}) {
@@ -58,7 +58,7 @@ export class SliceReader {
     const { root, record } = await this.#access.use(cid, signal)
     const release = this.#store.protection.use(root)
     const validate = this.#store.verifies || record.home === 'reference'
-    // The pairs inside a group that is wanted in part are computed from all of its bytes.
+    // When a part of a group is wanted, its inner pairs are computed from all of its bytes.
     const needed = groupLog <= GROUP_LOG ? wanted : wanted.canonical(record.size).roundToGroups(groupLog)
     /** @param {BlobRecord} now @param {number} given  bytes of the slice */
     const read = async (now, given) => {
@@ -85,13 +85,13 @@ export class SliceReader {
     const { signal } = options
     const { root, record } = await this.#access.use(cid, signal)
     const pieces = []
-    // The size is a claim: the memory grows with the pairs that are there.
+    // The size may be a claim, so let the memory grow with the pairs that exist.
     for await (const piece of this.#outboardPieces(root, record, { groupLog: GROUP_LOG, signal })) pieces.push(piece)
     return Outboard.from({ root, size: record.size, groupLog: GROUP_LOG, order: 'pre', bytes: concat(pieces) })
   }
 
   /**
-   * A part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified before it is given.
+   * Gives a part of the outboard of a whole blob, in pre-order, piece by piece. Each pair is verified first.
    *
    * @param {BlobName} cid @param {OutboardPart} part
    * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} the caller's own pieces
@@ -120,9 +120,9 @@ export class SliceReader {
 }
 
 /**
- * Pieces without the first bytes.
+ * Gives pieces without their first bytes.
  *
- * @param {number} len  of the first bytes @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
+ * @param {number} len  bytes to leave out @param {AsyncIterable<Uint8Array<ArrayBuffer>>} pieces
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
  */
 async function * withoutFirst (len, pieces) {

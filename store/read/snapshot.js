@@ -1,5 +1,5 @@
-// What one reader sees of a stored blob, whatever happens to the blob meanwhile: its bytes, which `isRight` compares
-// with the tree, and its pairs.
+// Gives one reader a view of a stored blob, which does not change when the blob is changed or deleted meanwhile: its
+// bytes, which `isRight` compares with the tree, and its pairs.
 
 import { ExtentReader } from '../storage/content/extents.js'
 import { FileReader } from '../storage/content/stored-file.js'
@@ -20,7 +20,7 @@ export class StoredView {
   #tree
   #snapshot = /** @type {{ close (): Promise<void> } | undefined} */ (undefined)
   #options = /** @type {object | undefined} */ (undefined)
-  /** The bytes. */
+  /** Where the bytes are read from. */
   source
 
   /**
@@ -28,7 +28,7 @@ export class StoredView {
    * @param {Uint8Array} root
    * @param {BlobRecord} record
    * @param {TrustedTree} tree
-   * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read
+   * @param {[start: number, end: number]} span  bytes; the reader reads nothing outside
    */
   constructor (databases, root, record, tree, [start, end]) {
     this.#databases = databases
@@ -39,7 +39,8 @@ export class StoredView {
   }
 
   /**
-   * The bytes, read at most 128 KiB at a time and never ahead. A reader that has to wait holds little then.
+   * A source of the same bytes that reads at most 128 KiB at once and never ahead. So a reader that waits holds little
+   * memory.
    *
    * @returns {RandomAccess}
    */
@@ -66,9 +67,9 @@ export class StoredView {
   }
 
   /**
-   * Options that read the database as it is when it is read first. Without snapshots (IndexedDB), a reader whose blob
-   * is deleted finds that out. Many small reads of a blob in a file need nothing of the database, so the snapshot
-   * waits.
+   * Options that make reads see the database as it was at the first read. Where a database has no snapshots
+   * (IndexedDB), a reader notices when its blob is deleted. The snapshot is made only when it is needed: many small
+   * reads of a blob in a file need nothing of the database.
    */
   get #state () {
     const { data } = this.#databases
@@ -79,10 +80,10 @@ export class StoredView {
 }
 
 /**
- * Where the bytes of a blob are read from.
+ * Returns the source from which the bytes of a blob are read.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {[start: number, end: number]} span  bytes; nothing elsewhere is read
+ * @param {[start: number, end: number]} span  bytes; the source reads nothing outside
  * @param {object} options  for the database
  */
 export const sourceOf = (databases, root, record, [start, end], options) => record.home === 'extents'

@@ -1,5 +1,5 @@
-// Holds the two databases of an open store, and its files. The data of a blob is kept under its id, in extents of
-// the data database or in a file, so this is also where the data of an id is deleted.
+// Holds the two databases of an open store, and its blob files. It also deletes the data of an id, because that may lie
+// in the data database or in a file.
 
 import { folderLen } from '#disk'
 import { allOf } from './concurrency/activity.js'
@@ -20,11 +20,11 @@ import { encodeDoomed } from './format/records.js'
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Home } from './format/records.js' */
 
-/** Ids whose data was deleted, before their notes are removed. */
+/** How many ids are deleted before their notes are removed. */
 const NOTED_COUNT = 4096
 
 /**
- * @typedef {object} DoomedData  what is to be deleted under an id
+ * @typedef {object} DoomedData  data that is to be deleted under an id
  * @property {number} id
  * @property {boolean} [mayHaveFile]  default: true
  * @property {boolean} [isOneGroup]  is it a whole blob of one chunk group, in extents? Default: false
@@ -35,35 +35,35 @@ export class Databases {
   index
   /** @type {SafeDatabase} */
   data
-  /** `blobs`, where large blobs are kept; undefined where there are no files, or only two databases were given. */
+  /** The folder `blobs` with the large blobs; undefined where there are no files, or the caller gave two databases. */
   files = /** @type {BlobFolder | undefined} */ (undefined)
   ids
-  /** For messages. */
+  /** Where the store is, for messages. */
   location
   /** Does a resolved write survive a power cut? */
   isSync
   /** Was the store opened for reading only? */
   isReadOnly
-  /** May others have changed the store since it was opened? Set where this store does not keep them away. */
+  /** May other processes have changed the store since it was opened? Set for a store that does not lock them out. */
   hasChanged = async () => false
   #kind
   #release
   #slabs = slabAllocator()
-  /** Ids whose data is deleted and whose notes are not, note by note. */
+  /** Ids whose data is deleted while their notes still exist. Each entry is one note. */
   #noted = /** @type {DoomedData[][]} */ ([])
   #notedCount = 0
-  /** Ids whose data is being deleted. */
+  /** Ids whose data this process is deleting. */
   #going = /** @type {Set<number>} */ (new Set())
-  /** How many deletions were made, and how many of them are on the disk. */
+  /** How many deletions were made, and how many of them have reached the disk. */
   #deletions = 0
   #syncedDeletions = 0
 
   /**
-   * Neither database is open yet: see `openHeld`.
+   * Takes two databases that are not open yet: `openHeld` opens them.
    *
    * @param {DatabasePair} pair
    * @param {{ location: string, isSync: boolean, kind: Kind, isReadOnly?: boolean, release: () => Promise<void> }}
-   *   about  `release` is called when they are closed again
+   *   about  `release` is called when they are closed
    */
   constructor ({ index, data }, { location, isSync, kind, isReadOnly = false, release }) {
     const isTransactional = kind === 'IndexedDB'
@@ -87,7 +87,7 @@ export class Databases {
   }
 
   /**
-   * Prepares a call of the store, which waits for the result before it begins. See `SafeDatabase.whenReady`.
+   * Returns what a call of the store must wait for before it begins. See `SafeDatabase.whenReady`.
    *
    * @returns {Promise<unknown> | undefined}
    */
@@ -97,28 +97,28 @@ export class Databases {
   }
 
   /**
-   * Allocates memory for what is given to `batch` and `getMany`. LevelDB has copied it when they return. Other
-   * databases keep it, and IndexedDB stores a whole buffer when it is given a part of one.
+   * Allocates memory for keys and values that are passed to `batch` and `getMany`. LevelDB has copied them when these
+   * calls return. Other databases keep them, and IndexedDB stores the whole buffer when it is given a part of one.
    */
   get allocate () { return this.#kind === 'LevelDB' ? this.#slabs : allocateFresh }
 
-  /** The same for batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
+  /** Gives memory to batches that follow one another. @returns {Pick<BatchMemory, 'take'>} */
   batchMemory () { return this.#kind === 'LevelDB' ? new BatchMemory() : freshBatchMemory }
 
   /**
-   * Bytes of an extent, at most: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long
-   * for 64 KiB as for 256.
+   * Longest extent in bytes: a part of a cell. LevelDB takes longer for a longer value; IndexedDB takes as long for
+   * 64 KiB as for 256.
    */
   get extentLen () { return this.#kind === 'IndexedDB' ? CELL_LEN : CELL_LEN / 4 }
 
-  /** What makes a batch reach the disk before it counts as done. */
+  /** Options that make a batch reach the disk before it counts as done, if the store is so durable. */
   get syncBatch () { return { sync: this.isSync } }
 
   /**
    * Returns bytes in memory of their own, for the caller to keep. LevelDB and IndexedDB give such copies; other
    * databases may not, or may give a part of a larger buffer.
    *
-   * @param {Uint8Array} bytes  out of a database, or out of a file of the store @param {Home} [home]  which of them
+   * @param {Uint8Array} bytes  from a database or a file of the store @param {Home} [home]  which of them
    * @returns {Uint8Array<ArrayBuffer>}
    */
   owned (bytes, home = 'extents') {
@@ -127,7 +127,7 @@ export class Databases {
     return new Uint8Array(isOurs && isExact ? /** @type {ArrayBuffer} */ (bytes.buffer) : bytes)
   }
 
-  /** A value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
+  /** Reads a value of the index. @param {Uint8Array} key @returns {Promise<Uint8Array | undefined>} */
   indexed (key) { return getSmall(this.index, key, VIEWS) }
 
   /**
@@ -137,7 +137,7 @@ export class Databases {
    */
   dataIds (from, onDamage) { return dataIds(this.data, from, onDamage) }
 
-  /** Deletes what is kept under an id. @param {number} id */
+  /** Deletes all data under an id. @param {number} id */
   async deleteData (id) {
     try {
       await this.data.clear(allOfId(id))
@@ -148,8 +148,8 @@ export class Databases {
   }
 
   /**
-   * Notes that data will be deleted. The note is written with the change that gives the data up; then
-   * `deleteDoomed` takes the same list.
+   * Returns the note that data will be deleted. Callers write it together with the change that gives the data up, and
+   * then pass the same list to `deleteDoomed`.
    *
    * @param {DoomedData[]} doomed  at least one
    * @returns {Operation} for the index
@@ -161,7 +161,7 @@ export class Databases {
   }
 
   /**
-   * Deletes what is kept under ids whose records are gone. The note that says so follows later: see `dropNotes`.
+   * Deletes the data of ids whose records are gone. Their note is removed later: see `dropNotes`.
    *
    * @param {DoomedData[]} doomed  at least one; all ids of one note, or orphans without a note
    */
@@ -190,8 +190,8 @@ export class Databases {
   }
 
   /**
-   * Removes the notes of ids whose data is deleted. The disk must have the deletions first: a power cut must not bring
-   * back data that neither a record nor a note names.
+   * Removes the notes of ids whose data is deleted. The deletions must reach the disk first: otherwise a power cut
+   * could bring back data that neither a record nor a note names.
    */
   async dropNotes () {
     const deleted = this.#noted.splice(0)
@@ -215,37 +215,37 @@ export class Databases {
   /** @param {DoomedData[]} groups */
   async #keysOfGroups (groups) {
     const keys = groups.map(({ id }) => keysOfGroup(id))
-    // Few have a page, and looking for it costs less than the tombstone that LevelDB keeps for a deletion.
+    // Few of these blobs have a page. Looking it up costs less than the tombstone that LevelDB keeps for a deletion.
     const pages = await orIfUnreadable(this.data.getMany(keys.map(({ page }) => page), VIEWS))
     const isMissing = (/** @type {number} */ i) => pages !== undefined && pages[i] === undefined
     return keys.flatMap(({ extent, page }, i) => isMissing(i) ? [extent] : [extent, page])
   }
 
-  /** Is the data of an id, which no record names, being deleted, or gone by now? @param {number} id */
+  /** Is data without a record being deleted, or deleted already? @param {number} id  of the data */
   async isGoing (id) {
     if (this.#going.has(id)) return true
     const keys = await orIfUnreadable(this.data.keys({ ...allOfId(id), limit: 1, ...VIEWS }).all())
     return keys?.length === 0 && await this.files?.len(id) === undefined
   }
 
-  /** Bytes that the store takes on the disk; undefined where it is not in a directory. */
+  /** Bytes that the store takes on the disk; undefined when the store is not in a directory. */
   async lenOnDisk () {
     if (this.#kind !== 'LevelDB') return undefined
     const lens = await Promise.all(['index', 'data', 'blobs'].map(name => folderLen(`${this.location}/${name}`)))
     return lens.reduce((sum, len) => sum + len, 0)
   }
 
-  /** Has LevelDB rewrite its tables without what was deleted. */
+  /** Makes LevelDB rewrite its tables without deleted entries. */
   async compact () {
     for (const database of [this.index, this.data]) await database.compact()
   }
 
-  /** @param {boolean} isClean  is nothing under way that would leave something behind? */
+  /** @param {boolean} isClean  is no call under way that would leave data behind? */
   async close (isClean) {
     try {
       if (isClean && !this.isReadOnly) {
         await this.dropNotes()
-        await this.syncDeletions() // ids below the next are not looked at again
+        await this.syncDeletions() // The next opening does not look at ids below the next id again.
         await this.ids.end()
       }
     } finally {
@@ -257,7 +257,7 @@ export class Databases {
 /** @param {Uint8Array} key @returns {{ type: 'del', key: Uint8Array }} */
 const deletion = key => ({ type: 'del', key })
 
-/** Ids that follow one another. @param {number[]} ids */
+/** Finds runs of consecutive ids. @param {number[]} ids */
 function runsOf (ids) {
   const runs = /** @type {{ first: number, last: number }[]} */ ([])
   for (const id of [...ids].sort((a, b) => a - b)) {

@@ -1,4 +1,4 @@
-// Makes the errors that a store throws, which have stable codes, and recognises those of LevelDB and the system.
+// Makes the errors that a store throws, with stable codes, and recognises errors of LevelDB and of the system.
 
 import { BaoError } from '../../lib/core/errors.js'
 import { CHUNK_LEN } from '../../lib/core/constants.js'
@@ -11,7 +11,7 @@ import { toCid } from '../../lib/hash/cid.js'
 /** @param {string} location */
 export const absentError = location => new BaoError('STORE_ABSENT', `there is no store at ${location}`, { location })
 
-/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it */
+/** @param {string} location @param {{ pid?: number, cause?: unknown }} [why]  `pid`: of the process that has it open */
 export function lockedError (location, { pid, cause } = {}) {
   const who = pid === undefined ? 'somebody' : `process ${pid}`
   const what = `${who} has the store at ${location} open, or is rescuing it`
@@ -23,7 +23,7 @@ export const readOnlyError = location =>
   new BaoError('STORE_READ_ONLY', `the store at ${location} was opened for reading only`, { location })
 
 /**
- * The copy of the databases of a store that is open for reading is older than its files.
+ * For a read-only store: its copy of the databases is older than the blob files, which another process has changed.
  *
  * @param {Uint8Array} root @param {unknown} cause
  */
@@ -43,7 +43,7 @@ export const notFound = root =>
   new BaoError('STORE_NOT_FOUND', `${toCid(root)} is not in the store`, { cid: toCid(root) })
 
 /**
- * The same for a name of another hash function. Users of block stores look at the name of this error.
+ * For a name by another hash function than BLAKE3. Users of block stores check the `name` of this error.
  *
  * @param {CID} cid @param {unknown} [cause]
  */
@@ -52,7 +52,7 @@ export function blockNotFound (cid, cause) {
   return Object.assign(error, { name: 'NotFoundError' })
 }
 
-/** @param {CID} cid  what was expected @param {CID} [actual]  of the bytes that came, where it is known */
+/** @param {CID} cid  the expected one @param {CID} [actual]  of the bytes that came, if it is known */
 export const mismatch = (cid, actual) => {
   const instead = actual === undefined ? '' : `: they are ${actual}`
   return new BaoError('CID_MISMATCH', `the bytes do not have the hash in ${cid}${instead}`, { cid, actual })
@@ -62,15 +62,15 @@ export const mismatch = (cid, actual) => {
 export const sizeMismatch = (wanted, got, cid) => new BaoError('SIZE_MISMATCH',
   `expected ${wanted} bytes, got ${got > wanted ? 'more' : got}`, { wanted, got, cid })
 
-/** @param {CID} cid @param {number} len  bytes that it may have */
+/** @param {CID} cid @param {number} len  bytes that the block may have */
 export const blockTooLong = (cid, len) =>
   new BaoError('BLOCK_TOO_LONG', `${cid} has more than ${len} bytes, the limit that "maxBlockLen" sets`, { cid, len })
 
-/** The entry of the index that says which blob is meant. @param {CID} cid */
+/** For a damaged entry of the index that says which blob a CID means. @param {CID} cid */
 export const damagedName = cid =>
   new BaoError('STORE_CORRUPT', `what the store knows of the name ${cid} is damaged: put its block again`, { cid })
 
-/** What is kept under a name has another hash. @param {CID} cid */
+/** For bytes that are kept under a name but have another hash. @param {CID} cid */
 export const damagedAlias = cid => new BaoError('STORE_CORRUPT', `the bytes kept as ${cid} have another hash`, { cid })
 
 /**
@@ -82,7 +82,7 @@ export const missing = (root, size, ranges, cause) =>
   new BaoError('STORE_MISSING', `missing bytes ${spansOf(ranges, size)} of ${toCid(root)}`,
     { cid: toCid(root), ranges, cause })
 
-/** Ranges in a message, at most. */
+/** Most ranges that a message shows. */
 const SHOWN_RANGES = 3
 
 /**
@@ -99,7 +99,7 @@ function spansOf ({ boundaries }, size) {
   return spans.join(', ') + (boundaries.length > 2 * SHOWN_RANGES ? ', ...' : '')
 }
 
-/** @param {string} path  of a file of the store @param {unknown} cause  why the store cannot or must not write to it */
+/** @param {string} path  of a file of the store @param {unknown} cause  why the store cannot or may not write to it */
 export const obstructed = (path, cause) => new BaoError('STORE_CORRUPT',
   `the store cannot write to ${path}: ${/** @type {Error} */ (cause).message}`, { location: path, cause })
 
@@ -116,12 +116,12 @@ export const damagedRecord = root => root === undefined
 /** @param {string} tag */
 export const damagedTag = tag => new BaoError('STORE_CORRUPT', `the tag '${tag}' is damaged: run fsck`, { tag })
 
-/** It cannot be told then what is protected, so nothing may be swept. */
+/** For damaged tags: the store cannot tell what they protect, so it may not sweep anything. */
 export const damagedTags = () =>
   new BaoError('STORE_CORRUPT', 'tags are damaged: the two places where they are kept do not agree. Run fsck')
 
 /**
- * A sequence of hashes has lost some of them to damage: it cannot be told what it protects.
+ * For a sequence of hashes that has lost some of them to damage: the store cannot tell what it protects.
  *
  * @param {Uint8Array} root
  */
@@ -152,8 +152,8 @@ export const diskFull = cause =>
   new BaoError('STORE_FULL', 'no space left on the disk, or in what the browser gives to this site', { cause })
 
 /**
- * Did something fail because no space is left? A browser has a name for that, the system a code, and LevelDB words.
- * An error that says that a database could not be opened has the reason in its cause.
+ * Did something fail because no space is left? A browser says it by the name of the error, the system by a code, and
+ * LevelDB in words. When a database could not be opened, the reason is in the `cause` of the error.
  *
  * @param {unknown} error
  * @returns {boolean}
@@ -168,11 +168,11 @@ export function isDiskFull (error) {
 /** Node.js has no name for Linux's error for a user whose share of the disk is full. */
 const LINUX_EDQUOT = -122
 
-/** What to throw instead of an error that may say that no space is left. @param {unknown} error */
+/** Returns STORE_FULL for an error that says that no space is left; others as they are. @param {unknown} error */
 export const asStoreFull = error => isDiskFull(error) ? diskFull(error) : error
 
 /**
- * What to throw when a database could not be written, or could not be opened again.
+ * Returns the error to throw when a database could not be written, or could not be opened again.
  *
  * @param {unknown} error  of a level, or of the disk
  */
@@ -217,7 +217,7 @@ export function isNotOpen (error) {
 }
 
 /**
- * Stored bytes do not verify, or are missing.
+ * For stored bytes that do not verify, or are missing.
  *
  * @param {Uint8Array} root @param {number} size  bytes of the blob @param {BaoError} cause
  */
@@ -227,7 +227,7 @@ export function corrupt (root, size, cause) {
   return new BaoError('STORE_CORRUPT', what, { cid: toCid(root), start, len, cause })
 }
 
-/** The bytes of a leaf, or all bytes below a parent. @param {BaoError} fault @param {number} size */
+/** Returns the bytes of a leaf, or all bytes below a parent. @param {BaoError} fault @param {number} size */
 function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
   if (node === undefined) return { start, len: len ?? wanted }
   const side = 2 ** levelOf(node) * CHUNK_LEN
@@ -236,7 +236,7 @@ function bytesInDoubt ({ node, start = 0, len, wanted = 0 }, size) {
 }
 
 /**
- * Does LevelDB say that its files make no sense? A damaged table may also send it to a position that no file has.
+ * Does LevelDB say that its files are damaged? A damaged table may also send it to a position that no file has.
  *
  * @param {unknown} error
  */
@@ -254,21 +254,21 @@ const NO_FILE = new Set([
   NOT_REGULAR
 ])
 
-/** Is there no file to be opened? @param {unknown} error */
+/** Does an error say that there is no file to open? @param {unknown} error */
 export const isNoFile = error => NO_FILE.has(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /** Does this process lack the permission to open the file? @param {unknown} error */
 export const isDenied = error => ['EACCES', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
 /**
- * Has the system failed to open or read a file? That says nothing about its bytes. (Node.js's own codes have an
- * underscore.)
+ * Has the system failed to open or read a file? Then the bytes of the file may be right. Codes of the system begin with
+ * `E` and have no underscore; Node.js's own codes have one.
  *
  * @param {unknown} error
  */
 export const isOfSystem = error => /^E[A-Z0-9]+$/.test(/** @type {NodeJS.ErrnoException} */ (error)?.code ?? '')
 
-/** Stands for a value that cannot be read. No value is so short, so every decoder finds it damaged. */
+/** Stands for a value that cannot be read. No valid value is so short, so every decoder reports it as damaged. */
 export const DAMAGED = new Uint8Array(0)
 
 /**
@@ -282,10 +282,10 @@ export const orIfUnreadable = (reading, otherwise) => reading.catch(error => {
 })
 
 /**
- * Gives the entries that LevelDB can read. LevelDB skips those that it cannot read, and says so at the end.
+ * Gives the entries that LevelDB can read. LevelDB skips the others, and reports them only at the end.
  *
  * @template T @param {AsyncIterable<T>} entries
- * @param {() => void} [onDamage]  called when it has skipped any
+ * @param {() => void} [onDamage]  called when LevelDB has skipped any
  * @returns {AsyncGenerator<T>}
  */
 export async function * eachReadable (entries, onDamage) {

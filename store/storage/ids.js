@@ -1,5 +1,5 @@
-// Gives ids to blobs, and writes the state of the store, which says for the next opening which ids were given. No
-// id is given twice: what a crash leaves under an id would become part of another blob.
+// Gives ids to blobs, and writes the state of the store, which tells the next opening which ids were given. No id is
+// given twice: otherwise data that a crash has left under an id would become part of another blob.
 
 import { DAMAGED, orIfUnreadable } from './errors.js'
 import { VIEWS, stateKey } from './format/keys.js'
@@ -8,24 +8,24 @@ import { LAYOUT_VERSION, decodeState, encodeState } from './format/records.js'
 /** @import { SafeDatabase } from './level/safe-database.js' */
 /** @import { State } from './format/records.js' */
 
-/** Ids that are reserved in one write of the state, so that most ids cost nothing. */
+/** How many ids one write of the state reserves, so that most ids cost no write. */
 const ID_BLOCK = 1024
 
 export class Ids {
   #index
   #syncOptions
   #swept = 0
-  /** False when orphans could not be told from blobs: the next opening tries again. */
+  /** False when orphans could not be told from other data: the next opening tries to delete them again. */
   #isSwept = true
   #next = 0
-  /** Ids below are reserved: the state that says so is on the disk, or on its way there. */
+  /** Ids below this one are reserved: the state that says so is on the disk, or is being written. */
   #reserved = 0
   #reserving = Promise.resolve()
   #underWay = /** @type {Set<number>} */ (new Set())
 
   /**
    * @param {SafeDatabase} index
-   * @param {object} syncOptions  what makes a write reach the disk before it counts as done
+   * @param {object} syncOptions  options that make a write reach the disk before it counts as done
    */
   constructor (index, syncOptions) {
     this.#index = index
@@ -35,7 +35,7 @@ export class Ids {
   /**
    * Reads the state.
    *
-   * @returns {Promise<{ isThere: boolean, state?: State }>} without `state` when it is damaged
+   * @returns {Promise<{ isThere: boolean, state?: State }>} `state` is missing when it is damaged
    */
   async stored () {
     const stored = await orIfUnreadable(this.#index.get(stateKey, VIEWS), DAMAGED)
@@ -43,12 +43,12 @@ export class Ids {
   }
 
   /**
-   * Must be called before the first id is given.
+   * Sets which ids are free. Callers call this before they ask for an id.
    *
    * @param {object} from
    * @param {number} from.next  the first id to be given
    * @param {number} from.swept  every id below has a record or no data
-   * @param {boolean} from.isSwept  is that true for all ids below `next`?
+   * @param {boolean} from.isSwept  does every id below `next` have a record or no data?
    */
   async begin ({ next, swept, isSwept }) {
     this.#next = this.#reserved = next
@@ -57,14 +57,14 @@ export class Ids {
     await this.#write(false)
   }
 
-  /** To be called at the end, when nothing is under way that would leave data without a record. */
+  /** Notes that the store is closed and clean. Callers call this when no call that could leave data is under way. */
   async end () {
     this.#reserved = this.#next
     if (this.#isSwept) this.#swept = this.#next
     await this.#write(this.#isSwept)
   }
 
-  /** The next id: it and all after it were never given. */
+  /** The next id. No blob has had this id or a higher one. */
   get next () { return this.#next }
 
   /** Ids under which data may be written that has no record yet. @type {ReadonlySet<number>} */
@@ -80,7 +80,7 @@ export class Ids {
     if (this.#next > this.#reserved) {
       this.#reserved = this.#next + ID_BLOCK
       this.#reserving = this.#write(false).catch(error => {
-        this.#reserved = id // the next one tries again
+        this.#reserved = id // so that the next call tries again
         throw error
       })
     }
@@ -95,17 +95,17 @@ export class Ids {
   }
 
   /**
-   * Ends the time in which ids are under way: they have records now, or nothing is written under them.
+   * Ends the time in which ids are under way: they have records now, or no data is written under them.
    *
    * @param {number} id
-   * @param {number} [count]  ids from there on
+   * @param {number} [count]  how many ids from this one on
    */
   settle (id, count = 1) { for (let i = 0; i < count; i++) this.#underWay.delete(id + i) }
 
-  /** Has an id count as under way until the store is closed. @param {number} id */
+  /** Makes an id count as under way until the store is closed. @param {number} id */
   hold (id) { this.#underWay.add(id) }
 
-  /** Is the state as it was written? */
+  /** Is the stored state undamaged? */
   async isStateSound () {
     await this.#reserving.catch(() => {})
     const given = Math.min(this.#next, this.#reserved)

@@ -1,4 +1,4 @@
-// Writes a whole blob under an id before its hash is known: its tree grows while it is written.
+// Writes a whole blob under an id before its hash is known. The tree grows while the bytes come.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../lib/core/constants.js'
 import { HASH_MODE } from '../../lib/engine/mode.js'
@@ -20,7 +20,7 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * @typedef {object} Subtree  a part of a tree that is proven already
  * @property {Uint8Array} cv  its chaining value
  * @property {number} len  bytes
- * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the groups
+ * @property {[node: number, pair: Uint8Array][]} pairs  of its parents, down to the group level
  */
 
 /**
@@ -28,12 +28,12 @@ import { offsetOfExtent } from '../storage/format/keys.js'
  * database.
  */
 export const FILE_FROM = 1 << 20
-/** Bytes of extents that are written in one batch. A larger batch makes the database move its memory about. */
+/** Writes extents in batches of this many bytes. A larger batch makes the database move its memory about. */
 const PUTS_LEN = 1 << 20
-/** Bytes of a blob in a file after which its pages are written. */
+/** Writes the pages of a blob in a file after this many bytes. */
 const PAGES_EACH = 1 << 28
 
-/** Small blobs are not written before `finish`. */
+/** A blob that is being written. Nothing of a small blob is written before `finish`. */
 export class IncomingBlob {
   #databases
   #id
@@ -41,25 +41,25 @@ export class IncomingBlob {
   #pages
   #cutter
   #assertSizeAllowed
-  /** Bytes that were kept so far. */
+  /** Bytes of the blob that have come so far. */
   #kept = 0
   #puts = /** @type {Put[]} */ ([])
   #putLen = 0
-  /** Where the bytes go once they are many. */
+  /** The file for the bytes, once there are many. */
   #file = /** @type {FileWriter | undefined} */ (undefined)
   #pagesDue = PAGES_EACH
   #writing = Promise.resolve()
   #home = /** @type {Home} */ ('extents')
-  /** Has it begun with the file of another blob? */
+  /** Does it begin with the blocks of another blob's file? */
   isShared = false
-  /** May anything be kept under the id? */
+  /** May there be data under the id? */
   isWritten = false
   /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
 
   /**
    * @param {Databases} databases @param {number} id
-   * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not have so many bytes
+   * @param {(size: number) => void} [assertSizeAllowed]  throws when the blob must not be so long
    */
   constructor (databases, id, assertSizeAllowed = () => {}) {
     this.#databases = databases
@@ -73,22 +73,22 @@ export class IncomingBlob {
 
   get id () { return this.#id }
 
-  /** Bytes of its tree so far. */
+  /** Bytes that its tree covers so far. */
   get size () { return this.#tree.size }
 
   /** Where its bytes are. */
   get home () { return this.#home }
 
-  /** The id under which it shares all that it can: none. @type {undefined} */
+  /** The base with which it shares its bytes: none. @type {undefined} */
   base
-  /** Bytes that were there before: see `AppendedBlob`. */
+  /** Bytes that were in the file before: see `AppendedBlob`. */
   sharedLen = 0
 
   /**
-   * Has the empty blob begin with the file of another one, where the disk can make a file of the same blocks. Bytes
-   * that stay are passed over by `skip`; others take their place.
+   * Makes the empty blob begin with the blocks of another blob's file, where the file system can share blocks. `skip`
+   * keeps bytes of that file; other calls overwrite them.
    *
-   * @param {number} id  of the other one
+   * @param {number} id  of the other file
    */
   async shareFile (id) {
     const { files } = this.#databases
@@ -108,14 +108,14 @@ export class IncomingBlob {
   }
 
   /**
-   * Says where a subtree may be added, behind bytes that are about to come. See `Tail.expectSubtreeAt`.
+   * Says where a subtree may be added after bytes that are about to come. See `Tail.expectSubtreeAt`.
    *
    * @param {number} position  bytes: the border of a group
    */
   expectSubtreeAt (position) { this.#tree.expectSubtreeAt(position) }
 
   /**
-   * Takes the next bytes, which are not hashed: all bytes of a subtree come like that, and then the subtree.
+   * Takes the next bytes without hashing them. Callers pass all bytes of a subtree to this, and then call `addSubtree`.
    *
    * @param {Uint8Array} bytes
    */
@@ -124,7 +124,7 @@ export class IncomingBlob {
     await this.#keep(bytes)
   }
 
-  /** The same for bytes that are in the shared file. @param {number} len */
+  /** Takes the next bytes, which are in the shared file already, without hashing them. @param {number} len */
   async skip (len) {
     this.#assertSizeAllowed(this.#kept + len)
     this.#kept += len
@@ -138,20 +138,20 @@ export class IncomingBlob {
     for (const [node, pair] of pairs) this.#pages.setPair(node, pair, 0)
   }
 
-  /** The root of the blob. No more bytes may come. */
+  /** Returns the root of the blob. No more bytes may come after this. */
   root () {
     const root = this.#tree.hash()
     this.#addExtents(this.#cutter.end())
     return root
   }
 
-  /** Writes what is left, to the disk if the store is so durable. */
+  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
     await this.#writing
     this.isWritten = true
     const { data, files, isSync, syncBatch } = this.#databases
     await this.#file?.end()
-    if (this.isShared) await this.#file?.truncate(this.size) // the other blob may be longer
+    if (this.isShared) await this.#file?.truncate(this.size) // The other file may be longer.
     await allOf([
       data.batch(this.takePuts(), syncBatch),
       ...isSync ? [this.#file?.sync(), this.#file && files?.sync()] : []
@@ -159,20 +159,20 @@ export class IncomingBlob {
     await this.#closeFile()
   }
 
-  /** Batch operations for what is left; the blob forgets them. @returns {Put[]} */
+  /** Returns batch operations for the rest, and forgets it. @returns {Put[]} */
   takePuts () {
     const puts = [...this.#puts, ...this.#pages.take()]
     this.#puts = []
     return puts
   }
 
-  /** Nothing of it can go while it is written. */
+  /** Does nothing: no other call can delete its data while it is being written. */
   assertMayCommit () {}
 
-  /** Nobody else waits for what it writes to. */
+  /** Does nothing: no other call waits for its file. */
   async release () {}
 
-  /** Waits until nothing is being written any more, and ignores failures. */
+  /** Waits until all writes have ended, and ignores failures. */
   async settle () {
     await this.#writing.catch(() => {})
     await this.#closeFile().catch(() => {})
@@ -204,18 +204,18 @@ export class IncomingBlob {
     await this.#writeBatch()
   }
 
-  /** There is more than a database should hold: what has come so far goes to a file, too. */
+  /** Moves what has come so far to a file, because it is too much for the database. */
   async #moveToFile () {
     this.#file = await this.#databases.files?.writer(this.#id, { isNew: true })
-    this.isWritten = true // not before: a file that exists already belongs to somebody else
+    this.isWritten = true // only now, because a file that exists already belongs to somebody else
     this.#home = 'file'
     for (const { value } of [...this.#puts, ...this.#cutter.end()]) await this.#file?.append(value)
     this.#puts = []
   }
 
   /**
-   * Pages in front of the last window are complete; those that reach into it may get one more pair. Extents wait for
-   * their pages, so that every batch has greater keys than the one before.
+   * Writes extents and pages. Pages before the last window are complete; later ones may get another pair. Extents wait
+   * for their pages, so that every batch has greater keys than the one before.
    */
   async #writeBatch () {
     await this.#writing
@@ -225,7 +225,7 @@ export class IncomingBlob {
     this.#putLen = this.#puts.reduce((len, { value }) => len + value.length, 0)
     this.isWritten = true
     this.#writing = this.#databases.data.batch(puts.concat(this.#pages.take(settled)))
-    this.#writing.catch(() => {}) // the next call awaits it, and throws
+    this.#writing.catch(() => {}) // The next call awaits it and throws the error.
   }
 
   /** @param {Put[]} extents */

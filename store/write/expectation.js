@@ -1,5 +1,5 @@
-// What a caller says of a blob before it is put: its hash, its length, or both. A source that turns out otherwise is
-// refused as early as possible.
+// Checks a blob that is being put against what the caller expects: its hash, its length, or both. It refuses another
+// source as early as possible.
 
 import { CID } from 'multiformats/cid'
 import { equals } from 'uint8arrays/equals'
@@ -10,9 +10,9 @@ import { mismatch, sizeMismatch } from '../storage/errors.js'
 /** @import { BlobName } from '../blob-store.js' */
 
 export class Expectation {
-  /** The hash; undefined when any will do. @type {Uint8Array | undefined} */
+  /** The expected hash; undefined when any hash will do. @type {Uint8Array | undefined} */
   root
-  /** Bytes; undefined when any length will do. @type {number | undefined} */
+  /** The expected bytes; undefined when any length will do. @type {number | undefined} */
   size
   #cid
 

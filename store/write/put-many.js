@@ -1,4 +1,4 @@
-// Keeps many small blobs in few batches: two writes to the disk keep a thousand of them.
+// Keeps many small blobs in few batches: a thousand of them take two writes to the disk.
 
 import { untilAborted } from '../../lib/source/async-util.js'
 import { assertBytes } from '../../lib/core/bytes.js'
@@ -22,18 +22,19 @@ import { nameOf } from '../catalog/roots.js'
 /** @import { Operation } from '../storage/level/safe-database.js' */
 /** @import { ProgressOptions, Source } from '../../lib/core/types.js' */
 
-/** Blobs, and bytes, that one batch has at most. */
+/** Most blobs, and most bytes, of one batch. */
 export const BATCH_COUNT = 1024
 export const BATCH_LEN = 1 << 22
 /**
- * Batches that are being written while the next is gathered. One waits for the disk while another uses the processor.
+ * How many batches may be under way while the next is gathered. One can wait for the disk while another uses the
+ * processor.
  */
 const BATCHES_AHEAD = 3
 
 /** @typedef {{ cid: CID, size: number, isNew: boolean }} PutResult */
 /**
  * @typedef {ProgressOptions & { tag?: TempTag }} PutManyOptions  `tag`: protects each blob from the moment in which it
- *   can be seen. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
+ *   becomes visible. `onProgress` gets `baobox:put`, with the bytes of all blobs that are kept
  */
 
 /**
@@ -62,37 +63,37 @@ async function * results (store, blobs, { tag, signal }) {
   /** @param {Source} source */
   const putOne = source => store.life.run(() => store.writer.put(source, { tag, signal }))
   if (store.quota.isLimited) {
-    // Any blob may be the first for which there is no space, and nothing after that one must be kept.
+    // There may be too little space for any blob. Then no later blob may be kept, so put them one by one.
     for await (const source of untilSignal(blobs, signal)) yield await putOne(source)
     return
   }
   /**
-   * A long blob waits for all that is under way before it.
+   * Keeps a batch. A long blob waits for everything that is under way.
    *
    * @param {PutBatch} batch @param {Promise<unknown>[]} before
    */
   const keep = async (batch, before) => {
     if ('small' in batch) {
       const kept = await store.life.run(() => keepMany(store, batch.small, { tag }))
-      batch.release() // not after a failure: a write may still look at this memory
+      batch.release() // not after a failure, because a write may still read this memory
       return kept
     }
     await Promise.all(before)
     return [await putOne(batch.source)]
   }
-  // A long blob is not copied, so it is kept before the next is asked for. An async source gets each result promptly.
+  // A long blob is not copied, so keep it before asking for the next. An async source gets each result promptly.
   const aheadOf = (/** @type {PutBatch} */ batch) => 'source' in batch ? 0 : isAtHand(blobs) ? BATCHES_AHEAD : 1
   const batches = batchesOf(store.databases, blobs, signal)
   for await (const results of inOrder(batches, aheadOf, keep)) for (const result of results) yield result
 }
 
 /**
- * @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release` ends the use of
- *   its memory
+ * @typedef {{ small: Uint8Array[], release: () => void } | { source: Source }} PutBatch  `release`: lets later batches
+ *   reuse the memory
  */
 
 /**
- * Small blobs by the batch, copied; others as they are. What came before a failure is given first.
+ * Gives copies of small blobs in batches, and other blobs as they are. After a failure it first gives what came before.
  *
  * @param {Databases} databases @param {Many<Source>} blobs @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<PutBatch>}
@@ -102,7 +103,7 @@ async function * batchesOf (databases, blobs, signal) {
   try {
     if (isAtHand(blobs)) {
       for (const source of blobs) {
-        // To wait for bytes that are at hand would cost a tenth of the time in which they are kept.
+        // Waiting for bytes that are in memory would take a tenth of the time that it takes to keep them.
         const blob = source instanceof Uint8Array ? source : await untilAborted(source, signal)
         signal?.throwIfAborted()
         for (const batch of gatherer.add(blob)) yield batch
@@ -125,13 +126,13 @@ class BatchGatherer {
   #small = /** @type {Uint8Array[]} */ ([])
   #len = 0
 
-  /** @param {Databases} databases  that the batches are for */
+  /** @param {Databases} databases  the databases that will get the batches */
   constructor (databases) {
     this.#batches = databases.batchMemory()
     this.#memory = this.#batches.take()
   }
 
-  /** @param {Source} source  the next @returns {PutBatch[]} what is to be kept now: mostly nothing */
+  /** @param {Source} source  the next blob @returns {PutBatch[]} batches to keep now: mostly none */
   add (source) {
     if (!(source instanceof Uint8Array) || source.length > FILE_FROM) return [...this.taken(), { source }]
     assertBytes('blob', source)
@@ -142,7 +143,7 @@ class BatchGatherer {
     return this.#small.length === BATCH_COUNT || this.#len >= BATCH_LEN ? this.taken() : NONE
   }
 
-  /** What is left. @returns {PutBatch[]} */
+  /** Returns the rest. @returns {PutBatch[]} */
   taken () {
     if (this.#small.length === 0) return NONE
     const batch = { small: this.#small, release: this.#memory.release }
@@ -162,18 +163,18 @@ const NONE = []
  * @property {string} name  of the root
  * @property {number} id  of this blob alone
  * @property {number} size  bytes
- * @property {Operation[]} puts  all its data
+ * @property {Operation[]} puts  operations that write all its data
  */
 
 /**
- * Keeps a batch of small blobs. Not for stores with a quota, under which a part of the batch may be too much.
+ * Keeps a batch of small blobs. Not for stores with a quota, which may have space for only a part of the batch.
  *
  * @param {StoreContext} store
- * @param {Uint8Array[]} batch  at most 1 MiB each, kept as they are, so their memory must not change
+ * @param {Uint8Array[]} batch  at most 1 MiB each; they are not copied, so their memory must not change
  * @param {object} [options]
- * @param {(Uint8Array | undefined)[]} [options.aliases]  the multihashes under which they are put, unless under their
- *   own names
- * @param {TempTag} [options.tag]  protects them
+ * @param {(Uint8Array | undefined)[]} [options.aliases]  for each blob the multihash under which it is put; undefined:
+ *   its own name
+ * @param {TempTag} [options.tag]  a tag that protects them
  * @returns {Promise<PutResult[]>}
  */
 export async function keepMany (store, batch, { aliases = [], tag } = {}) {
@@ -194,7 +195,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
       databases.ids.settle(id, batch.length)
       return kept
     } catch (error) {
-      activity.noteLeftovers() // data or records may have reached the disk, so their ids stay unsettled
+      activity.noteLeftovers() // Data or records may have reached the disk, so the ids stay unsettled.
       throw error
     } finally {
       release()
@@ -203,7 +204,7 @@ export async function keepMany (store, batch, { aliases = [], tag } = {}) {
 }
 
 /**
- * Under the locks of all of them.
+ * Keeps the blobs of a batch. The caller holds the locks of all of them.
  *
  * @param {StoreContext} store @param {NewBlob[]} blobs @param {(Uint8Array | undefined)[]} aliases
  * @returns {Promise<PutResult[]>}
@@ -216,7 +217,7 @@ async function keepBlobs (store, blobs, aliases) {
   for (const [i, { root, name, id, size }] of blobs.entries()) {
     const { record, before, isWritten } = /** @type {Content} */ (contents.get(name))
     const isNew = record.id === id && !before?.complete
-    // The record that was written has all the names.
+    // A record that was just written has all the names already.
     if (!isWritten && before !== undefined) await catalog.putAgain(root, before, aliases[i])
     else if (!isNew) catalog.uses.touch(root)
     results.push({ cid: toCid(root), size, isNew })
@@ -225,24 +226,24 @@ async function keepBlobs (store, blobs, aliases) {
 }
 
 /**
- * Of one blob, or of several that are the same.
+ * The content of one blob, or of several blobs that are the same.
  *
  * @typedef {object} Content
  * @property {Uint8Array} root
- * @property {BlobRecord} [before]  the record so far
- * @property {BlobRecord} record  the record that it is to have
- * @property {boolean} isWritten  false when the store has the blob already
- * @property {Uint8Array[]} aliases  multihashes that are to lead to it
- * @property {Operation[]} puts  all its data
+ * @property {BlobRecord} [before]  the old record
+ * @property {BlobRecord} record  the new record
+ * @property {boolean} isWritten  does it have to be written? False when the store has the blob already
+ * @property {Uint8Array[]} aliases  multihashes that should lead to it
+ * @property {Operation[]} puts  operations that write all its data
  */
 
 /**
- * Blobs of a batch may be the same: the first of them is kept, under the names of all.
+ * Joins blobs of a batch that are the same: the first of them is kept, under the names of all.
  *
  * @param {NewBlob[]} blobs
  * @param {{ isThere: boolean, record?: BlobRecord }[]} looks
  * @param {(Uint8Array | undefined)[]} aliases
- * @returns {Map<string, Content>} by name
+ * @returns {Map<string, Content>} by the names of the roots
  */
 function eachOnce (blobs, looks, aliases) {
   const created = Date.now()
@@ -250,7 +251,7 @@ function eachOnce (blobs, looks, aliases) {
   for (const [i, { root, name, id, size, puts }] of blobs.entries()) {
     let content = contents.get(name)
     if (content === undefined) {
-      // A blob that was present in part, or damaged, may have been wanted under its own name.
+      // A blob that was present in part, or damaged, may be wanted under its own name, too.
       const { isThere, record: before } = looks[i]
       const isNameless = !isThere || before?.isNameless === true
       const isWritten = before === undefined || !isKept(before)
@@ -266,7 +267,7 @@ function eachOnce (blobs, looks, aliases) {
   return contents
 }
 
-/** The data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
+/** Writes the data, and then the records that name it. @param {StoreContext} store @param {Content[]} contents */
 async function write ({ databases, catalog, presence }, contents) {
   if (contents.length === 0) return
   const puts = /** @type {Operation[]} */ ([])
@@ -280,7 +281,7 @@ async function write ({ databases, catalog, presence }, contents) {
   await catalog.commit(changes)
 }
 
-/** A blob of one group. @param {Databases} databases @param {number} id @param {Uint8Array} bytes @returns {NewBlob} */
+/** @param {Databases} databases @param {number} id @param {Uint8Array} bytes  of one group @returns {NewBlob} */
 function smallBlob ({ allocate }, id, bytes) {
   const root = hash(bytes)
   const extent = { type: /** @type {const} */ ('put'), key: extentKey(id, 0, allocate), value: bytes }
@@ -288,7 +289,7 @@ function smallBlob ({ allocate }, id, bytes) {
 }
 
 /**
- * A blob with a tree.
+ * Makes a blob with a tree.
  *
  * @param {Databases} databases @param {number} id @param {Uint8Array} bytes
  * @returns {Promise<NewBlob>}

@@ -1,4 +1,4 @@
-// Puts whole blobs: their bytes are written under a fresh id before the hash is known, then the record is committed.
+// Puts whole blobs: writes their bytes under a new id before the hash is known, and then commits the record.
 
 import { eitherOf } from '../storage/concurrency/activity.js'
 import { isIntact } from '../check/blob/inspect-blob.js'
@@ -27,17 +27,17 @@ import { nameOf } from '../catalog/roots.js'
 
 /**
  * @typedef {object} PutOptions
- * @property {string | TempTag} [tag]  protects the blob from the moment in which it can be seen: a name, as for
+ * @property {string | TempTag} [tag]  protects the blob from the moment in which it becomes visible: a name, as for
  *   `tags.set`, or a temporary tag
  * @property {TagFormat} [format]  of the tag. Default: `raw`
  * @property {unknown} [meta]  of the tag, as for `tags.set`
- * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob can be seen
+ * @property {number} [ttl]  of the tag, in milliseconds from the moment in which the blob becomes visible
  * @property {Date} [expires]  of the tag. Default: never
  * @property {BlobName} [expect]  the hash that the blob must have. When the store has the whole blob already, the
  *   source is not read: a stream is cancelled
  * @property {number} [size]  bytes that the blob must have
- * @property {boolean} [verify]  when the store has the blob: read it, and replace it if it is damaged? Otherwise only
- *   damage counts that a read or `fsck` has found. Default: false
+ * @property {boolean} [verify]  when the store has the blob already: read it, and replace it if it is damaged? Without
+ *   this, only damage counts that a read or `fsck` has found. Default: false
  * @property {AbortSignal} [signal]
  * @property {ProgressOptions['onProgress']} [onProgress]  gets `baobox:put`
  */
@@ -51,42 +51,42 @@ export const PUT_OPTIONS = [
  * Options that only other parts of the store can give to `put`.
  *
  * @typedef {object} InternalPutOptions
- * @property {Uint8Array} [alias]  the multihash of another function, which the bytes have, to be a name of the blob
+ * @property {Uint8Array} [alias]  a multihash of the bytes, by another function, that becomes a name of the blob
  * @property {string} [path]  of a file that has the bytes and will keep them
- * @property {Begin} [begin]  default: the blob is empty at first, and has a place of its own
- * @property {boolean} [isAlwaysRead]  is the source read and compared with `expect` although the store has that blob?
+ * @property {Begin} [begin]  makes the blob that is filled. Default: the blob is empty, and has a place of its own
+ * @property {boolean} [isAlwaysRead]  read the source and compare it with `expect`, even if the store has that blob?
  *   Default: false
  */
 
 /**
- * Begins a blob of which some bytes are there: where another one ends, or in a file.
+ * Begins a blob of which some bytes exist: after another blob in its file, or in a file that is imported.
  *
  * @template [Blob=AppendedBlob | FileBlob]
  * @callback Begin
  * @param {number} id  of the new blob
- * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not have so many bytes
- * @returns {Promise<Blob | undefined>} undefined when it cannot
+ * @param {(size: number) => void} assertSizeAllowed  throws when the blob must not be so long
+ * @returns {Promise<Blob | undefined>} undefined when it cannot begin like that
  */
 
 /** @typedef {IncomingBlob | AppendedBlob | FileBlob} NewBlob  `IncomingBlob` unless `Begin` gave another one */
 
 /**
- * Writes all of a blob. Ends soon when the signal is aborted.
+ * Writes all bytes of a blob. Ends soon when the signal is aborted.
  *
  * @template [Blob=IncomingBlob]
  * @callback Fill
  * @param {Blob} blob
- * @param {AbortSignal} [signal]  of the caller, or of a store that is being closed
+ * @param {AbortSignal} [signal]  aborted by the caller, or when the store is closed
  * @returns {Promise<void>}
  */
 
 /**
- * Under which names a blob is put, and where its bytes stay.
+ * Says under which names a blob is put, and where its bytes are kept.
  *
  * @typedef {object} How
  * @property {string | TempTag} [tag]
  * @property {TagFormat} format  of the tag
- * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  what else the tag says
+ * @property {(now: number) => Pick<Tag, 'meta' | 'expires'>} lasting  returns the other properties of the tag
  * @property {Uint8Array} [alias]
  * @property {string} [path]
  * @property {Begin} [begin]
@@ -112,18 +112,18 @@ export class BlobWriter {
     const fill = async (blob, signal) => {
       for await (const piece of toPieces(source, { signal, onProgress, type: 'baobox:put' })) await blob.write(piece)
     }
-    // Bytes in memory never keep `close` waiting.
+    // Bytes in memory never make `close` wait.
     const closing = source instanceof Uint8Array ? undefined : new AbortController()
     return this.fill(fill, options, { ...known, closing, cancel: () => cancelSource(source) })
   }
 
   /**
-   * Puts a blob that is filled in.
+   * Puts a blob that `fill` writes.
    *
-   * @param {Fill<any>} fill  not called when the store has the whole blob that `expect` names
+   * @param {Fill<any>} fill  not called when the store already has the whole blob that `expect` names
    * @param {Omit<PutOptions, 'onProgress'>} options
-   * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: is aborted when
-   *   the store is closed; `cancel` is called when `fill` was not, whether the put fails or not
+   * @param {InternalPutOptions & { closing?: AbortController, cancel: () => void }} known  `closing`: aborted when the
+   *   store is closed; `cancel`: called when `fill` is not called, whether the put fails or not
    * @returns {Promise<PutResult>}
    */
   fill (fill, options, { alias, path, begin, isAlwaysRead = false, closing, cancel }) {
@@ -152,7 +152,7 @@ export class BlobWriter {
   }
 
   /**
-   * Puts a blob that the store has already, when its hash is known before it is read.
+   * Puts a blob that the store has already, when the caller knows its hash, without reading the source.
    *
    * @param {Uint8Array} root @param {Expectation} expected @param {How} how
    * @returns {Promise<PutResult | undefined>} undefined when the source must be read
@@ -220,7 +220,7 @@ export class BlobWriter {
   }
 
   /**
-   * Commits the record of a written blob, unless the store has the blob already. Under the blob's lock.
+   * Commits the record of a written blob, unless the store has the blob already. The caller holds the blob's lock.
    *
    * @param {number} id @param {Uint8Array} root @param {NewBlob} blob
    * @param {How & { reservation: Reservation }} how
@@ -238,7 +238,7 @@ export class BlobWriter {
     // First the data, then the record that names it: this order keeps the two databases consistent.
     await blob.finish()
     signal?.throwIfAborted()
-    // A blob that was present in part, or damaged, may have been wanted under its own name.
+    // A blob that was present in part, or damaged, may be wanted under its own name, too.
     const isNameless = alias !== undefined && (!isThere || before?.isNameless === true)
     /** @type {BlobRecord} */
     const record = {
@@ -263,12 +263,12 @@ export class BlobWriter {
     }
     const tagging = tagOf(root, how, this.#store.catalog.log.now())
     await (tagging === undefined ? commit() : this.#store.tags.set([tagging], commit))
-    blob.mayBeRecorded = false // the record is acknowledged
+    blob.mayBeRecorded = false // because the write of the record is acknowledged
     return { cid: toCid(root), size: blob.size, isNew: !isWhole }
   }
 
   /**
-   * Does the store have the whole blob already, in a place that this put accepts?
+   * Does the store have the whole blob already, in a place that suits this put?
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    */
@@ -286,8 +286,8 @@ export class BlobWriter {
   }
 
   /**
-   * May the bytes stay where they are? A reference is no copy, and a copy will do for both. A reference to another file
-   * is linked to the one that is put, which is known to have the bytes now.
+   * May the bytes stay where they are? A copy suits every put; a reference does not suit a put of a copy. When another
+   * file is put as a reference, the new reference leads to that file, which is known to have the bytes now.
    *
    * @param {BlobRecord} record @param {How} how
    */
@@ -297,7 +297,7 @@ export class BlobWriter {
   }
 
   /**
-   * Gives a blob that the store has its new names. Under the blob's lock.
+   * Gives a blob that the store already has its new names. The caller holds the blob's lock.
    *
    * @param {Uint8Array} root @param {BlobRecord} record @param {How} how
    * @returns {Promise<PutResult>}
@@ -309,14 +309,14 @@ export class BlobWriter {
     return { cid: toCid(root), size: record.size, isNew: false }
   }
 
-  /** Leaves nothing of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
+  /** Deletes everything of a blob whose put has failed. @param {number} id @param {NewBlob} blob */
   async #giveUp (id, blob) {
     if (!blob.mayBeRecorded) return this.#discard(id, blob)
     await blob.settle()
     this.#store.activity.noteLeftovers()
   }
 
-  /** Deletes what was written of a blob that has no record. @param {number} id @param {NewBlob} blob */
+  /** Deletes the data of a blob that has no record. @param {number} id @param {NewBlob} blob */
   async #discard (id, blob) {
     await blob.settle()
     if (!blob.isWritten) return
@@ -329,7 +329,7 @@ export class BlobWriter {
 }
 
 /**
- * The tag that a blob is to have.
+ * Returns the tag that a put gives to its blob; undefined for none.
  *
  * @param {Uint8Array} root @param {How} how @param {number} now  milliseconds since 1970
  * @returns {Tag | undefined}
@@ -338,7 +338,7 @@ const tagOf = (root, { tag, format, lasting }, now) =>
   typeof tag === 'string' ? { name: tag, root, format, ...lasting(now) } : undefined
 
 /**
- * A temporary tag does not last, and what is kept for no tag would be lost.
+ * Refuses properties of a tag that does not last, or of no tag: they would be lost.
  *
  * @param {Record<string, unknown>} lasting
  */

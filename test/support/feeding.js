@@ -132,3 +132,23 @@ export function readable (pieces) {
     }
   })
 }
+
+/**
+ * Reads a body until it ends or breaks. Not by `response.arrayBuffer()`: browsers put errors of their own in the place of
+ * those of a stream.
+ *
+ * @param {Response} response
+ * @returns {Promise<{ bytes: Uint8Array, error?: any }>}
+ */
+export async function readUntilBroken (response) {
+  const parts = []
+  try {
+    for (const reader = response.body.getReader(); ;) {
+      const { done, value } = await reader.read()
+      if (done) return { bytes: concat(parts) }
+      parts.push(value)
+    }
+  } catch (error) {
+    return { bytes: concat(parts), error }
+  }
+}

@@ -30,7 +30,7 @@ export async function deleteBlob ({ catalog, databases, locks, tags }, cid, { fo
   })
 }
 
-/** Blobs that are deleted in one write. */
+/** Most blobs that are deleted in one write. */
 const BATCH_BLOBS = 1000
 
 /**
@@ -63,9 +63,9 @@ export async function deleteMany (store, cids, { force = false, signal, onProgre
 }
 
 /**
- * @param {StoreContext} store @param {Map<string, Uint8Array>} batch  by name
- * @param {{ force: boolean, deleted: { blobs: number, bytes: number } }} options  `deleted`: is counted up
- * @throws {BaoError} STORE_TAGGED when those in front of it are deleted
+ * @param {StoreContext} store @param {Map<string, Uint8Array>} batch  roots by their names
+ * @param {{ force: boolean, deleted: { blobs: number, bytes: number } }} options  `deleted`: counts to add to
+ * @throws {BaoError} STORE_TAGGED after the blobs before the tagged one were deleted
  */
 async function deleteBatch ({ catalog, locks, tags }, batch, { force, deleted }) {
   const roots = [...batch.values()]

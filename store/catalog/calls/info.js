@@ -1,7 +1,7 @@
 // Counts what is in a store.
 //
-// The numbers are not kept beside the records: each would have to be written with every change, and be right after any
-// crash. The index is looked through instead, and what was counted holds until something changes.
+// The store does not keep these numbers beside the records: each would have to be written with every change, and be
+// right after any crash. Instead it walks through the index, and uses the result until something changes.
 
 import { pointOf } from '../events/watch.js'
 
@@ -10,17 +10,19 @@ import { pointOf } from '../events/watch.js'
 /**
  * @typedef {object} StoreInfo
  * @property {number} blobs  whole or in part
- * @property {number} partial  those of which a part is missing
- * @property {number} bytes  of blobs that the store itself keeps: what a quota counts. Files of references do not count
- * @property {number} tags  that protect something now; temporary ones do not count
- * @property {string} point  for `watch({ after })`: all that came later than these counts, and maybe some of it
- * @property {number} [bytesOnDisk]  that the files of the store take; undefined where it is not in a directory
+ * @property {number} partial  blobs of which a part is missing
+ * @property {number} bytes  of blobs that the store itself keeps; a quota counts the same. Files of references do not
+ *   count
+ * @property {number} tags  that protect something now; temporary tags do not count
+ * @property {string} point  for `watch({ after })`: all events that are later than these counts, and maybe a few of the
+ *   counted ones
+ * @property {number} [bytesOnDisk]  bytes that the files of the store take; undefined when it is not in a directory
  * @property {number} [quota]  bytes; undefined when there is none
  */
 
 /** @typedef {{ blobs: number, partial: number, bytes: number }} Counts */
 
-/** Counts when it is asked, and remembers the result until something changes. */
+/** Counts the blobs when a caller asks, and remembers the result until something changes. */
 export class Census {
   #store
   #changes = 0
@@ -53,7 +55,7 @@ export class Census {
     counts.bytes += await catalog.bases.len()
     for await (const batch of catalog.entryBatches()) {
       for (const { record } of batch) {
-        if (record === undefined) continue // a damaged one: fsck tells
+        if (record === undefined) continue // A damaged record: fsck reports it.
         counts.blobs++
         if (!record.complete) counts.partial++
         counts.bytes += await presence.len(record)

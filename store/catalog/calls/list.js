@@ -1,7 +1,7 @@
-// Lists the blobs of a store: in the order of their hashes, which is the order of the index, or of a time.
+// Lists the blobs of a store in the order of their hashes, which is the order of the index, or in the order of a time.
 //
-// The index is not sorted by times, and a million blobs are not sorted in memory. So each walk through the index keeps
-// the next KEPT_BLOBS blobs in memory, gives them, and the next walk begins behind them.
+// The index is not sorted by times, and a million blobs are too many to sort in memory. So each walk through the index
+// keeps the next KEPT_BLOBS blobs in memory and gives them, and the next walk goes on after them.
 
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { FirstItems } from '../../../lib/core/first-items.js'
@@ -17,25 +17,25 @@ import { statOf } from './stat.js'
 
 /**
  * @typedef {object} ListOptions
- * @property {string} [prefix]  of the hash, in hexadecimal digits
- * @property {BlobName} [after]  give only blobs behind this one. In the order of a time the store must have it:
+ * @property {string} [prefix]  beginning of the hash, in hexadecimal digits
+ * @property {BlobName} [after]  give only blobs after this one. In the order of a time the store must have it:
  *   STORE_NOT_FOUND { cid }
  * @property {number} [limit]  how many blobs at most. Default: all
  * @property {boolean} [reverse]  from the last to the first? Default: false
- * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for each 65 536 blobs that are
- *   given, 5 us for each blob of the store, and keep 20 MB in memory. A blob that is used meanwhile changes
- *   its place in the order of uses, so it may come twice or not at all. Default: `hash`
+ * @property {ListOrder} [order]  `created` and `used` cost one walk through the index for every 65 536 blobs that are
+ *   given: 5 us for each blob of the store, and 20 MB of memory. A blob that is used meanwhile changes its place in the
+ *   order of uses, so the call may give it twice or not at all. Default: `hash`
  */
 /** @typedef {'hash' | 'created' | 'used'} ListOrder */
 
 /** @type {ListOrder[]} */
 const ORDERS = ['hash', 'created', 'used']
 
-/** @typedef {{ name: string, created: number, used: number }} Place  of a blob, by its name in memory */
+/** @typedef {{ name: string, created: number, used: number }} Place  a blob, by its name in memory, and its times */
 
-/** Blobs that one walk through the index keeps in memory, and half of what it holds at most. */
+/** Most blobs that one walk through the index gives. It holds up to twice as many in memory. */
 const KEPT_BLOBS = 1 << 16
-/** Blobs that are looked up together. */
+/** How many blobs are looked up at once. */
 const LOOKUP_BLOBS = 256
 
 /**
@@ -80,7 +80,7 @@ async function * byHash ({ catalog }, range) {
 
 /**
  * @param {StoreContext} store @param {Range} range
- * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: blobs that one walk keeps
+ * @param {{ order: 'created' | 'used', limit: number, kept?: number }} options  `kept`: how many blobs a walk gives
  * @returns {AsyncGenerator<BlobStat>}
  */
 export async function * byTime (store, { prefix, after, reverse }, { order, limit, kept = KEPT_BLOBS }) {
@@ -103,10 +103,10 @@ export async function * byTime (store, { prefix, after, reverse }, { order, limi
 }
 
 /**
- * Walks through the index.
+ * Walks through the index, and calls `onPlace` for each blob.
  *
  * @param {StoreContext} store @param {string} prefix @param {(place: Place) => void} onPlace
- * @returns {Promise<unknown>} the error for records that are damaged, if any are
+ * @returns {Promise<unknown>} the error to throw for damaged records; undefined when there are none
  */
 async function eachPlace ({ catalog, life }, prefix, onPlace) {
   let error
@@ -133,7 +133,7 @@ async function placeOf ({ catalog }, root) {
 }
 
 /**
- * What is known now of blobs that were found before. Some may be gone.
+ * Looks up what is known now of blobs that were found before. Some of them may be deleted by now.
  *
  * @param {StoreContext} store @param {Place[]} places
  * @returns {AsyncGenerator<BlobStat>}

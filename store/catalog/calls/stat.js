@@ -1,4 +1,4 @@
-// Says what is known of one blob, and what is missing of it.
+// Says what the store knows of one blob, and what is missing of it.
 
 import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { parseRoot, toCid } from '../../../lib/hash/cid.js'

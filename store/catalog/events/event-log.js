@@ -1,8 +1,8 @@
-// The log of changes: what has become of blobs and tags, in the order in which it was written.
+// Keeps the log of changes: what has become of blobs and tags, in the order in which the index has written it.
 //
 // Each write of the index that changes a blob or a tag has an entry of the log in the same batch. So the log says
-// exactly what was committed, also after a crash, and watchers read it at their own pace: nothing is queued for them.
-// The oldest entries are deleted when the log is longer than it needs to be.
+// exactly what was committed, even after a crash. Watchers read the log at their own pace, so the store queues nothing
+// for them. When the log is too long, the oldest entries are deleted.
 
 import { EVENTS, encodeBeginning, encodeEntry, placeOfEntry } from '../../storage/format/events.js'
 import { VIEWS, allEvents, eventKey } from '../../storage/format/keys.js'
@@ -17,7 +17,7 @@ import { Watch } from './observers.js'
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Change, TagChange } from '../catalog.js' */
 
-/** Bytes of the log that are kept, and by how much it may be longer before its begin is deleted. */
+/** How many bytes of the log are kept, and how many more it may have before its oldest entries are deleted. */
 export const KEPT_LEN = 1 << 22
 const SLACK_LEN = 1 << 18
 
@@ -26,14 +26,14 @@ const UNKNOWN = new Uint8Array(HASH_LEN)
 
 export class EventLog {
   #databases
-  /** Behind the last entry that was given to the index, and behind the last that the index has acknowledged. */
+  /** The places after the last entry that the index was given, and after the last that it has acknowledged. */
   #last = /** @type {LogPlace} */ ({ position: 0, check: new Uint8Array(CHECK_LEN) })
   #acknowledged = this.#last
-  /** Does the index have the entry to which `#last` belongs? */
+  /** Does the index have the entry that ends at `#last`? */
   #isBegun = false
-  /** The begin of what is kept. */
+  /** The position of the oldest entry that is kept. */
   #first = 0
-  /** The latest time that was ever seen. */
+  /** The latest time that the log has had. */
   #time = 0
   #watches = /** @type {Set<Watch>} */ (new Set())
 
@@ -47,7 +47,7 @@ export class EventLog {
     const [last] = await this.#entries({ reverse: true, limit: 1 })
     if (last === undefined) return
     const place = placeOfEntry(...last)
-    // Behind an entry that makes no sense the log begins once more, and no older point leads there.
+    // After a damaged entry a new log begins, to which no older point leads.
     if (place === undefined) return this.begin(Date.now())
     this.#last = this.#acknowledged = place
     this.#isBegun = true
@@ -57,7 +57,7 @@ export class EventLog {
   }
 
   /**
-   * Begins a log that no point of another log leads to.
+   * Begins a new log. No point of another log leads to it.
    *
    * @param {number} position  greater than that of any entry
    */
@@ -68,7 +68,7 @@ export class EventLog {
     this.#isBegun = true
   }
 
-  /** @param {object} options @returns {Promise<[key: Uint8Array, value: Uint8Array][]>} those that can be read */
+  /** @param {object} options @returns {Promise<[key: Uint8Array, value: Uint8Array][]>} the entries that can be read */
   async #entries (options) {
     const entries = []
     const iterator = this.#databases.index.iterator({ ...allEvents, ...options, ...VIEWS })
@@ -78,12 +78,12 @@ export class EventLog {
     return entries
   }
 
-  /** Behind everything that the store has acknowledged. @returns {LogPlace} */
+  /** The place after everything that the store has acknowledged. @returns {LogPlace} */
   get place () { return this.#acknowledged }
 
   /**
-   * The time, in milliseconds since 1970. It never goes back, also when the clock of the system is set back, and when
-   * the store was closed meanwhile.
+   * Returns the time in milliseconds since 1970. It never goes back, even when the clock of the system is set back, or
+   * was set back while the store was closed.
    */
   now () {
     this.#time = Math.max(this.#time, Date.now())
@@ -91,10 +91,10 @@ export class EventLog {
   }
 
   /**
-   * Makes the entry for a write. Entries must be given to the index in the order in which they are made.
+   * Makes the entry for a write. Callers must give entries to the index in the order in which they make them.
    *
    * @param {Change[]} changes @param {TagChange[]} tags
-   * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when there is nothing to tell
+   * @returns {{ operations: Operation[], place: LogPlace } | undefined} undefined when the write changes no blob or tag
    */
   entryOf (changes, tags) {
     const events = /** @type {StoredEvent[]} */ ([])
@@ -117,23 +117,23 @@ export class EventLog {
     return { operations, place: this.#last }
   }
 
-  /** The index has an entry. @param {LogPlace} place  behind it */
+  /** Notes that the index has an entry. @param {LogPlace} place  after the entry */
   acknowledge (place) {
     if (place.position > this.#acknowledged.position) this.#acknowledged = place
     for (const watch of this.#watches) watch.wake()
     if (place.position - this.#first > KEPT_LEN + SLACK_LEN) this.#trim(place.position - KEPT_LEN)
   }
 
-  /** Deletes the begin of the log, in the background. @param {number} first  the begin from then on */
+  /** Deletes the oldest entries, in the background. @param {number} first  position of the oldest one that stays */
   #trim (first) {
     this.#first = first
-    this.#databases.index.clear({ gte: allEvents.gte, lt: eventKey(first) }).catch(() => {}) // the next time, then
+    this.#databases.index.clear({ gte: allEvents.gte, lt: eventKey(first) }).catch(() => {}) // The next call retries.
   }
 
   /** Wakes all watchers, which then find the store closed. */
   end () { for (const watch of this.#watches) watch.wake() }
 
-  /** Is woken whenever there are new entries. */
+  /** Returns a watch that is woken whenever there are new entries. */
   watch () {
     const watch = new Watch(() => { this.#watches.delete(watch) })
     this.#watches.add(watch)
@@ -141,7 +141,7 @@ export class EventLog {
   }
 }
 
-/** What a change means for those who watch; undefined for nothing. @param {Change} change */
+/** Returns the kind of event that watchers get for a change; undefined for none. @param {Change} change */
 function kindOf ({ before, after }) {
   if (after === undefined) return KIND.removed
   if (before === undefined) return after.complete ? KIND.addedWhole : KIND.added

@@ -1,5 +1,5 @@
-// Tells observers of a blob how it is now, and again whenever its record has changed. Nothing is queued: a slow
-// observer is told the state of the moment, and misses what lay between.
+// Tells observers of a blob its state now, and again whenever its record has changed. Nothing is queued: a slow
+// observer is told the latest state, and misses the states before it.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { nameOf } from '../roots.js'
@@ -13,7 +13,7 @@ import { untilAborted } from '../../../lib/source/async-util.js'
 
 /**
  * @typedef {object} BlobState
- * @property {number} [size]  bytes; a claim unless `sizeProven`, and undefined when nothing is present
+ * @property {number} [size]  bytes; a claim unless `sizeProven`. Undefined when nothing is present
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte present?
  * @property {ChunkRanges} present  which chunks are present
@@ -45,7 +45,7 @@ export class Observers {
   }
 }
 
-/** Sleeps until something has changed. */
+/** Lets a loop sleep until something has changed. */
 export class Watch {
   #isAwake = false
   #wake = () => {}
@@ -61,10 +61,10 @@ export class Watch {
     this.#wake()
   }
 
-  /** Forgets changes that have come so far. */
+  /** Forgets the changes that have come so far. */
   settle () { this.#isAwake = false }
 
-  /** @returns {Promise<void>} when something has changed */
+  /** Resolves when something has changed. @returns {Promise<void>} */
   get change () {
     return this.#isAwake ? Promise.resolve() : new Promise(resolve => { this.#wake = resolve })
   }
@@ -84,7 +84,7 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
   try {
     for (let last; ;) {
       signal?.throwIfAborted()
-      // Under the lock, so that no write of the record is under way.
+      // Read the state under the blob's lock, so that no write of the record is under way.
       const state = await life.run(() => locks.run(nameOf(root), async () => {
         watch.settle()
         const record = await catalog.get(root)
@@ -102,7 +102,7 @@ export async function * observe ({ catalog, locks, presence, life, observers }, 
   }
 }
 
-/** Of a blob without a record. @type {BlobState} */
+/** The state of a blob without a record. @type {BlobState} */
 const NOTHING = { size: undefined, sizeProven: false, complete: false, present: ChunkRanges.none }
 
 /** @param {BlobState} a @param {BlobState} b */

@@ -1,4 +1,4 @@
-// Tells callers what becomes of the blobs and tags of a store: reads the log of changes, and waits for more of it.
+// Tells callers what becomes of the blobs and tags of a store: it reads the log of changes, and waits for new entries.
 
 import { toCid } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -19,26 +19,26 @@ import { cidOfAlias } from '../names/aliases.js'
 /**
  * @typedef {object} StoreEvent
  * @property {StoreEventType} type
- * @property {CID} [cid]  of the blob, or what the tag names; undefined for a damaged tag that was deleted
- * @property {boolean} [complete]  of events of blobs: is the whole blob present from then on?
- * @property {string} [tag]  of events of tags: the name
- * @property {Date} time  when it was written
- * @property {string} point  for `after`: the events that follow this one
+ * @property {CID} [cid]  of the blob, or of what the tag names; undefined for a damaged tag that was deleted
+ * @property {boolean} [complete]  only for events of blobs: is the whole blob present after the event?
+ * @property {string} [tag]  only for events of tags: the name of the tag
+ * @property {Date} time  when the change was written
+ * @property {string} point  for `after`: the events after this one
  */
 
 /**
  * @typedef {'added' | 'completed' | 'damaged' | 'removed' | 'tagged' | 'untagged'} StoreEventType  `added`: a blob, or
- *   a part of it, is there from now on. `completed`: its last part has come. `damaged`: a part of a whole blob turned
- *   out damaged, and is missing now. `removed`: it was deleted, evicted, or collected. `tagged`: a tag was set, maybe
- *   in the place of another of that name. `untagged`: a tag is gone; one that has expired goes with the next `gc`
+ *   a part of it, has come. `completed`: the last missing part of a blob has come. `damaged`: a part of a whole blob
+ *   was found damaged, and is missing now. `removed`: the blob was deleted, evicted or collected. `tagged`: a tag was
+ *   set, and may have replaced another of that name. `untagged`: a tag was deleted; the next `gc` deletes expired ones
  */
 
-/** @typedef {LogPlace & { skip: number }} Point  `skip`: events of the next entry that were given already */
+/** @typedef {LogPlace & { skip: number }} Point  `skip`: how many events of the next entry were given already */
 
-/** Entries that are read together. */
+/** Most entries that are read at once. */
 const BATCH_ENTRIES = 64
 
-/** The point at a place in the log, as callers keep it. @param {LogPlace} place @param {number} [skip] */
+/** Returns the point for a place in the log, as callers keep it. @param {LogPlace} place @param {number} [skip] */
 export const pointOf = ({ position, check }, skip = 0) =>
   `${position}-${toString(check, 'base16')}${skip === 0 ? '' : `-${skip}`}`
 
@@ -90,7 +90,7 @@ async function * events (store, from, { isOld, signal }) {
 }
 
 /**
- * The next entries, of which none is missing.
+ * Returns the next entries, and throws when one of them is missing.
  *
  * @param {StoreContext} store @param {LogPlace} place
  * @throws {BaoError} WATCH_GAP
@@ -102,7 +102,7 @@ async function entriesAfter ({ databases }, place) {
     for await (const [key, value] of databases.index.iterator(range)) {
       const entry = decodeEntry(place, key, value)
       if (entry === undefined) {
-        if (entries.length > 0) return entries // these come first
+        if (entries.length > 0) return entries // Give the entries before the gap; the next call throws.
         throw watchGap()
       }
       entries.push(entry)

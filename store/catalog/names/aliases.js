@@ -1,9 +1,10 @@
-// Aliases: other names of blobs, multihashes of other functions than BLAKE3. The index keeps each alias twice, by its
-// multihash and by the blob. Both entries go into the batch that holds the blob's record, or into a later one, so an
-// alias never leads to a blob without a record. The blockstore hashes what an alias leads to when it is read.
+// Reads aliases, and makes the operations that write them. An alias is another name of a blob: a multihash of another
+// function than BLAKE3. The index keeps each alias twice, by its multihash and by the blob. Both entries go into the
+// batch that holds the blob's record, or into a later one, so an alias never leads to a blob without a record. When the
+// blockstore reads the blob of an alias, it hashes the bytes with the alias's function.
 //
-// When the blockstore forgets a name that a tag names, the alias stays and is marked as forgotten: the tag leads to the
-// blob by it, and the blockstore passes it over.
+// When the blockstore deletes a name that a tag names, the alias stays and is marked as forgotten. The tag still leads
+// to the blob by the alias, and the blockstore ignores it.
 
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
@@ -22,7 +23,7 @@ import {
 /** @import { Operation } from '../../storage/level/safe-database.js' */
 /** @import { Alias } from '../../storage/format/records.js' */
 
-/** The CID of raw bytes that an alias stands for. @param {Uint8Array} multihash */
+/** Returns the CID of raw bytes for an alias. @param {Uint8Array} multihash */
 export const cidOfAlias = multihash => CID.createV1(RAW, Digest.decode(multihash))
 
 export class Aliases {
@@ -34,16 +35,16 @@ export class Aliases {
   }
 
   /**
-   * The blob that a block is, which the blockstore has under this name.
+   * Finds the blob that the blockstore has under a name.
    *
    * @param {Uint8Array} multihash
-   * @returns {Promise<Uint8Array | undefined>} its hash; undefined, too, when the alias is damaged
+   * @returns {Promise<Uint8Array | undefined>} its hash; undefined when there is none, or the alias is damaged
    */
   async rootOf (multihash) {
     return rootIn(multihash, await orIfUnreadable(this.#index.get(aliasKey(multihash), VIEWS)))
   }
 
-  /** The same for several. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
+  /** Finds several blobs. @param {Uint8Array[]} multihashes @returns {Promise<(Uint8Array | undefined)[]>} */
   async rootsOf (multihashes) {
     if (multihashes.length === 0) return []
     const stored = await orIfUnreadable(this.#index.getMany(multihashes.map(aliasKey), VIEWS))
@@ -52,7 +53,7 @@ export class Aliases {
   }
 
   /**
-   * The blob that an alias leads to, also one that the blockstore has forgotten.
+   * Finds the blob that an alias leads to, even if the alias is forgotten.
    *
    * @param {Uint8Array} multihash
    * @returns {Promise<Uint8Array | undefined>} its hash
@@ -67,10 +68,10 @@ export class Aliases {
   }
 
   /**
-   * The aliases of a blob.
+   * Reads the aliases of a blob.
    *
    * @param {Uint8Array} root
-   * @param {() => void} [onDamage]  called when some cannot be read
+   * @param {() => void} [onDamage]  called when some aliases cannot be read
    * @returns {Promise<{ multihash: Uint8Array, isForgotten: boolean }[]>}
    */
   async of (root, onDamage) {
@@ -85,10 +86,10 @@ export class Aliases {
   }
 
   /**
-   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all that the blockstore has, in the order of
-   *   their multihashes
-   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, and all others
-   *   have been given
+   * @returns {AsyncGenerator<{ multihash: Uint8Array, root: Uint8Array }>} all aliases but forgotten ones, in the order
+   *   of their multihashes
+   * @throws {import('../../../lib/core/errors.js').BaoError} STORE_CORRUPT when some cannot be read, after all others
+   *   were given
    */
   async * all () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...allAliases, ...VIEWS }), fail)) {
@@ -98,7 +99,7 @@ export class Aliases {
     }
   }
 
-  /** Tells which blobs have aliases, for readers that walk all blobs. */
+  /** Returns a cursor that tells which blobs have aliases, for readers that walk all blobs. */
   inOrder () { return new SortedCursor(this.#index.iterator({ ...allAliasesByBlob, ...SMALL_ENTRIES })) }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
@@ -109,7 +110,7 @@ export class Aliases {
     ]
   }
 
-  /** Has the blockstore forget a name that a tag names. @param {Uint8Array} multihash @param {Uint8Array} root */
+  /** Returns operations that mark an alias as forgotten. @param {Uint8Array} multihash @param {Uint8Array} root */
   forget (multihash, root) { return [putOf(multihash, { root, isForgotten: true })] }
 
   /** @param {Uint8Array} multihash @param {Uint8Array} root @returns {Operation[]} */
@@ -121,7 +122,7 @@ export class Aliases {
 /** @param {Uint8Array} multihash @param {Alias} alias @returns {Operation} */
 const putOf = (multihash, alias) => ({ type: 'put', key: aliasKey(multihash), value: encodeAlias(multihash, alias) })
 
-/** The blob that the blockstore has under a name. @param {Uint8Array} multihash @param {Uint8Array} [stored] */
+/** Reads a stored alias, unless it is forgotten. @param {Uint8Array} multihash @param {Uint8Array} [stored] */
 function rootIn (multihash, stored) {
   const alias = stored && decodeAlias(multihash, stored)
   return alias === undefined || alias.isForgotten ? undefined : alias.root

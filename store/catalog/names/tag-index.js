@@ -1,7 +1,7 @@
-// The tags in the index. Each is kept twice, under its name and beside the blob that it names.
+// Reads and changes the tags in the index, which keeps each tag twice: under its name, and beside its blob.
 //
-// A tag that has expired counts as gone, also before garbage collection takes it away. Whether it has is asked of the
-// clock of the system: when that is set back, the tag counts again.
+// A tag that has expired counts as deleted, even before garbage collection deletes it. The clock of the system decides
+// whether it has expired: when the clock is set back, the tag counts again.
 
 import { SortedCursor } from '../../storage/level/sorted-cursor.js'
 import { SMALL_ENTRIES } from '../../storage/level/entries.js'
@@ -19,7 +19,7 @@ import { DAMAGED, damagedTag, damagedTags, eachReadable, orIfUnreadable, tagNotF
 
 /** @typedef {{ also: Operation[], tags: TagChange[] }} TagCommit  for `Catalog.commit` */
 
-/** Expired tags that are taken away in one write. */
+/** Most expired tags that are deleted in one write. */
 const SWEPT_TAGS = 1000
 
 export class TagIndex {
@@ -33,14 +33,14 @@ export class TagIndex {
   get #index () { return this.#store.databases.index }
 
   /**
-   * From when a `ttl` counts, in milliseconds since 1970: a clock that was set back must not end a tag early once it is
-   * right again.
+   * Returns the time from which a `ttl` counts, in milliseconds since 1970. It never goes back: if it followed a clock
+   * that is set back, the tag would expire too early once the clock is right again.
    */
   now () { return this.#store.catalog.log.now() }
 
   /**
    * @param {string} name
-   * @returns {Promise<Tag | undefined>} undefined when it has expired, too
+   * @returns {Promise<Tag | undefined>} undefined when there is none, or it has expired
    * @throws {BaoError} STORE_CORRUPT { tag }
    */
   async get (name) {
@@ -49,7 +49,7 @@ export class TagIndex {
     return tag !== undefined && isLive(tag, Date.now()) ? tag : undefined
   }
 
-  /** @param {string} name @returns {Promise<{ isThere: boolean, tag?: Tag }>} no tag when it is damaged */
+  /** @param {string} name @returns {Promise<{ isThere: boolean, tag?: Tag }>} without `tag` when it is damaged */
   async #find (name) {
     const stored = await orIfUnreadable(this.#index.get(tagKey(name), VIEWS), DAMAGED)
     return stored === undefined ? { isThere: false } : { isThere: true, tag: decodeTag(tagKey(name), stored) }
@@ -58,7 +58,7 @@ export class TagIndex {
   /**
    * @param {string} prefix
    * @returns {AsyncGenerator<Tag>} in the order of their names as UTF-8, without those that have expired
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
+   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
    */
   async * list (prefix) {
     /** @type {string | undefined} */
@@ -73,7 +73,7 @@ export class TagIndex {
     if (firstDamaged !== undefined) throw damaged()
   }
 
-  /** How many tags there are. Those that are damaged or have expired do not count. */
+  /** Counts the tags. Damaged and expired ones do not count. */
   async count () {
     let count = 0
     const now = Date.now()
@@ -81,7 +81,7 @@ export class TagIndex {
     return count
   }
 
-  /** All tags that can be read, also those that have expired. @returns {AsyncGenerator<Tag>} */
+  /** Gives all tags that can be read, even expired ones. @returns {AsyncGenerator<Tag>} */
   async * #readable () {
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsWith(''), ...VIEWS }))) {
       const tag = decodeTag(key, value)
@@ -92,7 +92,7 @@ export class TagIndex {
   /**
    * Sets tags in one write.
    *
-   * @param {Tag[]} tags  of different names; they take the places of others of these names, damaged or not
+   * @param {Tag[]} tags  with different names; each replaces a tag of that name, damaged or not
    * @param {(tags: TagCommit) => Promise<void>} [commit]  writes them, together with other changes
    */
   set (tags, commit = changes => this.#store.catalog.commit([], changes)) {
@@ -124,7 +124,7 @@ export class TagIndex {
       if (tag === undefined) throw tagNotFound(from)
       if (from === to) return
       const moved = { ...tag, name: to }
-      // A collection that reads all tags must not miss this one because it moves.
+      // A collection that is reading all tags must not miss this one because it moves.
       await this.whileTagging([tag], async () => {
         const [old, replaced] = [await this.#removal(from), await this.#removal(to)]
         const also = [...old.operations, ...replaced.operations, ...puts(moved)]
@@ -135,7 +135,7 @@ export class TagIndex {
   }
 
   /**
-   * Takes away the tags that have expired.
+   * Deletes the tags that have expired.
    *
    * @param {AbortSignal} [signal]
    */
@@ -152,7 +152,7 @@ export class TagIndex {
     if (names.length > 0) await this.#sweep(names)
   }
 
-  /** @param {string[]} names  of tags that may have been set again meanwhile */
+  /** @param {string[]} names  of expired tags, which callers may have set again meanwhile */
   #sweep (names) {
     return this.#alone(names, async () => {
       const changes = /** @type {TagCommit} */ ({ also: [], tags: [] })
@@ -167,8 +167,9 @@ export class TagIndex {
   }
 
   /**
-   * Protects what tags name while they are written. Marks that are begun meanwhile may not find the tags yet: they
-   * are told once these are there. So does a blob that gets the alias meanwhile which a tag names.
+   * Protects the blobs that tags name, while the tags are written. A collection that begins meanwhile may not find the
+   * new tags in the index, so its marks are told of them once more after the write. By then, a blob may have got the
+   * alias that a tag names; that blob is protected, too.
    *
    * @param {Tag[]} tags @param {() => Promise<void>} write
    */
@@ -182,7 +183,7 @@ export class TagIndex {
     }
   }
 
-  /** @param {Tag[]} tags @returns {Promise<() => void>} lets them go */
+  /** @param {Tag[]} tags @returns {Promise<() => void>} ends the protection */
   async #protect (tags) {
     const { protection } = this.#store
     const releases = /** @type {(() => void)[]} */ ([])
@@ -200,7 +201,7 @@ export class TagIndex {
   }
 
   /**
-   * The blob that a tag names, itself or by an alias.
+   * Finds the blob that a tag names, directly or by an alias.
    *
    * @param {Tag} tag
    * @returns {Promise<Uint8Array | undefined>} undefined for an alias that leads to no blob yet
@@ -208,10 +209,10 @@ export class TagIndex {
   async blobOf ({ root, alias }) { return alias === undefined ? root : this.#store.catalog.aliases.resolve(alias) }
 
   /**
-   * Does a tag name a blob itself, or an alias of it?
+   * Does a tag name a blob, directly or by an alias?
    *
    * @param {Uint8Array} root
-   * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary one
+   * @returns {Promise<{ isTagged: boolean, name?: string }>} without a name for a temporary tag
    */
   async tagOf (root) {
     const own = await this.#firstAt(root)
@@ -226,7 +227,7 @@ export class TagIndex {
   /** Does a tag name this alias? @param {Uint8Array} multihash */
   async namesAlias (multihash) { return await this.#firstAt(placeOfAlias(multihash)) !== undefined }
 
-  /** The first lasting tag at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
+  /** Finds the first tag at a place. @param {Uint8Array} root  of a blob, or the place of an alias */
   async #firstAt (root) {
     const now = Date.now()
     for await (const [key, value] of eachReadable(this.#index.iterator({ ...tagsOf(root), ...VIEWS }), fail)) {
@@ -234,7 +235,7 @@ export class TagIndex {
     }
   }
 
-  /** Tells which blobs have tags, for readers that walk all blobs and ask for each of them once. */
+  /** Returns a cursor that tells which blobs have tags, for readers that walk all blobs and ask once for each. */
   inOrder () {
     const cursor = new SortedCursor(this.#index.iterator({ ...allTagged, ...SMALL_ENTRIES }))
     const now = Date.now()
@@ -245,10 +246,10 @@ export class TagIndex {
   }
 
   /**
-   * What tags name beside single blobs: sequences of hashes, and aliases. Every tag is looked at in both of its places:
-   * they must say the same.
+   * Reads what tags name in addition to single blobs: sequences of hashes, and aliases. It looks at every tag in both
+   * of its places, which must say the same.
    *
-   * @returns {Promise<{ sequences: Uint8Array[], aliases: Uint8Array[] }>} roots, and multihashes
+   * @returns {Promise<{ sequences: Uint8Array[], aliases: Uint8Array[] }>} roots of sequences, and multihashes
    * @throws {BaoError} STORE_CORRUPT
    */
   async survey () {
@@ -283,10 +284,10 @@ export class TagIndex {
   }
 
   /**
-   * What takes away whatever is kept of a tag. What a damaged one named is found beside the blobs.
+   * Returns the operations that delete all entries of a tag. What a damaged tag named is found beside the blobs.
    *
    * @param {string} name
-   * @returns {Promise<{ operations: Operation[], before?: Tag }>} `before`: unless there is none, or a damaged one
+   * @returns {Promise<{ operations: Operation[], before?: Tag }>} without `before` when the tag is missing or damaged
    */
   async #removal (name) {
     const { isThere, tag } = await this.#find(name)
@@ -305,7 +306,7 @@ export class TagIndex {
   }
 
   /**
-   * Works on some names at a time.
+   * Runs work under the locks of some names.
    *
    * @template T @param {string[]} names @param {() => Promise<T>} work
    * @returns {Promise<T>}

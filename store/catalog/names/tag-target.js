@@ -1,4 +1,4 @@
-// What a tag is called, what it names and how long it lasts: checks the arguments of callers.
+// Checks the arguments for a tag: its name, what it names, and how long it lasts.
 
 import { HASHSEQ, codecOf, multihashOf, parseRoot } from '../../../lib/hash/cid.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -10,22 +10,22 @@ import { TAG_FORMATS, encodeMeta, placeOfAlias } from '../../storage/format/tags
 /** @import { Tag, TagFormat } from '../../storage/format/tags.js' */
 
 /**
- * What a tag says beside its name and its blob.
+ * The properties of a tag other than its name and its blob.
  *
  * @typedef {object} TagOptions
- * @property {TagFormat} [format]  `hashseq` protects also the blobs whose hashes the content consists of, 32 bytes
+ * @property {TagFormat} [format]  `hashseq` also protects the members: the content consists of their hashes, 32 bytes
  *   each. Default: `hashseq` for a CID with the codec of hash sequences (0x80), else `raw`
  * @property {unknown} [meta]  anything that DAG-CBOR can hold in 4096 bytes: strings, numbers, bytes, CIDs, null,
  *   booleans, and arrays and plain objects of these
- * @property {number} [ttl]  milliseconds from now, after which the tag has expired
- * @property {Date} [expires]  the same as a time. Default: never
+ * @property {number} [ttl]  milliseconds from now after which the tag expires
+ * @property {Date} [expires]  the time at which the tag expires. Default: never
  */
 
-/** Without `format`. */
+/** The names of the options other than `format`. */
 export const LASTING_OPTIONS = ['meta', 'ttl', 'expires']
 
 /**
- * The blob that a tag is to name.
+ * Checks which blob a tag should name.
  *
  * @param {BlobName} cid
  * @param {{ format?: TagFormat }} [options]  default: `hashseq` for a CID with the codec of hash sequences (0x80),
@@ -37,10 +37,10 @@ export function target (cid, options = {}) {
 }
 
 /**
- * The same, or the alias that a tag is to name.
+ * Checks which blob or alias a tag should name.
  *
  * @param {BlobName} cid  of any hash function
- * @param {{ format?: TagFormat }} [options]  as for `target`; of an alias only `raw`
+ * @param {{ format?: TagFormat }} [options]  as for `target`; an alias can only be `raw`
  * @returns {Omit<Tag, 'name'>}
  */
 export function targetOrAlias (cid, options = {}) {
@@ -62,7 +62,7 @@ function formatFor (cid, options) {
  * Makes a tag of what a caller has given.
  *
  * @param {string} name @param {BlobName} cid @param {TagOptions} [options]
- * @returns {(now: number) => Tag} the tag as it is to be set now: `ttl` counts from then on
+ * @returns {(now: number) => Tag} makes the tag to set now, from which `ttl` counts
  */
 export function tagFrom (name, cid, options = {}) {
   assertName('name', name)
@@ -75,7 +75,7 @@ export function tagFrom (name, cid, options = {}) {
 
 /**
  * @param {Pick<TagOptions, 'meta' | 'ttl' | 'expires'>} options
- * @returns {(now: number) => Pick<Tag, 'meta' | 'expires'>} `now`: milliseconds since 1970
+ * @returns {(now: number) => Pick<Tag, 'meta' | 'expires'>} `now`: milliseconds since 1970, from which `ttl` counts
  */
 export function lastingFrom ({ meta, ttl, expires }) {
   const bytes = meta === undefined ? undefined : encodeMeta(meta)
@@ -108,7 +108,7 @@ export function assertName (argument, name) {
 }
 
 /**
- * Half of a surrogate pair has no UTF-8: two such names would be kept as one.
+ * Refuses text with half of a surrogate pair. UTF-8 cannot express it, so two such names would be kept as one.
  *
  * @param {string} argument @param {string} text
  */

@@ -18,9 +18,9 @@ import { assertName, assertWellFormed, tagFrom } from './tag-target.js'
 /**
  * @typedef {object} TagInfo
  * @property {string} name
- * @property {CID} cid  its codec follows the format; of the alias's hash function where the tag names an alias
+ * @property {CID} cid  the codec of the CID follows the format; for a tag of an alias, its hash function is the alias's
  * @property {TagFormat} format
- * @property {unknown} [meta]  the caller's own copy of what was kept with the tag
+ * @property {unknown} [meta]  a copy of the metadata that was kept with the tag
  * @property {Date} [expires]
  */
 
@@ -37,11 +37,11 @@ export class Tags {
   }
 
   /**
-   * Protects a blob, whether the store has it already or not. A tag of that name is replaced.
+   * Protects a blob, whether the store has it already or not. Replaces a tag of that name.
    *
    * @param {string} name  any text but an empty one
-   * @param {BlobName} cid  or a CID of another hash function, which names an alias: it protects the blob that the alias
-   *   leads to, whenever that comes
+   * @param {BlobName} cid  or a CID of another hash function, which names an alias: the tag protects the blob that the
+   *   alias leads to, even if that comes later
    * @param {TagOptions} [options]
    */
   async set (name, cid, options) {
@@ -50,9 +50,10 @@ export class Tags {
   }
 
   /**
-   * Sets many tags in one write: all of them, or none when it fails. They are in memory together.
+   * Sets many tags in one write: all of them, or none when it fails. All of them are held in memory at once.
    *
-   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of the same name the last counts
+   * @param {Iterable<NewTag> | AsyncIterable<NewTag>} entries  as `list` gives them; of several with one name the last
+   *   counts
    */
   async setMany (entries) {
     assertMany('entries', entries, 'tags')
@@ -70,7 +71,7 @@ export class Tags {
   /**
    * @param {string} name
    * @returns {Promise<TagInfo | undefined>}
-   * @throws {BaoError} STORE_CORRUPT { tag }: it can be set again
+   * @throws {BaoError} STORE_CORRUPT { tag } when the tag is damaged; it can be set again
    */
   async get (name) {
     assertName('name', name)
@@ -87,10 +88,10 @@ export class Tags {
   }
 
   /**
-   * In one step: the blob is protected all the time.
+   * Renames a tag in one step, so that the blob is always protected.
    *
    * @param {string} from
-   * @param {string} to  a tag of that name is replaced
+   * @param {string} to  replaces a tag of that name
    * @throws {BaoError} STORE_TAG_NOT_FOUND { tag }
    */
   async rename (from, to) {
@@ -100,9 +101,9 @@ export class Tags {
   }
 
   /**
-   * @param {{ prefix?: string }} [options]  of the names
+   * @param {{ prefix?: string }} [options]  `prefix`: beginning of the names
    * @returns {AsyncGenerator<TagInfo>} in the order of their names as UTF-8
-   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged one, when all others have been given
+   * @throws {BaoError} STORE_CORRUPT { tag } for a damaged tag, after all others were given
    */
   list (options = {}) {
     return this.#life.each(() => this.#list(options))

@@ -1,5 +1,4 @@
-// Inspects one stored blob: which of its bytes and pairs are right, measured against the root, and what lies beside
-// them.
+// Inspects one stored blob: compares its bytes and pairs with the root, and looks for entries that do not belong to it.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -19,17 +18,17 @@ import { eachReadable, isCorruption, isOfSystem } from '../../storage/errors.js'
 /** @import { Databases } from '../../storage/databases.js' */
 /** @import { ProgressOptions } from '../../../lib/core/types.js' */
 
-/** How much the database hands over at a time. */
+/** Bytes that the database reads ahead. */
 const READ_AHEAD = 1 << 20
 
 /**
  * @typedef {object} Findings
- * @property {ChunkRanges} expected  what the store says is present
- * @property {ChunkRanges} right  what is stored, and can be proven
- * @property {ChunkRanges} data  chunks that could be proven, and are wrong or lost
+ * @property {ChunkRanges} expected  chunks that the store says are present
+ * @property {ChunkRanges} right  chunks that are stored and can be proven
+ * @property {ChunkRanges} data  chunks that could be proven, but whose bytes are wrong or lost
  * @property {ChunkRanges} tree  chunks whose pairs are wrong or lost, or that are stored without a mark
- * @property {number} strays  entries that do not belong to the blob, or have a wrong shape
- * @property {boolean} isUnreadable  has LevelDB left out what it cannot read?
+ * @property {number} strays  how many entries do not belong to the blob, or have a wrong shape
+ * @property {boolean} isUnreadable  has LevelDB skipped entries that it cannot read?
  * @property {boolean} isFileUnreadable  could the system not read the file, for lack of permission or because the
  *   disk fails? Its bytes may be right
  * @property {boolean} isSound
@@ -39,21 +38,21 @@ const READ_AHEAD = 1 << 20
 export const allChunks = size => new ChunkRanges([0, chunkCount(size)])
 
 /**
- * The part of a blob that is looked at.
+ * The part of a blob that is inspected.
  *
  * @typedef {object} Part
  * @property {boolean} isWhole  is it all of the blob?
  * @property {ChunkRanges} chunks  of the part
- * @property {ChunkRanges} rest  other chunks, which count as present
- * @property {{ gte: Uint8Array, lt: Uint8Array }} keys  of the data database: extents and pages of the part
+ * @property {ChunkRanges} rest  all other chunks, which count as present
+ * @property {{ gte: Uint8Array, lt: Uint8Array }} keys  range of the part's extents and pages in the data database
  */
 
-/** All of a blob. @param {BlobRecord} record @returns {Part} */
+/** Returns all of a blob as a part. @param {BlobRecord} record @returns {Part} */
 export const wholeOf = ({ id, size }) =>
   ({ isWhole: true, chunks: allChunks(size), rest: ChunkRanges.none, keys: allOfId(id) })
 
 /**
- * The part under the lowest pages of the tree that hold some bytes: 1 MiB, or several.
+ * Returns the part under the lowest pages of the tree that cover some bytes: 1 MiB, or several.
  *
  * @param {BlobRecord} record
  * @param {{ start: number, end: number }} span  bytes
@@ -64,7 +63,7 @@ export function partAround ({ id, size, home }, { start, end }, present) {
   const first = start - start % PAGE_SPAN
   const last = Math.max(1, Math.ceil(Math.min(end, size) / PAGE_SPAN)) * PAGE_SPAN
   const all = ChunkRanges.fromBytes(first, last)
-  // What has come to a file of the store, and is not recorded yet, is not on the disk for sure.
+  // Bytes that were written to a file of the store but are not recorded yet may not be on the disk.
   const chunks = home === 'file' ? all.intersect(present) : all
   return { isWhole: false, chunks, rest: present.difference(all), keys: extentsOf(id, first, last) }
 }
@@ -91,7 +90,7 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
     const right = valid.intersect(stored)
     const doubtful = expected.difference(right)
     const proven = doubtful.isEmpty ? doubtful : await validOutboardRanges(outboard, doubtful, { signal })
-    // Of a blob that is present in part the marks tell: some may be wrong, and some may be lost.
+    // For a blob that is present in part the marks tell which groups it has: some may be wrong, and some may be lost.
     const found = record.home === 'extents' ? stored.union(marked) : marked
     const unknown = record.complete ? ChunkRanges.none : found.difference(expected)
     const tree = doubtful.difference(proven).union(unknown)
@@ -104,10 +103,10 @@ export async function inspectBlob (databases, root, record, { signal, onProgress
 }
 
 /**
- * Are all bytes and pairs of a complete blob right? At the speed of a read.
+ * Are all bytes and pairs of a complete blob right? This takes as long as reading the blob.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false, too, when the system cannot read its file
+ * @returns {Promise<boolean>} false also when the system cannot read the blob's file
  */
 export async function isIntact (databases, root, record, signal) {
   if (record.size === 0) return true
@@ -116,28 +115,28 @@ export async function isIntact (databases, root, record, signal) {
 }
 
 /**
- * Reads everything under the id of a blob, or what is there of a part, from start to end, as a source for
- * `validRanges`. Missing bytes are zeros, so that the bytes after them can be verified; `stored` tells which are
- * missing.
+ * Reads everything under the id of a blob, or of a part of it, from start to end. It serves as a source for
+ * `validRanges`. It gives zeros for missing bytes, so that the bytes after them can be verified; `stored` tells which
+ * bytes are missing.
  */
 export class BlobScan {
   #iterator
   #id
-  /** Where the bytes are, if not in extents. @type {FileReader | undefined} */
+  /** Reads the bytes when they are not in extents. @type {FileReader | undefined} */
   #file
-  /** The current extent, without what an earlier one covers. */
+  /** The current extent, without the bytes that an earlier extent covers. */
   #offset = 0
   #bytes = /** @type {Uint8Array} */ (new Uint8Array(0))
-  /** Bytes that follow one another: [start, end). */
+  /** The range [start, end) of bytes that follow one another without a gap. */
   #run = { start: 0, end: 0 }
   #stored = new RunList()
   #marked = new RunList()
   size
-  /** Entries that do not belong to the blob, or have a wrong shape. */
+  /** How many entries do not belong to the blob, or have a wrong shape. */
   strays = 0
-  /** Has LevelDB left out entries that it cannot read? */
+  /** Has LevelDB skipped entries that it cannot read? */
   isUnreadable = false
-  /** Why the system could not read the file: its bytes are not known then. @type {unknown} */
+  /** Why the system could not read the file: then it is not known whether its bytes are right. @type {unknown} */
   failure
 
   /**
@@ -156,18 +155,18 @@ export class BlobScan {
     this.#iterator = databases.data.iterator({ ...keys, ...VIEWS, ...options, ...ofClassicLevel })
   }
 
-  /** The chunks of groups that are stored as a whole, as far as was read. */
+  /** The chunks of groups that are stored as a whole, as far as the scan has read. */
   get stored () { return this.#stored.ranges }
 
-  /** The chunks of groups that pages mark as present. */
+  /** The chunks of groups that pages mark as present, as far as the scan has read. */
   get marked () { return this.#marked.ranges.intersect(allChunks(this.size)) }
 
   /** Where the last extent ends, in bytes. */
   get end () { return this.#run.end }
 
   /**
-   * @param {number} start  at or after the one before @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always as long as asked for
+   * @param {number} start  at or after the start of the read before @param {number} end
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; always `end - start` bytes
    */
   async read (start, end) {
     const out = new Uint8Array(end - start)
@@ -183,18 +182,18 @@ export class BlobScan {
     return out
   }
 
-  /** Reads what is left. @param {AbortSignal} [signal] */
+  /** Reads the rest. @param {AbortSignal} [signal] */
   async finish (signal) {
     while (await this.#next()) signal?.throwIfAborted()
     const file = this.#file
     if (file === undefined) return
-    // Holes of a file cannot be told from zeros: all groups in front of its end may be stored.
+    // A hole in a file reads as zeros. So all groups before the end of the file count as stored.
     this.#run = { start: 0, end: Math.min(await this.#unlessFailing(() => file.len()) ?? 0, this.size) }
     this.#endRun()
   }
 
   /**
-   * Notes that the system could not read the file, and goes on.
+   * Reads the file. When the system cannot, notes that and returns undefined.
    *
    * @template T
    * @param {() => Promise<T>} read
@@ -247,10 +246,10 @@ export class BlobScan {
   }
 
   /**
-   * As a reader would.
+   * Takes an extent if a reader would.
    *
    * @param {number} offset @param {Uint8Array} value
-   * @returns {boolean} is there anything new in it?
+   * @returns {boolean} does it have bytes that no earlier extent had?
    */
   #takeExtent (offset, value) {
     const end = offset + value.length
@@ -271,7 +270,7 @@ export class BlobScan {
     return true
   }
 
-  /** Groups count when they are stored as a whole. */
+  /** Ends a run of bytes. Only groups that are stored as a whole count. */
   #endRun () {
     const { start, end } = this.#run
     const first = Math.ceil(start / GROUP_LEN) * GROUP_LEN
@@ -288,18 +287,18 @@ export class BlobScan {
  */
 export const isShapely = (offset, end, size) => offset % GROUP_LEN === 0 && (end % GROUP_LEN === 0 || end === size)
 
-/** Nothing where there is no file. @param {FileReader} file @param {number} start @param {number} end */
+/** Returns nothing when there is no file. @param {FileReader} file @param {number} start @param {number} end */
 async function readUpToEnd (file, start, end) {
   const stop = Math.min(end, await file.len())
   return start < stop ? file.read(start, stop) : new Uint8Array(0)
 }
 
 /**
- * The chunks of groups that are stored as a whole, right or wrong.
+ * Finds the chunks of groups that are stored as a whole, whether they are right or wrong.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
  * @param {AbortSignal} [signal]
- * @throws why the system could not read the file
+ * @throws the reason when the system could not read the file
  */
 export async function storedChunks (databases, root, record, part, signal) {
   const scan = new BlobScan(databases, root, record, undefined, part)
@@ -313,8 +312,8 @@ export async function storedChunks (databases, root, record, part, signal) {
 }
 
 /**
- * The chunks that a blob may have bytes of, right or wrong: those from the start of an extent to the end of its cell,
- * or up to the end of the file. The bytes are not read, and the size is not believed.
+ * Finds the chunks of which a blob may have bytes, right or wrong: from the start of each extent to the end of its
+ * cell, or up to the end of the file. It does not read the bytes, and does not rely on the size.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {AbortSignal} [signal]
  * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file

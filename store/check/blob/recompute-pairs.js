@@ -1,5 +1,5 @@
-// Computes pairs that a disk has lost again, from pairs or bytes below them. A pair is right when it hashes to what
-// the pair above it expects.
+// Computes lost pairs again, from pairs or bytes below them. A pair is right when its hash is the expected chaining
+// value, which the pair above it has.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { concat } from '../../../lib/core/bytes.js'
@@ -17,8 +17,8 @@ import { VIEWS } from '../../storage/format/keys.js'
 
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: those that are stored; `wanted`: those among
- *   them that are to be proven
+ * @param {{ stored: ChunkRanges, wanted: ChunkRanges }} groups  `stored`: groups that are stored; `wanted`: those of
+ *   them that should be proven
  * @param {AbortSignal} [signal]
  */
 export async function recomputePairs (databases, root, record, { stored, wanted }, signal) {
@@ -44,7 +44,7 @@ class PairRecomputer {
    * @param {Uint8Array} what.root
    * @param {BlobRecord} what.record
    * @param {ChunkRanges} what.stored  groups that are stored
-   * @param {ChunkRanges} what.doubtful  groups to be proven that the stored pairs do not prove
+   * @param {ChunkRanges} what.doubtful  groups that should be proven, and that the stored pairs do not prove
    * @param {ReturnType<typeof sourceOf>} what.reader
    * @param {AbortSignal} [what.signal]
    */
@@ -54,7 +54,7 @@ class PairRecomputer {
   }
 
   /**
-   * Computes the pairs below a node again, its own first: that one says what the others must hash to.
+   * Computes the pair of a node again, and then those below it: the first one says what the others must hash to.
    *
    * @param {number} start  bytes @param {number} end
    * @param {Uint8Array} expected  chaining value, or the root
@@ -69,8 +69,8 @@ class PairRecomputer {
       pair !== undefined && equals(this.#cvOfPair(pair, start, end), expected)
     let pair = await this.#pair(node)
     const { page } = placeInPages(node)
-    // The pairs right below may be wrong too, and so may the whole page: then the pages below it count, and bytes at
-    // last.
+    // First rely on the pairs right below. These may be wrong too, so then rely only on pages below this one, and at
+    // last only on bytes.
     const isOnOtherPage = (/** @type {number} */ below) => placeInPages(below).page.band !== page.band
     for (const trusts of [() => true, isOnOtherPage, () => false]) {
       if (isExpected(pair)) break
@@ -84,7 +84,7 @@ class PairRecomputer {
 
   /**
    * @param {number} start @param {number} middle @param {number} end
-   * @param {(node: number) => boolean} trusts  does what is stored count?
+   * @param {(node: number) => boolean} trusts  may the stored pair of this node be used?
    */
   async #computed (start, middle, end, trusts) {
     const left = await this.#cv(start, middle, trusts)
@@ -94,7 +94,7 @@ class PairRecomputer {
 
   /**
    * @param {number} start @param {number} end @param {(node: number) => boolean} trusts
-   * @returns {Promise<Uint8Array | undefined>} undefined when something is missing
+   * @returns {Promise<Uint8Array | undefined>} undefined when bytes are missing
    */
   async #cv (start, end, trusts) {
     const { stored, reader, signal } = this.#what
@@ -116,7 +116,7 @@ class PairRecomputer {
     return (isRoot ? rootHash : parentCv)(pair.subarray(0, HASH_LEN), pair.subarray(HASH_LEN))
   }
 
-  /** @param {number} node @returns {Promise<Uint8Array | undefined>} as it is stored */
+  /** @param {number} node @returns {Promise<Uint8Array | undefined>} the stored pair */
   async #pair (node) {
     const pair = new Uint8Array(PAIR_LEN)
     await this.#outboard.prepare([node])

@@ -1,5 +1,5 @@
-// Repairs one blob, or a part of it: computes lost pairs again where it can, drops what is not right then, and says
-// what the record must say.
+// Repairs one blob, or a part of it: computes lost pairs again where it can, drops what is still wrong, and returns the
+// record to commit.
 
 import { equals } from 'uint8arrays/equals'
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
@@ -21,20 +21,20 @@ import { recomputePairs } from './recompute-pairs.js'
 /** @import { Part } from './inspect-blob.js' */
 /** @import { SafeDatabase, Operation } from '../../storage/level/safe-database.js' */
 
-/** Bytes of changes that are written in one batch, and how many. */
+/** Most bytes, and most operations, of changes that are written in one batch. */
 const CHANGES_LEN = 1 << 22
 const CHANGES_COUNT = 1000
 
-/** Bytes of a file that are copied at a time. */
+/** Bytes of a file that are copied at once. */
 const COPY_LEN = 1 << 20
 
 /**
- * Computes lost pairs again where it can, and finds the chunks that are right then. Chunks outside of the part count as
+ * Computes lost pairs again where it can, and then finds the chunks that are right. Chunks outside of the part count as
  * right.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
  * @param {AbortSignal} [signal]
- * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file: its bytes may be right
+ * @returns {Promise<ChunkRanges | undefined>} undefined when the system cannot read the file; its bytes may be right
  */
 export async function proveBlob (databases, root, record, part, signal) {
   try {
@@ -46,32 +46,33 @@ export async function proveBlob (databases, root, record, part, signal) {
 }
 
 /**
- * Drops what is not right of a blob. The data is repaired before the caller commits the record, so an interrupted
- * repair begins again. The caller holds the blob's lock.
+ * Drops what is wrong in a blob. It repairs the data before the caller commits the record, so an interrupted repair can
+ * be repeated. The caller holds the blob's lock.
  *
- * The bytes of a reference stay where they are when a part of it is repaired. When all of it is, and some is wrong, the
- * right groups are copied into a file of the store, because the others cannot be received into somebody else's file.
+ * When a part of a reference is repaired, its bytes stay where they are. When all of it is repaired and some bytes are
+ * wrong, the right groups are copied into a file of the store: the store cannot receive the others into a file that
+ * belongs to somebody else.
  *
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record
- * @param {ChunkRanges} right  that `proveBlob` has found
+ * @param {ChunkRanges} right  chunks that `proveBlob` has found right
  * @param {Part} part
  * @param {AbortSignal} [signal]
  * @returns {Promise<BlobRecord>} the record to commit
  */
 export async function dropWrong (databases, root, record, right, part, signal) {
   const size = allChunks(record.size)
-  // After a look at all of it, without finding any group, the size is a claim again. That of a sharer is known from its
-  // entry.
+  // When a look at all of the blob has found no right group, the size is a claim again. The size of a sharer is known
+  // from its entry.
   const isNothing = part.isWhole && right.isEmpty && record.home !== 'shared'
   const sizeProven = !isNothing && (record.sizeProven || right.has(size.boundaries[1] - 1))
   const complete = sizeProven && right.equals(size)
   const home = record.home === 'reference' && !complete && part.isWhole ? 'file' : record.home
   const after = { ...record, sizeProven, complete, home }
-  if (complete && record.complete && !part.isWhole) return after // nothing is to be dropped
+  if (complete && record.complete && !part.isWhole) return after // Everything is right.
   if (isInOwnFile({ home }) && part.isWhole) await settleFile(databases, root, record, right, signal)
   const changes = new Changes(databases)
   await sortOut(databases, record, right, part, changes, signal)
-  // Of a complete blob no group may have a mark yet.
+  // The groups of a complete blob have no marks yet.
   const unmarked = record.complete ? right : right.intersect(part.chunks)
   await markGroups(databases.data, record.id, right, unmarked, changes)
   await changes.write(true)
@@ -81,7 +82,7 @@ export async function dropWrong (databases, root, record, right, part, signal) {
 /**
  * @param {Databases} databases @param {Uint8Array} root @param {BlobRecord} record @param {Part} part
  * @param {AbortSignal} [signal]
- * @throws why the system could not read the file
+ * @throws the reason when the system could not read the file
  */
 async function prove (databases, root, record, part, signal) {
   // Groups without a mark count, too: a lost mark is no reason to fetch a group again.
@@ -107,8 +108,8 @@ async function rightChunks (databases, root, record, stored, part, signal) {
 }
 
 /**
- * Brings the file to the disk before marks name its groups. Right groups out of a file of somebody else are copied into
- * the store's own file, because the missing ones cannot be received into the other.
+ * Syncs the file before marks name its groups. Right groups of a reference are copied into a file of the store, because
+ * the store cannot receive the missing ones into a file that belongs to somebody else.
  *
  * @param {Databases} databases
  * @param {Uint8Array} root
@@ -119,7 +120,7 @@ async function rightChunks (databases, root, record, stored, part, signal) {
 async function settleFile (databases, root, record, right, signal) {
   const { files, isSync } = databases
   if (files === undefined) throw new Error('a blob is in a file, and this store has no files')
-  const mayBeShared = isInOwnFile(record) // which is not written to
+  const mayBeShared = isInOwnFile(record) // then nothing is written to it
   const writer = await files.writer(fileIdOf(record), { mayBeShared })
   const theirs = record.home === 'reference' ? new FileReader(databases, root, record) : undefined
   try {
@@ -137,7 +138,7 @@ async function settleFile (databases, root, record, right, signal) {
 }
 
 /**
- * Drops what is not right, and puts marks where they belong.
+ * Drops wrong extents and pages, and writes the marks that are missing.
  *
  * @param {Databases} databases
  * @param {BlobRecord} record
@@ -171,12 +172,12 @@ async function sortOut ({ data, extentLen }, { id, size, home }, right, { keys }
 }
 
 /**
- * Marks groups in the pages over them, and adds pages where there are none.
+ * Marks groups as present in the pages over them, and makes the pages that are missing.
  *
  * @param {SafeDatabase} data
  * @param {number} id
  * @param {ChunkRanges} right  groups that are present
- * @param {ChunkRanges} groups  those of them whose pages may lack a mark
+ * @param {ChunkRanges} groups  those of them that may lack a mark
  * @param {Changes} changes
  */
 async function markGroups (data, id, right, groups, changes) {
@@ -212,7 +213,7 @@ class Cell {
   #size
   number
 
-  /** @param {number} number  from the start of the blob @param {number} size  of the blob */
+  /** @param {number} number  index of the cell in the blob @param {number} size  of the blob */
   constructor (number, size) {
     this.number = number
     this.#size = size
@@ -222,7 +223,7 @@ class Cell {
   add (key, offset, value) { this.#extents.push({ key, offset, value }) }
 
   /**
-   * Operations that rewrite the cell without what is wrong; none for a cell that is in order.
+   * Returns operations that rewrite the cell without wrong bytes; none when the cell is in order.
    *
    * @param {number} id @param {number} extentLen  bytes of an extent, at most @param {ChunkRanges} right
    * @returns {Operation[]}
@@ -244,7 +245,7 @@ class Cell {
     return [...dels, ...puts]
   }
 
-  /** Bytes after which the blob has none for this cell. */
+  /** Where the cell ends, in bytes of the blob: at its border, or at the end of the blob. */
   get #end () { return Math.min(this.#size, (this.number + 1) * CELL_LEN) }
 
   /** @param {number} extentLen @param {ChunkRanges} right */
@@ -263,7 +264,7 @@ class Cell {
     return runs
   }
 
-  /** The bytes as readers see them: of two extents that overlap the first counts. */
+  /** Returns the bytes as readers see them: where two extents overlap, the first one counts. */
   #bytes () {
     const start = this.number * CELL_LEN
     const bytes = new Uint8Array(CELL_LEN)
@@ -279,7 +280,7 @@ class Cell {
   }
 }
 
-/** Operations on the data, written when there are many. */
+/** Gathers operations on the data database, and writes them when there are many. */
 class Changes {
   #databases
   #operations = /** @type {Operation[]} */ ([])

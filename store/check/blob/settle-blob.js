@@ -1,5 +1,5 @@
-// Settles what is damaged of a stored blob: repairs its data, and commits the record that is true then. `fsck` does
-// this with whole blobs, and a read that finds damage with the part around it.
+// Settles the damage of a stored blob: repairs its data, and commits the record that is true afterwards. `fsck` does
+// this to whole blobs, and a read that finds damage does it to the part around the damage.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { dropWrong, proveBlob } from './repair-blob.js'
@@ -12,43 +12,43 @@ import { heldChunks, wholeOf } from './inspect-blob.js'
 /** @import { StoreContext } from '../../exchange/store-context.js' */
 
 /**
- * The caller holds the blob's lock.
+ * Repairs a blob, or a part of it, and commits its record. The caller holds the blob's lock.
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
- * @param {{ part?: Part, reservations?: Reservation[], signal?: AbortSignal }} [options]  `part`: of the blob. Default:
- *   all of it. `reservations`: of quota, for bytes of a reference that are copied
- * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when the system cannot read
- *   its file, or the data is another blob's, and nothing was changed
+ * @param {{ part?: Part, reservations?: Reservation[], signal?: AbortSignal }} [options]  `part`: the part to settle.
+ *   Default: all of the blob. `reservations`: quota that was reserved for copying the bytes of a reference
+ * @returns {Promise<ChunkRanges | undefined>} the chunks that are present now; undefined when nothing was changed,
+ *   because the system cannot read the file, or the data belongs to another blob
  */
 export async function settleBlob (store, root, record, { part = wholeOf(record), reservations, signal } = {}) {
   const { catalog, databases, presence } = store
   const [before, len] = [await presence.of(record), await presence.len(record)]
-  presence.forget(record) // its pages may change below
+  presence.forget(record) // The calls below may change its pages.
   if (await isFileTaken(store, record)) return leaveData(store, root, record)
-  // Where there are no files, nothing is in one: what is received from now on goes elsewhere.
+  // A store without files cannot reach the bytes of a file: what it receives from now on goes to extents.
   const isReachable = record.home === 'extents' || databases.files !== undefined
   const reachable = isReachable ? record : { ...record, home: /** @type {const} */ ('extents') }
   let right = await proveBlob(databases, root, reachable, part, signal)
   if (right === undefined) return undefined
   if (!part.isWhole && record.complete && right.intersect(part.chunks).isEmpty) {
-    // Nothing proves the size: marks are only written for what there may be bytes of.
+    // Nothing proves the size. So write marks only for chunks of which bytes may be stored.
     const held = await heldChunks(databases, root, reachable, signal)
     if (held === undefined) return undefined
     right = right.intersect(held)
   }
   if (!part.isWhole && right.intersect(part.chunks).isEmpty) {
-    // All of it is wrong: it may be another blob's, in an index in which two records have one id.
+    // All of it is wrong. It may belong to another blob: in a damaged index, two records may have one id.
     const isElsewhere = record.home === 'reference' || record.home === 'shared'
     if (right.isEmpty && !isElsewhere) return leaveData(store, root, record, { isDoubtful: true })
     if (await hasOtherOwner(store, record)) return undefined
   }
   const after = await dropWrong(databases, root, reachable, right, part, signal)
-  // A record that has neither a byte nor a proven size is deleted.
+  // Delete a record that has neither bytes nor a proven size.
   if (right.isEmpty && !record.sizeProven) {
     await catalog.commit([{ ...await catalog.removal(root, record), gained: 0 - len }])
   } else {
     after.isDamaged = !after.complete && (record.isDamaged || !before.difference(right).isEmpty)
-    // The reader asks next: looking through the pages of a long blob again would take longer than writing them.
+    // The reader asks for this next. Reading all pages of a long blob again would take longer than writing them.
     if (!after.complete && !part.isWhole) presence.know(after, right)
     const gained = await presence.len(after) - len
     const now = areSame(after, record) ? record : after
@@ -58,13 +58,12 @@ export async function settleBlob (store, root, record, { part = wholeOf(record),
 }
 
 /**
- * Has a blob count as missing, and gives it another id for what is received. Its file is left alone if that is not the
- * store's. The caller holds the blob's lock.
- *
+ * Makes a blob count as missing, and gives it a new id for the bytes that will be received. A file that is not the
+ * store's stays as it is. The caller holds the blob's lock.
  * @param {StoreContext} store @param {Uint8Array} root @param {BlobRecord} record
- * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: what is under the old id may be another blob's. It is
- *   left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
- * @returns {Promise<ChunkRanges>} none, which are present
+ * @param {{ isDoubtful?: boolean }} [options]  `isDoubtful`: the data under the old id may belong to another blob. It
+ *   is left to `gc`, `compact` and `fsck`, which find out whether it is an orphan. Default: false
+ * @returns {Promise<ChunkRanges>} the chunks that are present now: none
  */
 export async function leaveData (store, root, record, { isDoubtful = false } = {}) {
   const { catalog, databases: { ids }, presence } = store
@@ -72,7 +71,7 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
   const len = await presence.len(record)
   const before = isDoubtful ? undefined : record
   presence.forget(record)
-  // A record that has neither a byte nor a proven size is deleted.
+  // Delete a record that has neither bytes nor a proven size.
   if (!sizeProven) {
     await catalog.commit([{ ...await catalog.removal(root, before), gained: 0 - len }])
     return ChunkRanges.none
@@ -87,7 +86,7 @@ export async function leaveData (store, root, record, { isDoubtful = false } = {
 }
 
 /**
- * Is there something else where the blob has its file, or would get one?
+ * Is something other than a file of the store where the blob has its file, or would get one?
  *
  * @param {StoreContext} store @param {BlobRecord} record
  */

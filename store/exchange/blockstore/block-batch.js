@@ -1,14 +1,14 @@
-// Gathers blocks that are put, so that many small ones are kept in one batch.
+// Gathers blocks that are being put, so that many small ones are kept in one batch.
 
 import { abortable } from '../../../lib/source/async-util.js'
 import { BATCH_COUNT, BATCH_LEN } from '../../write/put-many.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
-/** How long a batch waits for the next block, in milliseconds. */
+/** Milliseconds that a batch waits for the next block. */
 const SOON = 5
 
-/** Blocks that are verified, and will be kept together. */
+/** Blocks that are verified, and that are kept together. */
 export class BlockBatch {
   #cids = /** @type {CID[]} */ ([])
   #blocks = /** @type {Uint8Array[]} */ ([])
@@ -17,7 +17,7 @@ export class BlockBatch {
 
   get isFull () { return this.#cids.length >= BATCH_COUNT || this.#len >= BATCH_LEN }
 
-  /** @param {CID} cid @param {{ bytes: Uint8Array, alias?: Uint8Array }} [block]  unless there is nothing to be kept */
+  /** @param {CID} cid @param {{ bytes: Uint8Array, alias?: Uint8Array }} [block]  undefined: nothing to keep */
   add (cid, block) {
     this.#cids.push(cid)
     if (block === undefined) return
@@ -28,7 +28,7 @@ export class BlockBatch {
 
   /**
    * @param {(blocks: Uint8Array[], aliases: (Uint8Array | undefined)[]) => Promise<unknown>} write
-   * @returns {Promise<CID[]>} the names of what is kept now
+   * @returns {Promise<CID[]>} the names of the blocks that are kept now
    */
   async keep (write) {
     const [cids, blocks, aliases] = [this.#cids, this.#blocks, this.#aliases]
@@ -42,12 +42,12 @@ export class BlockBatch {
 }
 
 /**
- * What a source gives, and `undefined` whenever the next does not come soon. So a source that waits for a result
- * before it goes on gets its result promptly.
+ * Gives the items of a source, and `undefined` whenever the next item does not come soon. So a source that waits for a
+ * result before it goes on gets the result promptly.
  *
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} source
- * @param {AbortSignal} [signal]  ends it at once
+ * @param {AbortSignal} [signal]  ends the items at once
  * @returns {AsyncGenerator<T | undefined>}
  */
 export const unhurried = (source, signal) =>

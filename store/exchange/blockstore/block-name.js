@@ -10,16 +10,16 @@ import { lookSmall } from '../../read/get-many.js'
 
 /** @import { StoreContext } from '../store-context.js' */
 
-/** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  as it is stored: not believed yet */
+/** @typedef {{ name: Name, root: Uint8Array, bytes: Uint8Array }} HeldBlock  `bytes`: as stored, not verified */
 
-/** A CID, as far as blocks go by it: by its multihash. */
+/** The name of a block: the multihash of a CID, without its codec. */
 export class Name {
   cid
   code
   digest
-  /** The BLAKE3 hash, under which the store has it? */
+  /** Is it the BLAKE3 hash, under which the store has the block? */
   isOwn
-  /** Are the bytes in the name? */
+  /** Does the name contain the bytes themselves (identity hash)? */
   isContent
 
   /** @param {CID} cid */
@@ -29,21 +29,21 @@ export class Name {
     const { code, digest } = known.multihash
     this.cid = known
     this.code = code
-    this.digest = new Uint8Array(digest) // the CID may be a view of a buffer that is used again
+    this.digest = new Uint8Array(digest) // a copy: the CID may be a view of a buffer that is reused
     this.isOwn = code === blake3.code && digest.length === HASH_LEN
     this.isContent = code === identity.code
   }
 
-  /** Written in the one shortest way, whatever it looked like. */
+  /** The multihash in its shortest form, even if the CID has it in a longer one. */
   get multihash () { return Digest.create(this.code, this.digest).bytes }
 }
 
 /**
- * Blocks that the store has under these names, and that stand in one extent.
+ * Looks up blocks that the store has under these names, and that are kept in one extent.
  *
  * @param {StoreContext} store @param {unknown[]} cids  at most LOOKUP_COUNT
- * @returns {Promise<(HeldBlock | undefined)[]>} undefined for a block that must be read by itself, which tells what
- *   is wrong with it
+ * @returns {Promise<(HeldBlock | undefined)[]>} undefined for a block that must be read by itself; that read also says
+ *   what is wrong with the block
  */
 export async function lookUp (store, cids) {
   const names = cids.map(cid => CID.asCID(cid) === null ? undefined : new Name(/** @type {CID} */ (cid)))

@@ -1,9 +1,9 @@
-// A store as an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
+// Makes a store an `interface-blockstore`: blocks under CIDs of any hash function, for Helia and its modules.
 // Source: interface-blockstore 7.
 //
-// A block has each multihash under which it was put as a name, whatever the codec. To delete one name leaves the
-// others, and the bytes stay as long as one name is left. What was put into the store itself, or received, has its
-// BLAKE3 hash as a name.
+// The names of a block are the multihashes under which it was put, whatever the codec. Deleting one name leaves the
+// others, and the bytes stay as long as the block has a name. A blob that was put into the store itself, or received,
+// has its BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -30,25 +30,25 @@ import { contextOf } from '../context-of.js'
 
 /** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
 /**
- * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read when they are
- *   asked for
+ * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read only when the caller
+ *   asks for them
  */
 /** @typedef {{ cid: CID, bytes: BlockBytes }} InputPair */
 /** @typedef {{ signal?: AbortSignal }} AbortOptions */
 
-/** More than peers send each other as one block. */
+/** Longest block that must be hashed by another function, in bytes. Peers send each other shorter blocks. */
 export const MAX_BLOCK_LEN = 1 << 22
 
 /**
  * @typedef {object} BlockstoreOptions
- * @property {MultihashHasher[]} [hashers]  hash functions beside BLAKE3, SHA2-256, SHA2-512 and identity
- * @property {number} [maxBlockLen]  bytes that a block may have that is put under a CID of another function than
- *   BLAKE3: it is gathered in memory to be hashed. Infinity for any. Default: 4 MiB. What is in the store can be
- *   got, however long it is
+ * @property {MultihashHasher[]} [hashers]  hash functions in addition to BLAKE3, SHA2-256, SHA2-512 and identity
+ * @property {number} [maxBlockLen]  most bytes of a block that is put under a CID of another function than BLAKE3: it
+ *   is gathered in memory to be hashed. Infinity for no limit. Default: 4 MiB. Stored blocks can be read however long
+ *   they are
  */
 
 /**
- * The store as an `interface-blockstore`: give it to Helia as its `blockstore`. Closing the store stays the caller's.
+ * Returns the store as an `interface-blockstore`: give it to Helia as its `blockstore`. The caller closes the store.
  *
  * @param {BlobStore} store
  * @param {BlockstoreOptions} [options]
@@ -83,12 +83,12 @@ class Blockstore {
   }
 
   /**
-   * Keeps a block, if it is the one that the CID names. Of other functions than BLAKE3 it is gathered in memory first.
+   * Keeps a block, if the CID names it. For other functions than BLAKE3 the block is first gathered in memory.
    *
    * @param {CID} cid @param {BlockBytes} bytes @param {AbortOptions} [options] @returns {Promise<CID>}
-   * @throws {import('../../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }, CID_UNSUPPORTED { cid } for a hash
-   *   function that is not known, BLOCK_TOO_LONG { cid, len } for one of another function than BLAKE3 that has more
-   *   bytes than `maxBlockLen`
+   * @throws {import('../../../lib/core/errors.js').BaoError} CID_MISMATCH { cid }; CID_UNSUPPORTED { cid } for an
+   *   unknown hash function; BLOCK_TOO_LONG { cid, len } for a block under a CID of another function than BLAKE3 that
+   *   has more bytes than `maxBlockLen`
    */
   async put (cid, bytes, { signal } = {}) {
     const name = new Name(cid)
@@ -103,12 +103,12 @@ class Blockstore {
   }
 
   /**
-   * Keeps blocks as `put` does, and small ones by the batch, unless there is a quota. What came before a failure is
-   * kept, and what comes after it is not.
+   * Keeps blocks as `put` does; small ones are kept in batches, unless there is a quota. After a failure, the blocks
+   * before it are kept, and those after it are not.
    *
    * @param {Iterable<InputPair> | AsyncIterable<InputPair>} pairs
    * @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<CID>} each when its block is kept, in their order
+   * @returns {AsyncGenerator<CID>} the CIDs in the same order, each when its block is kept
    * @throws {import('../../../lib/core/errors.js').BaoError} as `put`
    */
   async * putMany (pairs, { signal } = {}) {
@@ -142,7 +142,7 @@ class Blockstore {
 
   /**
    * @param {CID} cid @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each verified before it is given
+   * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} fresh pieces, each of which is verified first
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } (its name is `NotFoundError`),
    *   STORE_CORRUPT { cid }
    */
@@ -157,15 +157,15 @@ class Blockstore {
         const isTrusted = name.isOwn || !this.#context.verifies
         yield * isTrusted ? this.#store.get(root, { signal }) : this.#byAlias(name, root, signal)
       } catch (error) {
-        // It was deleted meanwhile, or it is a file of somebody else's that is gone.
+        // The block was deleted meanwhile, or the file of a reference is gone.
         throw isCode(error, 'STORE_NOT_FOUND') || isCode(error, 'STORE_MISSING') ? blockNotFound(cid, error) : error
       }
     }
   }
 
   /**
-   * Blocks in the order in which they were asked for. Small ones are read by the batch, those that are missing fail
-   * when their bytes are asked for.
+   * Gives blocks in the order in which the caller asks for them. Small ones are read in batches. Missing ones fail when
+   * the caller asks for their bytes.
    *
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
    * @returns {AsyncGenerator<Pair>}
@@ -190,7 +190,7 @@ class Blockstore {
   }
 
   /**
-   * All blocks that the store has, under all their names, as CIDs of raw bytes.
+   * Gives all blocks of the store under all their names, as CIDs of raw bytes.
    *
    * @param {AbortOptions} [options] @returns {AsyncGenerator<Pair>}
    */
@@ -199,7 +199,7 @@ class Blockstore {
     for await (const cid of names) yield { cid, bytes: this.get(cid, options) }
   }
 
-  /** Forgets a block under this name. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
+  /** Deletes this name of a block. @param {CID} cid @param {AbortOptions} [options] @returns {Promise<void>} */
   async delete (cid, { signal } = {}) {
     const name = new Name(cid)
     signal?.throwIfAborted()
@@ -220,7 +220,7 @@ class Blockstore {
 
   /**
    * @param {Iterable<CID> | AsyncIterable<CID>} cids @param {AbortOptions} [options]
-   * @returns {AsyncGenerator<CID>} each when it is forgotten
+   * @returns {AsyncGenerator<CID>} the CIDs, each when its name is deleted
    */
   async * deleteMany (cids, options) {
     for await (const cid of options?.signal === undefined ? cids : abortable(cids, options.signal)) {
@@ -246,11 +246,11 @@ class Blockstore {
     if (await this.#isNamed(name, bytes)) {
       this.#context.catalog.uses.touch(root)
       yield this.#context.databases.owned(bytes)
-    } else yield * this.get(name.cid, options) // which tells what is damaged
+    } else yield * this.get(name.cid, options) // This also says what is damaged.
   }
 
   /**
-   * The root of a block that the store has whole, and under this name.
+   * Returns the root of a block, if the store has the whole block under this name.
    *
    * @param {Name} name
    * @returns {Promise<Uint8Array | undefined>}
@@ -264,7 +264,7 @@ class Blockstore {
     })
   }
 
-  /** The names of all blocks. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
+  /** Gives the names of all blocks. @param {AbortSignal} [signal] @returns {AsyncGenerator<CID>} */
   async * #names (signal) {
     const { catalog } = this.#context
     signal?.throwIfAborted()
@@ -280,8 +280,8 @@ class Blockstore {
   }
 
   /**
-   * What an alias leads to is only believed when it has been hashed with the function of that name: the alias itself
-   * may be damaged.
+   * Reads a block by an alias. It hashes the bytes with the function of the alias before it gives them, because the
+   * alias may be damaged.
    *
    * @param {Name} name @param {Uint8Array} root @param {AbortSignal} [signal]
    */
@@ -291,15 +291,15 @@ class Blockstore {
     })
     if (block !== undefined && await this.#isNamed(name, block)) yield block
     else {
-      const verified = await this.#store.bytes(root, { verify: true, signal }) // tells which bytes are damaged
+      const verified = await this.#store.bytes(root, { verify: true, signal }) // This also says what is damaged.
       if (!await this.#isNamed(name, verified)) throw damagedAlias(name.cid)
       yield verified
     }
   }
 
   /**
-   * A copy of a block that is what its name says: what was hashed is what is kept, whatever the caller does to his
-   * bytes meanwhile.
+   * Returns a verified copy of a block. It is the copy that was hashed, so the caller may change the original bytes
+   * meanwhile.
    *
    * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
    */
@@ -310,9 +310,9 @@ class Blockstore {
   }
 
   /**
-   * Is it small enough for a batch? Under a quota no block is, since a part of a batch may be too much.
+   * Is a block small enough for a batch? Under a quota none is, because there may be space for only a part of a batch.
    *
-   * @param {BlockBytes} bytes  of a block, or where they come from
+   * @param {BlockBytes} bytes  the bytes of the block, or their source
    */
   #isForBatch (bytes) {
     return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited
@@ -327,7 +327,7 @@ class Blockstore {
       throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
     }
     const { digest } = await hasher.digest(block)
-    // A shorter hash would be easier to forge.
+    // Refuse a shorter hash: it would be easier to forge.
     if (digest.length !== name.digest.length) {
       throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
     }
@@ -352,7 +352,7 @@ function assertBlock (bytes) {
 }
 
 /**
- * In memory of its own; bytes at hand are copied at once.
+ * Copies bytes into memory of their own. Bytes that are in memory already are copied at once.
  *
  * @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options
  */

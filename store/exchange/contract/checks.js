@@ -1,4 +1,4 @@
-// What the tests of the contract are made of: inputs, comparisons, and a look into the databases. Comparisons throw
+// Helps the tests of the contract: makes inputs, compares results, and looks into the databases. The comparisons throw
 // errors of their own, because callers may use any test framework.
 
 import { createOutboardSync } from '../../../encoder/outboard.js'
@@ -17,18 +17,18 @@ export const MIB = 1024 * KIB
 /** Bytes of a chunk group. */
 export const GROUP_LEN = 16 * KIB
 
-/** Bytes without structure, the same ones at every call. @param {number} len @param {number} [seed] */
+/** Makes bytes without structure; the same ones at every call. @param {number} len @param {number} [seed] */
 export const noise = (len, seed = len) => hash(new TextEncoder().encode(`noise ${seed}`), len)
 
-/** A number, and those beside it. @param {number} size */
+/** Returns a number and its two neighbours. @param {number} size */
 export const around = size => [size - 1, size, size + 1]
 
-/** Places in a blob where something begins or ends, and those beside them. @param {number} size */
+/** Returns places in a blob where something begins or ends, and their neighbours. @param {number} size */
 export const bordersOf = size =>
   [...new Set([0, 1, KIB, GROUP_LEN, 64 * KIB, 128 * KIB, MIB, size - GROUP_LEN, size].flatMap(around))]
     .filter(border => border >= 0 && border <= size + 1)
 
-/** Ranges from every border, to some of the other borders and a little way. @param {number} size */
+/** Gives ranges that begin at a border, and end at some of the other borders or a little later. @param {number} size */
 export function * rangesOf (size) {
   const borders = bordersOf(size)
   for (const start of borders) {
@@ -37,13 +37,13 @@ export function * rangesOf (size) {
   }
 }
 
-/** The slice that any encoder cuts. @param {Uint8Array} bytes @param {RangesLike} [ranges] */
+/** Cuts a slice without a store. @param {Uint8Array} bytes @param {RangesLike} [ranges] */
 export const sliceOf = (bytes, ranges) => encodeSliceSync(bytes, createOutboardSync(bytes), ranges)
 
 /** @param {AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>} pieces */
 export async function collect (pieces) {
   const parts = []
-  // In WebKitGTK, streams are no async iterables.
+  // In WebKitGTK, streams are not async iterables.
   if (!(Symbol.asyncIterator in pieces)) {
     const reader = /** @type {ReadableStream<Uint8Array>} */ (pieces).getReader()
     for (let read; !(read = await reader.read()).done;) parts.push(read.value)
@@ -63,7 +63,7 @@ export function flipped (bytes, at) {
 /** @param {Uint8Array} bytes */
 export const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 
-/** @param {() => unknown} action @returns {Promise<any>} what it throws; undefined when it succeeds */
+/** @param {() => unknown} action @returns {Promise<any>} the error that it throws; undefined when it succeeds */
 export async function errorOf (action) {
   try {
     await action()
@@ -97,7 +97,7 @@ export function sameBytes (actual, expected, what) {
 }
 
 /**
- * The entries of the data database of a store that is closed.
+ * Reads the entries of the data database of a closed store.
  *
  * @param {Where} where
  */
@@ -105,7 +105,7 @@ export const dataIn = where => withData(where, async data =>
   (await data.iterator(VIEWS).all()).map(([key, value]) => ({ key, value: new Uint8Array(value) })))
 
 /**
- * Writes to the data database of a store that is closed.
+ * Writes an entry to the data database of a closed store.
  *
  * @param {Where} where @param {Uint8Array} key @param {Uint8Array} value
  */
@@ -114,7 +114,7 @@ export const putData = (where, key, value) => withData(where, data => data.put(k
 /** @template T @param {Where} where @param {(data: DatabasePair['data']) => Promise<T>} work */
 async function withData (where, work) {
   const { index, data } = typeof where === 'string' ? levelsAt(where) : where
-  await Promise.all([index.open(), data.open()]) // levels open by themselves: both have to be closed
+  await Promise.all([index.open(), data.open()]) // Levels open by themselves, so both must be closed.
   try {
     return await work(data)
   } finally {

@@ -1,7 +1,7 @@
-// The suite that `baobox/store/test` exports: tests of what every store promises, over any databases.
+// The suite that `baobox/store/test` exports: tests of the contract of every store, over any databases.
 //
-// The tests need no framework but `describe` and `it`. So they run in mocha, node:test, vitest and others, and in
-// browsers.
+// The tests need only the functions `describe` and `it` of a framework. So they run in mocha, node:test, vitest and
+// others, and in browsers.
 
 import { assertKnownOptions } from '../../../lib/core/options.js'
 import { BlobStore } from '../../blob-store.js'
@@ -17,14 +17,14 @@ import { RECEIVING } from './receiving.js'
 /** @typedef {(options?: StoreOptions) => Promise<BlobStore>} Open  closes the store that it opened before, if any */
 
 /**
- * @typedef {object} Setting  what a test works with
+ * @typedef {object} Setting  the tools of a test
  * @property {Where} where  a place for a store
  * @property {Open} open  opens the store at this place
  * @property {() => Promise<unknown>} openBeside  opens the store at this place, although it may be open
- * @property {() => Promise<Open>} another  makes another place, and gives what opens the store there
+ * @property {() => Promise<Open>} another  makes another place, and returns a function that opens the store there
  */
 
-/** @typedef {Record<string, (setting: Setting) => Promise<void>>} Tests  by their titles */
+/** @typedef {Record<string, (setting: Setting) => Promise<void>>} Tests  tests by their titles */
 
 /** @type {Record<string, Tests>} */
 const TESTS = {
@@ -40,9 +40,9 @@ const TESTS = {
  * @param {object} options
  * @param {(title: string, body: () => void) => unknown} options.describe
  * @param {(title: string, body: () => Promise<void>) => unknown} options.it
- * @param {() => Where | Promise<Where>} options.newPlace  gives a place that has no store yet. Two levels must keep
- *   what they hold when they are closed and opened again
- * @param {(where: Where) => unknown} [options.removePlace]  gets each of these places after its test
+ * @param {() => Where | Promise<Where>} options.newPlace  returns a place that has no store yet. Two levels must keep
+ *   their entries when they are closed and opened again
+ * @param {(where: Where) => unknown} [options.removePlace]  called with each of these places after its test
  */
 export function testStore (options) {
   assertKnownOptions(options, ['describe', 'it', 'newPlace', 'removePlace'])

@@ -1,4 +1,4 @@
-// The contract of `open` and `close`: what a store has when it is opened again, also after its data was damaged.
+// The contract of `open` and `close`: what a store has when it is opened again, even after its data was damaged.
 
 import { hash } from '../../../lib/hash/hasher.js'
 import {
@@ -10,8 +10,8 @@ import {
 /** @import { Tests } from './index.js' */
 
 /**
- * Reads a damaged blob in three ways. Each gives right bytes up to the damage. The first to find it notes it, so that
- * the damaged bytes are missing from then on.
+ * Reads a damaged blob in three ways. Each gives right bytes up to the damage. The first one that finds the damage
+ * notes it, so the damaged bytes are missing from then on.
  *
  * @param {BlobStore} store @param {CID} cid @param {Uint8Array} bytes  as they were put
  */
@@ -37,7 +37,7 @@ async function expectNothingWrong (store, cid, bytes) {
   }
 }
 
-/** What becomes of a value. @type {((value: Uint8Array) => Uint8Array)[]} */
+/** Ways to damage a stored value. @type {((value: Uint8Array) => Uint8Array)[]} */
 const DAMAGES = [
   value => flipped(value, 9), value => flipped(value, value.length - 1), value => value.subarray(0, -1)
 ]

@@ -1,4 +1,4 @@
-// The contract of `put`, `delete` and `list`: what comes into a store, stays there and goes.
+// The contract of `put`, `delete` and `list`: which blobs come into a store, stay there, and are deleted.
 
 import { concat } from '../../../lib/core/bytes.js'
 import { toCid } from '../../../lib/hash/cid.js'

@@ -1,4 +1,4 @@
-// The contract of `bytes`, `get`, `stream` and `slice`: what comes out of a store.
+// The contract of `bytes`, `get`, `stream` and `slice`: what a store gives to readers.
 
 import { createOutboardSync } from '../../../encoder/outboard.js'
 import { encodeSliceSync } from '../../../encoder/slice.js'
@@ -14,7 +14,7 @@ import {
 /** @param {Uint8Array} bytes @param {{ start: number, end: number }} range */
 const partOf = (bytes, { start, end }) => bytes.subarray(start, Math.max(start, end))
 
-/** Boundaries of sets of chunks in a blob of so many chunks. @param {number} chunks */
+/** Returns boundaries of sets of chunks in a blob of so many chunks. @param {number} chunks */
 const boundariesIn = chunks => [
   [], [0, 1], [0, 16], [1, 2, 5, 17], [15, 17], [64, 65, 70, 90], [1023, 1025], [3],
   [Math.max(chunks - 1, 0), chunks + 1], [chunks + 5]
@@ -115,7 +115,7 @@ export const READING = {
     const pieces = store.get(cid)
     equal((await pieces.next()).done, false, 'get is at its end')
     await pieces.return(undefined)
-    await store.close() // would wait or fail if an iterator of a database were still open
+    await store.close() // This would wait or fail if an iterator of a database were still open.
   },
 
   async 'get() and slice() give pieces that callers may keep and change' ({ open }) {

@@ -1,4 +1,4 @@
-// The contract of `receive` and `missing`: how blobs come over in slices.
+// The contract of `receive` and `missing`: how slices bring blobs into a store.
 
 import { hash } from '../../../lib/hash/hasher.js'
 import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, sliceOf } from './checks.js'
@@ -8,7 +8,7 @@ import { GROUP_LEN, KIB, collect, equal, errorOf, fails, noise, sameBytes, slice
 /** @import { Tests } from './index.js' */
 
 /**
- * Receives something that is no right slice, and checks what the store has then.
+ * Receives bytes that are not a right slice, and checks what the store has afterwards.
  *
  * @param {BlobStore} store @param {Uint8Array} bytes  of the blob @param {Uint8Array} given @param {string[]} codes
  * @param {string} what
@@ -17,7 +17,7 @@ async function expectRefused (store, bytes, given, codes, what) {
   const root = hash(bytes)
   const error = await errorOf(() => store.receive(root, given))
   equal(codes.includes(error?.code), true, `the code ${error?.code}, with ${what}`)
-  if (await errorOf(() => store.stat(root))) return // nothing was kept
+  if (await errorOf(() => store.stat(root))) return // The store has kept nothing.
   for (const [start, end] of (await store.stat(root)).present.toBytes(bytes.length)) {
     sameBytes(await store.bytes(root, { start, end }), bytes.subarray(start, end), `bytes ${start} to ${end}`)
   }

@@ -1,7 +1,7 @@
 // Reads a CAR (content-addressable archive, version 1 or 2) section by section, in bounded memory.
 //
-// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which gives it as many bytes as these may
-// have and no more. Its own readers of sections gather each block in memory, as long as its length claims.
+// `@ipld/car` decodes the header and the CIDs. It reads through `CarBytes`, which gives it no more bytes than these may
+// have. Its own readers of sections are not used: they gather each block in memory, however long it claims to be.
 // Source: CARv1 and CARv2 specifications, https://ipld.io/specs/transport/car/
 
 import { readBlockHead, readHeader } from '@ipld/car/decoder'
@@ -10,7 +10,7 @@ import { ByteQueue } from '../../../lib/core/byte-queue.js'
 
 /** @import { CID } from 'multiformats/cid' */
 
-/** Bytes of a header or of a CID, at most. A header of this length has 200 000 roots. */
+/** Most bytes of a header or of a CID. A header of this length has 200 000 roots. */
 export const MAX_HEADER_LEN = 1 << 23
 const NOTHING = new Uint8Array(0)
 
@@ -22,22 +22,22 @@ export const carInvalid = (what, start, cause) =>
 const carTruncated = (start, wanted, got) => new BaoError('CAR_TRUNCATED',
   `the CAR ended at byte ${start + got}: ${got} of ${wanted} bytes`, { start, wanted, got })
 
-/** The bytes of an archive, as `@ipld/car` wants to read them. */
+/** The bytes of an archive, with the methods that `@ipld/car` calls. */
 class CarBytes {
   #pieces
-  /** Bytes that were gathered, in front of the rest of the last piece, which is borrowed. */
+  /** Bytes that were gathered, followed by the rest of the last piece, which is borrowed. */
   #queue = new ByteQueue()
   #piece = /** @type {Uint8Array} */ (NOTHING)
-  /** Bytes that are still to be passed over. */
+  /** Bytes that must still be skipped. */
   #skipped = 0
-  /** Where the next byte stands. */
+  /** The position of the next byte in the archive. */
   pos = 0
-  /** Where the sections end. */
+  /** The position at which the sections end. */
   end = Infinity
-  /** What the source has failed with. */
+  /** The error of the source. */
   failure = /** @type {unknown} */ (undefined)
 
-  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next */
+  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next one */
   constructor (pieces) {
     this.#pieces = pieces
   }
@@ -59,7 +59,7 @@ class CarBytes {
   }
 
   /**
-   * @param {number} len @param {boolean} [seek]  pass over them? Default: false
+   * @param {number} len @param {boolean} [seek]  skip these bytes in the archive? Default: false
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {
@@ -71,7 +71,7 @@ class CarBytes {
     return copy
   }
 
-  /** Passes over bytes, which need not be there. @param {number} len */
+  /** Skips bytes, even if the archive ends before. @param {number} len */
   seek (len) {
     if (!Number.isSafeInteger(len) || len < 0) throw carInvalid('an offset that leads nowhere', this.pos)
     this.pos += len
@@ -83,10 +83,10 @@ class CarBytes {
   }
 
   /**
-   * The next bytes, as they come.
+   * Gives the next bytes as they come.
    *
    * @param {number} len
-   * @returns {AsyncGenerator<Uint8Array>} each borrowed until the next
+   * @returns {AsyncGenerator<Uint8Array>} each is borrowed until the next one
    */
   async * take (len) {
     await this.#skip()
@@ -103,13 +103,13 @@ class CarBytes {
     }
   }
 
-  /** Reads bytes that nobody wants, but that must be there. @param {number} len */
+  /** Reads bytes without giving them. Throws when the archive ends before. @param {number} len */
   async pass (len) {
     const pieces = this.take(len)
     while (!(await pieces.next()).done) continue
   }
 
-  /** @returns {Promise<boolean>} is there a byte in the piece? */
+  /** Reads until there are bytes to give. @returns {Promise<boolean>} false at the end of the source */
   async #fill () {
     while (this.#piece.length === 0) {
       try {
@@ -137,20 +137,20 @@ class CarBytes {
  * @typedef {object} Section
  * @property {CID} cid
  * @property {number} len  bytes of the block: a claim
- * @property {AsyncGenerator<Uint8Array>} pieces  the block; each borrowed until the next. What is not read is passed
- *   over
+ * @property {AsyncGenerator<Uint8Array>} pieces  the bytes of the block, each piece borrowed until the next one. Bytes
+ *   that the caller does not read are skipped
  */
 
 export class CarReader {
   #bytes
 
-  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next */
+  /** @param {AsyncIterator<Uint8Array>} pieces  each is borrowed until the next one */
   constructor (pieces) {
     this.#bytes = new CarBytes(pieces)
   }
 
   /**
-   * Reads the header. To be called first.
+   * Reads the header. Callers call this first.
    *
    * @returns {Promise<{ version: 1 | 2, roots: CID[] }>}
    * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
@@ -167,7 +167,7 @@ export class CarReader {
   }
 
   /**
-   * The sections behind the header. What a version 2 has behind its data is not read.
+   * Gives the sections after the header. It does not read what a version 2 has after its data.
    *
    * @returns {AsyncGenerator<Section>}
    * @throws {BaoError} CAR_INVALID { start }, CAR_TRUNCATED { start, wanted, got }
@@ -193,7 +193,7 @@ export class CarReader {
   }
 
   /**
-   * Whatever the decoder says of bytes that it cannot read.
+   * Decodes something, and throws CAR_INVALID for any error of the decoder.
    *
    * @template T @param {() => Promise<T>} decode
    */

@@ -1,5 +1,5 @@
-// Copies blobs and tags to another open store, and only what that one lacks. So the first run is a backup, and every
-// later one brings it up to date, also while the source is written to. A run that was interrupted is repeated: what
+// Copies blobs and tags to another open store, but only what that store lacks. So the first run makes a backup, and
+// every later one brings it up to date, even while the source is being written to. An interrupted run is repeated: what
 // has arrived is not sent again.
 
 import { toCid } from '../../../lib/hash/cid.js'
@@ -27,17 +27,18 @@ import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js
 
 /**
  * @typedef {object} CopyResult
- * @property {number} blobs  of which something was copied
- * @property {number} bytes  of them that were copied: all of a blob up to 1 MiB, of longer ones what was missing
- * @property {number} tags  that were set in the other store
- * @property {{ cid?: CID, error: BaoError }[]} failed  what could not be read here, and is not whole in the other
- *   store: `error` is what `get` would throw. Without `cid` for a damaged record or sequence of hashes that hides
- *   which blobs there were
+ * @property {number} blobs  how many blobs were copied, wholly or in part
+ * @property {number} bytes  bytes that were copied: all bytes of a blob up to 1 MiB; for longer ones those that were
+ *   missing
+ * @property {number} tags  how many tags were set in the other store
+ * @property {{ cid?: CID, error: BaoError }[]} failed  blobs that cannot be read here and are not whole in the other
+ *   store: `error` is what `get` would throw. Without `cid` for a damaged record or sequence of hashes that hides which
+ *   blobs there were
  */
 
-/** Batches of small blobs that are written while the next is read. */
+/** How many batches of small blobs may be under way while the next one is read. */
 const BATCHES_AHEAD = 2
-/** How often a blob is begun again that was replaced while it was read. */
+/** How often the copy of a blob begins again because the blob was replaced while it was read. */
 const CHANGES = 3
 
 /**
@@ -54,7 +55,7 @@ export async function copyTo (from, to, options) {
 }
 
 /** @typedef {(Uint8Array | undefined)[]} Names  multihashes under which a blob is put; `undefined`: its own name */
-/** @typedef {{ bytes: Uint8Array, names: Names }} SmallBlob  to be kept in the other store */
+/** @typedef {{ bytes: Uint8Array, names: Names }} SmallBlob  a blob to keep in the other store */
 /** @typedef {{ root: Uint8Array, record: BlobRecord, hasAliases: boolean }} Found */
 
 class Copy {
@@ -62,7 +63,7 @@ class Copy {
   #to
   #options
   #result = /** @type {CopyResult} */ ({ blobs: 0, bytes: 0, tags: 0, failed: [] })
-  /** Tells which blobs have aliases, when all blobs are walked in their order. */
+  /** Tells which blobs have aliases; only used when all blobs are copied, in the order of their hashes. */
   #aliases = /** @type {SortedCursor | undefined} */ (undefined)
 
   /** @param {StoreContext} from @param {StoreContext} to @param {CopyOptions} options */
@@ -73,12 +74,12 @@ class Copy {
   }
 
   async run () {
-    // Tags are read before blobs. So what a tag names, and had here when it was read, comes with it.
+    // Read tags before blobs. So the blob of a tag is copied, too, if the store had it when the tag was read.
     const tags = await chosenTags(this.#from, this.#options)
     const releases = (await Promise.all(tags.map(tag => this.#from.tags.blobOf(tag))))
       .flatMap((root, i) => root === undefined ? [] : this.#to.protection.tag(root, tags[i].format))
     const { cids, tags: names, recursive } = this.#options
-    // From here on a sequence that comes protects the members that come behind it.
+    // From now on, each sequence that is copied protects the members that are copied after it.
     const protect = (/** @type {Uint8Array} */ root) => { releases.push(this.#to.protection.tag(root, 'hashseq')) }
     const selection = { ...this.#options, ...recursive && { onSequence: protect } }
     if (cids === undefined && names === undefined) this.#aliases = this.#from.catalog.aliases.inOrder()
@@ -96,7 +97,7 @@ class Copy {
   }
 
   /**
-   * Small blobs by the batch. Long ones, and those that are present in part, are copied on the way.
+   * Gives batches of small blobs. Meanwhile it copies long ones, and those that are present in part.
    *
    * @param {Tag[]} tags @param {SelectionOptions} selection
    * @returns {AsyncGenerator<SmallBlob[]>}
@@ -116,7 +117,7 @@ class Copy {
         }
         const blob = { root, record, hasAliases: await this.#mayHaveAliases(root) }
         if (there?.complete) await this.#addNames(blob, there)
-        // A sequence is not gathered in a batch: it is written first, since it protects the members behind it.
+        // Write a sequence at once and not in a batch, because it protects the members after it.
         else if (record.complete && record.size <= FILE_FROM && !isSequence) small.push(blob)
         else await this.#copyLong(blob)
       }
@@ -147,7 +148,7 @@ class Copy {
    * Keeps small blobs in the other store, each under all of its names.
    *
    * @param {SmallBlob[]} batch
-   * @returns {Promise<number[]>} bytes of those that it lacked
+   * @returns {Promise<number[]>} the lengths of the blobs that the other store lacked
    */
   async #keep (batch) {
     const named = batch.flatMap(({ bytes, names }) => names.map(alias => ({ bytes, alias })))
@@ -157,7 +158,7 @@ class Copy {
     return kept.filter(({ isNew }) => isNew).map(({ size }) => size)
   }
 
-  /** Under a quota, a part of a batch may be too much. @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} named */
+  /** Keeps blobs one by one, for stores with a quota. @param {{ bytes: Uint8Array, alias?: Uint8Array }[]} named */
   async #keepEach (named) {
     const { signal } = this.#options
     const kept = []
@@ -166,10 +167,10 @@ class Copy {
   }
 
   /**
-   * Copies what the other store lacks of a blob, as slices. Where bytes here are damaged, the rest is copied.
+   * Copies what the other store lacks of a blob, as slices. Bytes that are damaged here are left out.
    *
    * @param {Found} blob
-   * @param {unknown} [failure]  of an attempt to read all of it
+   * @param {unknown} [failure]  the error of an attempt to read the whole blob
    */
   async #copyLong ({ root, hasAliases }, failure = null) {
     let damaged = ChunkRanges.none
@@ -177,7 +178,7 @@ class Copy {
     let changes = 0
     for (let hasMore = true; hasMore;) {
       const { record } = await this.#from.catalog.find(root)
-      if (record === undefined) break // it was deleted meanwhile
+      if (record === undefined) break // The blob was deleted meanwhile.
       const wanted = (await this.#lacking(root, record)).difference(damaged)
       if (wanted.isEmpty) break
       const { received, error } = await this.#send(root, wanted)
@@ -191,14 +192,14 @@ class Copy {
     if (copied > 0) this.#result.blobs++
     const [{ record }, { record: there }] = [await this.#from.catalog.find(root), await this.#to.catalog.find(root)]
     if (!there?.complete && failure !== null) this.#failed(root, failure)
-    // Damage that an earlier read has noted.
+    // An earlier read has noted damage here.
     else if (!there?.complete && record?.isDamaged) {
       this.#failed(root, missing(root, record.size, await this.#from.presence.missing(record, ChunkRanges.all)))
     }
     if (record?.complete && there?.complete) await this.#addNames({ root, record, hasAliases }, there)
   }
 
-  /** What is present here and missing there. @param {Uint8Array} root @param {BlobRecord} record */
+  /** Finds the chunks that are present here and missing there. @param {Uint8Array} root @param {BlobRecord} record */
   async #lacking (root, record) {
     const present = record.complete ? ChunkRanges.all : await this.#from.presence.of(record)
     const { record: there } = await this.#to.catalog.find(root)
@@ -207,8 +208,8 @@ class Copy {
 
   /**
    * @param {Uint8Array} root @param {ChunkRanges} wanted
-   * @returns {Promise<{ received: number, error: unknown }>} bytes that the other store lacked; `error` is null unless
-   *   reading them here has failed
+   * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`:
+   *   why reading here has failed, or null
    */
   async #send (root, wanted) {
     const { signal } = this.#options
@@ -229,7 +230,7 @@ class Copy {
       received = (await this.#to.receiver.receive(root, slice, wanted, { signal })).received
     } catch (failure) {
       signal?.throwIfAborted()
-      // Where the source does not verify what it reads, it is the other store that notices damage.
+      // If this store does not verify what it reads, the other store notices the damage.
       const isDamage = failure instanceof BaoError && failure.code.startsWith('BAO_')
       if (!isDamage && (failure !== error || !isLoss(failure))) throw failure
       error = failure
@@ -239,29 +240,29 @@ class Copy {
     return { received, error }
   }
 
-  /** Bytes that the other store has of a blob. @param {Uint8Array} root */
+  /** Counts the bytes that the other store has of a blob. @param {Uint8Array} root */
   async #lenThere (root) {
     const { record } = await this.#to.catalog.find(root)
     return record === undefined ? 0 : this.#to.presence.len(record)
   }
 
-  /** Has a blob aliases here? Blobs are asked for in their order when all are copied. @param {Uint8Array} root */
+  /** May a blob have aliases here? When all blobs are copied, call this in their order. @param {Uint8Array} root */
   async #mayHaveAliases (root) {
     if (this.#aliases === undefined) return true
     const entry = this.#aliases.find(root)
-    return entry.then(found => found !== undefined, () => true) // each alias is looked up where these are damaged
+    return entry.then(found => found !== undefined, () => true) // When they are damaged, look up each alias.
   }
 
-  /** The names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
+  /** Returns the names of a blob, its own first. @param {Found} blob @returns {Promise<Names>} */
   async #namesOf ({ root, record: { isNameless }, hasAliases }) {
     const aliases = hasAliases ? (await this.#from.catalog.aliases.of(root)).map(({ multihash }) => multihash) : []
     return isNameless && aliases.length > 0 ? aliases : [undefined, ...aliases]
   }
 
   /**
-   * Gives a blob that the other store has the names that it has here.
+   * Gives the other store the names that a blob has here. The other store has the blob already.
    *
-   * @param {Found} blob @param {BlobRecord} there
+   * @param {Found} blob @param {BlobRecord} there  the record in the other store
    */
   async #addNames (blob, there) {
     const { root, record } = blob
@@ -290,7 +291,7 @@ class Copy {
     this.#result.tags++
   }
 
-  /** A blob was copied. @param {number} len  bytes */
+  /** Notes that a blob was copied. @param {number} len  bytes */
   #count (len) {
     this.#result.blobs++
     this.#progress(len)
@@ -304,11 +305,11 @@ class Copy {
 
   /**
    * @param {Uint8Array | undefined} root @param {unknown} error
-   * @throws the error, when it says more than that this blob cannot be read
+   * @throws the error, if it says more than that this blob cannot be read
    */
   #failed (root, error) {
     if (!isLoss(error)) throw error
-    // A blob that was deleted while its turn came is no loss, unless it was asked for.
+    // A blob that was deleted before its turn is no loss, unless the caller has asked for it.
     if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
     this.#result.failed.push({ cid: root && toCid(root), error })
   }
@@ -320,7 +321,7 @@ const isLoss = error => error instanceof BaoError && (LOSSES.has(error.code) || 
 /** @param {unknown} error */
 const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
 
-/** The chunks that an error says are damaged or missing. @param {unknown} error */
+/** Returns the chunks that an error says are damaged or missing. @param {unknown} error */
 function damagedChunks (error) {
   if (!(error instanceof BaoError)) return ChunkRanges.none
   const { start, len, ranges } = error

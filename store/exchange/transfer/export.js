@@ -1,4 +1,4 @@
-// Writes blobs as a CAR, version 1: a block for each blob and name. https://ipld.io/specs/transport/car/carv1/
+// Writes blobs as a CAR, version 1, with a block for each name of each blob. https://ipld.io/specs/transport/car/carv1/
 
 import { CarWriter } from '@ipld/car/writer'
 import { CID, varint } from 'multiformats'
@@ -32,7 +32,7 @@ import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
 /**
  * @typedef {object} ExportFormat
  * @property {'car'} [format]  CAR, version 1. Default: `car`
- * @property {MultihashHasher[]} [hashers]  hash functions of aliases, beside SHA2-256 and SHA2-512
+ * @property {MultihashHasher[]} [hashers]  hash functions of aliases, in addition to SHA2-256 and SHA2-512
  */
 
 const OPTIONS = ['format', 'hashers', 'cids', 'tags', 'recursive', 'signal', 'onProgress']
@@ -68,9 +68,9 @@ export async function * exportCar (store, options) {
         isBegun = true
         yield given(piece)
       }
-      if (!isBegun) yield given(head) // an empty block
+      if (!isBegun) yield given(head) // The block is empty.
     } catch (error) {
-      // A blob that was deleted while its turn came, unless it was asked for.
+      // Leave out a blob that was deleted before its turn, unless the caller has asked for it.
       const isGone = error instanceof BaoError && error.code === 'STORE_NOT_FOUND'
       if (!isGone || isBegun || !isAll(selection)) throw error
     }
@@ -89,7 +89,7 @@ async function gathered (cids, signal) {
 }
 
 /**
- * What the archive is about: the blobs that were asked for, and those that tags name and that are there.
+ * Returns the roots of the archive: the blobs that the caller asked for, and the blobs of the tags, if they are there.
  *
  * @param {StoreContext} context @param {BlobName[]} cids @param {Tag[]} tags
  * @returns {Promise<CID[]>}
@@ -119,8 +119,8 @@ async function headerOf (roots) {
 }
 
 /**
- * Every name of every blob that is exported, with the length of the blob. Incomplete blobs are left out, unless they
- * were asked for.
+ * Gives every name of every blob to export, with the length of the blob. Leaves out incomplete blobs, unless the caller
+ * has asked for them.
  *
  * @param {StoreContext} context @param {SelectionOptions} selection @param {Tag[]} tags
  * @returns {AsyncGenerator<{ cid: CID, size: number, isOwn: boolean }>}

@@ -1,4 +1,4 @@
-// Keeps the blocks of a CAR, version 1 or 2. Each is compared with its CID before it is kept.
+// Keeps the blocks of a CAR, version 1 or 2. It compares each block with its CID before it keeps it.
 
 import { identity } from 'multiformats/hashes/identity'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
@@ -31,19 +31,19 @@ import { CarReader } from './car-reader.js'
 
 /**
  * @typedef {object} ImportRules
- * @property {'refuse' | 'skip'} [unknown]  what becomes of a block whose hash function is not known: CID_UNSUPPORTED
- *   { cid }, or it is left out and counted. Default: `refuse`
- * @property {(root: CID, index: number) => string | undefined} [tagRoot]  names a tag for a root of the archive, which
- *   is set when all blocks are kept; none for `undefined`
+ * @property {'refuse' | 'skip'} [unknown]  what to do with a block whose hash function is not known: `refuse` throws
+ *   CID_UNSUPPORTED { cid }, `skip` leaves the block out and counts it. Default: `refuse`
+ * @property {(root: CID, index: number) => string | undefined} [tagRoot]  returns the name of a tag for a root of the
+ *   archive, or undefined for no tag. The tags are set when all blocks are kept
  */
 
 /**
  * @typedef {object} ImportResult
  * @property {1 | 2} version  of the archive
- * @property {CID[]} roots  that its header names
- * @property {number} blocks  that are in the store now. One that comes twice counts twice
+ * @property {CID[]} roots  the roots that its header names
+ * @property {number} blocks  how many blocks of it the store has now. A block that comes twice counts twice
  * @property {number} bytes  of these blocks
- * @property {number} skipped  blocks whose hash function is not known
+ * @property {number} skipped  how many blocks were left out, because their hash functions are not known
  */
 
 const OPTIONS = ['unknown', 'tagRoot', 'hashers', 'maxBlockLen', 'signal', 'onProgress']
@@ -80,15 +80,15 @@ export async function importCar (store, source, options) {
       return result
     } finally {
       release()
-      ending.abort() // a source that is stuck must not keep us waiting
+      ending.abort() // A source that is stuck must not make this call wait.
       await pieces.return(undefined).catch(() => {})
     }
   }, reason => ending.abort(reason))
 }
 
 /**
- * The blocks that can be compared with their names. Long ones whose hash is BLAKE3 are kept while they come; others
- * are gathered.
+ * Gives the blocks that can be compared with their names. Long blocks with a BLAKE3 name are kept while they come;
+ * other blocks are gathered.
  *
  * @param {CarReader} car
  * @param {ImportResult} result
@@ -111,7 +111,7 @@ async function * knownPairs (car, result, { codes, unknown, maxBlockLen }) {
   }
 }
 
-/** Memory grows with the bytes that come, and not with the length that is claimed. @param {Section} section */
+/** Gathers a block. Memory grows with the bytes that come, not with the claimed length. @param {Section} section */
 async function gathered ({ len, pieces }) {
   const block = new ByteQueue()
   for await (const piece of pieces) block.push(piece, len)
@@ -119,7 +119,7 @@ async function gathered ({ len, pieces }) {
 }
 
 /**
- * Asks for all names before anything is kept.
+ * Asks the caller for the names of all tags before any block is kept.
  *
  * @param {CID[]} roots @param {ImportRules['tagRoot']} tagRoot
  * @returns {{ cid: CID, tag: string }[]}
@@ -141,7 +141,7 @@ const formatOf = cid => codecOf(cid) === HASHSEQ ? 'hashseq' : 'raw'
  * Protects the roots from garbage collection until their tags are set.
  *
  * @param {StoreContext} context @param {CID[]} roots
- * @returns {() => void} ends it
+ * @returns {() => void} ends the protection
  */
 function protect ({ protection }, roots) {
   const own = roots.map(cid => new Name(cid)).filter(({ isOwn }) => isOwn)
@@ -151,8 +151,8 @@ function protect ({ protection }, roots) {
 
 /**
  * @param {StoreContext} context @param {CID} cid @param {string} tag
- * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } when the root was not in the
- *   archive, and is not in the store
+ * @throws {import('../../../lib/core/errors.js').BaoError} STORE_NOT_FOUND { cid } when the root is neither in the
+ *   archive nor in the store
  */
 async function setTag ({ catalog, tags }, cid, tag) {
   const target = { name: tag, ...targetOrAlias(cid) }

@@ -18,15 +18,15 @@ import { tagNotFound } from '../../storage/errors.js'
 /**
  * @typedef {object} SelectionOptions  Default: all blobs and all tags
  * @property {Iterable<BlobName> | AsyncIterable<BlobName>} [cids]  these blobs
- * @property {Iterable<string>} [tags]  names of tags: these tags, the blobs that they name, and of those that are
- *   sequences of hashes the members
- * @property {boolean} [recursive]  are `cids` sequences of hashes (also collections) whose members are transferred,
- *   too? Default: false
+ * @property {Iterable<string>} [tags]  names of tags: transfer these tags and the blobs that they name; if a blob is a
+ *   sequence of hashes, its members, too
+ * @property {boolean} [recursive]  are `cids` sequences of hashes (or collections), whose members are also transferred?
+ *   Default: false
  * @property {AbortSignal} [signal]
  */
 
 /** @typedef {{ root: Uint8Array, isSequence: boolean }} ChosenRoot  `isSequence`: are its members chosen, too? */
-/** @typedef {ChosenRoot & { record?: BlobRecord }} Chosen  without a record when the store does not have it */
+/** @typedef {ChosenRoot & { record?: BlobRecord }} Chosen  `record`: undefined when the store does not have the blob */
 
 /** @param {SelectionOptions} options @throws {TypeError} */
 export function assertSelection ({ cids, tags, recursive }) {
@@ -39,7 +39,7 @@ export function assertSelection ({ cids, tags, recursive }) {
 }
 
 /**
- * The tags that are transferred.
+ * Returns the tags to transfer.
  *
  * @param {StoreContext} store @param {SelectionOptions} options
  * @returns {Promise<Tag[]>}
@@ -61,14 +61,14 @@ export async function chosenTags ({ tags: index }, { cids, tags }) {
 }
 
 /**
- * The blobs that are transferred, in batches. A blob may come more than once when tags or names lead to it.
+ * Gives the blobs to transfer, in batches. A blob comes more than once when several tags or names lead to it.
  *
  * @param {StoreContext} store
- * @param {SelectionOptions & { onSequence?: (root: Uint8Array) => void }} options  `onSequence`: is called with each
+ * @param {SelectionOptions & { onSequence?: (root: Uint8Array) => void }} options  `onSequence`: called with each
  *   sequence among `cids` before its members are given
- * @param {Tag[]} tags  what `chosenTags` has given
- * @param {(error: unknown) => void} onUnreadable  called when damage hides some: a record that is damaged, once all
- *   others have been given, or a sequence of hashes. May throw the error
+ * @param {Tag[]} tags  the result of `chosenTags`
+ * @param {(error: unknown) => void} onUnreadable  called when damage hides blobs: for a damaged sequence of hashes; and
+ *   for a damaged record, after all others were given. May throw the error
  * @returns {AsyncGenerator<Chosen[]>}
  */
 export async function * chosenBlobs (store, options, tags, onUnreadable) {
@@ -106,7 +106,7 @@ async function * untilUnreadable (items, onUnreadable, signal) {
   }
 }
 
-/** What says that a blob cannot be read as it is, and nothing against other blobs. */
+/** Codes of errors that say that one blob cannot be read as it is. They say nothing about other blobs. */
 export const LOSSES = new Set(['STORE_CORRUPT', 'STORE_MISSING', 'STORE_CHANGED', 'STORE_NOT_FOUND'])
 
 /** @param {StoreContext} store @param {ChosenRoot[]} roots @returns {Promise<Chosen[]>} */
@@ -118,7 +118,7 @@ async function lookedUp ({ catalog }, roots) {
 /**
  * @param {StoreContext} store @param {SelectionOptions & { onSequence?: (root: Uint8Array) => void }} options
  * @param {Tag[]} tags @param {(error: unknown) => void} onUnreadable
- * @returns {AsyncGenerator<ChosenRoot>} a sequence before its members
+ * @returns {AsyncGenerator<ChosenRoot>} each sequence before its members
  */
 async function * chosenRoots (store, { cids = [], recursive = false, onSequence, signal }, tags, onUnreadable) {
   for await (const cid of untilSignal(/** @type {Many<BlobName>} */ (cids), signal)) {
@@ -137,7 +137,7 @@ async function * chosenRoots (store, { cids = [], recursive = false, onSequence,
 }
 
 /**
- * The members of a sequence that is present, whole or in part. Bytes behind the last whole hash name nothing.
+ * Gives the members of a sequence that is present, whole or in part. Bytes after the last whole hash name nothing.
  *
  * @param {StoreContext} store @param {Uint8Array} root @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<ChosenRoot>}

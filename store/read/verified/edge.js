@@ -1,5 +1,5 @@
-// Reads what the right edge of a stored tree consists of: all that a longer blob, which begins with the same bytes,
-// needs to know of it. Everything is proven by the root.
+// Reads the right edge of a stored tree: everything that a longer blob with the same beginning needs to know of the
+// tree. The root proves all of it.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { leftLen } from '../../../lib/tree/geometry.js'
@@ -12,9 +12,9 @@ import { VIEWS } from '../../storage/format/keys.js'
 
 /**
  * @typedef {object} Edge
- * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right, which every longer blob has, too
- * @property {{ node: number, pair: Uint8Array }[]} pairs  of parents that a longer blob has not, or not alike
- * @property {number} start  in bytes: where the group begins that is not whole; the size when all are
+ * @property {{ cv: Uint8Array, len: number }[]} subtrees  from left to right; every longer blob has them, too
+ * @property {{ node: number, pair: Uint8Array }[]} pairs  pairs that a longer blob does not have, or has otherwise
+ * @property {number} start  where the last group begins, in bytes, if that is not whole; otherwise the size
  */
 
 /**

@@ -1,6 +1,6 @@
-// Small reads at any place of a complete blob: one read of the bytes, mostly synchronous (read-pace.js), compared
-// with pairs that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing; then the reader
-// takes the long way (snapshot.js, verified-pieces.js), which gives what is right and says what is wrong.
+// Makes small reads at any place of a complete blob fast: one read of the bytes, mostly synchronous (read-pace.js), and
+// a comparison with pairs that are mostly in memory (tree-cache.js). A small read gives right bytes or nothing. After
+// nothing, the reader reads piece by piece (snapshot.js, verified-pieces.js), which also says what is wrong.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
@@ -14,7 +14,7 @@ import { hashesTo, subtreesOf } from './subtrees.js'
 /** @import { Wanted } from '../reader.js' */
 /** @import { TrustedTrees } from './tree-cache.js' */
 
-/** Bytes of groups that are read at once: more are better hashed while the next are read. */
+/** Most bytes that a small read reads. Longer reads are faster when one piece is hashed while the next is read. */
 const MAX_LEN = 17 * GROUP_LEN
 
 export class SmallReads {
@@ -29,9 +29,9 @@ export class SmallReads {
 
   /**
    * @param {Wanted} wanted
-   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} the caller's own;
-   *   undefined when the bytes must be read the long way. Without a promise where nothing had to be waited for;
-   *   a caller that waits protects the blob
+   * @returns {Uint8Array<ArrayBuffer> | undefined | Promise<Uint8Array<ArrayBuffer> | undefined>} the caller's own
+   *   bytes; undefined when the caller must read piece by piece. It is a promise only when something must be waited
+   *   for; a caller that waits protects the blob
    */
   read ({ root, record, start, end, verify, signal }) {
     if (!record.complete || start >= end) return undefined
@@ -51,7 +51,7 @@ export class SmallReads {
     }
   }
 
-  /** Bytes between the borders of groups. @param {BlobRecord} record @param {number} from @param {number} to */
+  /** Reads the bytes of whole groups. @param {BlobRecord} record @param {number} from @param {number} to */
   #stored (record, from, to) {
     if (record.home === 'extents') return this.#inExtents(record.id, from, to)
     const { files } = this.#databases
@@ -59,7 +59,7 @@ export class SmallReads {
   }
 
   /**
-   * Bytes out of extents that are as long as they can be, as `put` writes them.
+   * Reads bytes from extents of the full length, which is what `put` writes.
    *
    * @param {number} id @param {number} from @param {number} to
    */
@@ -71,8 +71,8 @@ export class SmallReads {
   }
 
   /**
-   * In a store whose extents have another length some are not where they are looked for: then there is the long way.
-   * One that is longer than it should be covers the beginning of the next.
+   * Reads bytes from several extents. When some extents do not begin where `put` would begin them, it gives nothing. An
+   * extent that is too long covers the beginning of the next one.
    *
    * @param {number} id @param {number} from @param {number} to
    */
@@ -96,16 +96,16 @@ export class SmallReads {
   /**
    * @param {Uint8Array} root
    * @param {BlobRecord} record
-   * @param {Uint8Array} bytes  of groups
-   * @param {number} from  where they begin
-   * @returns {boolean | Promise<boolean>} at once where the pairs are trusted
+   * @param {Uint8Array} bytes  of whole groups
+   * @param {number} from  where the bytes begin
+   * @returns {boolean | Promise<boolean>} without a promise when the pairs are trusted
    */
   #isRight (root, record, bytes, from) {
     const { size } = record
     if (bytes.length === size) return hashesTo(bytes, 0, size, root)
     const tree = this.#trees.of(root, record)
     const spans = [...subtreesOf({ start: from, end: from + bytes.length }, size)]
-    /** @param {number} i  the first that has not been compared @returns {boolean | Promise<boolean>} */
+    /** @param {number} i  the first span that was not compared @returns {boolean | Promise<boolean>} */
     const areRightFrom = i => {
       if (i === spans.length) return true
       const { start, end } = spans[i]
@@ -117,7 +117,7 @@ export class SmallReads {
 }
 
 /**
- * Goes on with a value, at once where it is there.
+ * Passes a value to a function: at once, or when a promise gives it.
  *
  * @template T, U @param {T | Promise<T>} value @param {(value: T) => U | Promise<U>} then @returns {U | Promise<U>}
  */

@@ -1,5 +1,5 @@
-// The subtrees of the BLAKE3 tree that a read consists of, and whether bytes are those of a subtree. Small reads, long
-// reads and checks of the whole store all compare here.
+// Divides a read into subtrees of the BLAKE3 tree, and compares the bytes of a subtree with its expected chaining
+// value. Small reads, long reads and checks of the whole store all use this comparison.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -7,13 +7,13 @@ import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { hash } from '../../../lib/hash/hasher.js'
 import { subtreeCv } from '../../../lib/hash/subtree.js'
 
-/** Bytes of a subtree that is read as one piece, at most: a power of two. */
+/** Longest subtree that is read as one piece, in bytes: a power of two. */
 const MAX_SUBTREE_LEN = 1 << 20
 
 /** @typedef {{ start: number, end: number }} Span  bytes of the blob, half-open */
 
 /**
- * Subtrees that lie side by side and hold the wanted bytes, as large as they can be.
+ * Gives subtrees that lie side by side and cover the wanted bytes. Each is as large as possible.
  *
  * @param {Span} wanted @param {number} size  of the blob
  * @returns {Generator<Span>}
@@ -30,7 +30,7 @@ export function * subtreesOf ({ start, end }, size) {
 }
 
 /**
- * Are these the bytes that a subtree must have?
+ * Are these the bytes of a subtree?
  *
  * @param {Uint8Array} bytes  of a whole subtree
  * @param {number} start  where in the blob it begins, in bytes

@@ -1,5 +1,5 @@
-// Proves bytes of stored blobs against their roots. Pairs of a tree are read when they are needed, compared once, and
-// kept in memory as trusted, so that the next read near by hashes nothing but its own bytes.
+// Proves bytes of stored blobs against their roots. It reads a pair of the tree when it needs it, compares it once, and
+// keeps it in memory as trusted. So the next read nearby hashes nothing but its own bytes.
 
 import { BLOCK, KEY, OUT, u8 } from '../../../lib/engine/arena.js'
 import {
@@ -22,7 +22,7 @@ import { hashesTo } from './subtrees.js'
  * @typedef {{ name: PageName, slot: number, node: number, goesLeft: boolean }} Above
  */
 
-/** Pages that are kept of one blob, and of all: 4 KiB each, which prove 1 MiB. */
+/** Most pages that are kept for one blob, and for all blobs. A page has 4 KiB and proves 1 MiB. */
 const TREE_PAGES = 1024
 const ALL_PAGES = 2048
 
@@ -31,13 +31,13 @@ export class TrustedTree {
   #size
   #pages
   #onCount
-  /** How many pages `onCount` was told of. */
+  /** The number of pages that `onCount` knows of. */
   #told = 0
 
   /**
    * @param {Uint8Array} root
    * @param {{ id: number, size: number, base?: number }} blob
-   * @param {(change: number) => void} [onCount]  told how many pages have come, or gone
+   * @param {(change: number) => void} [onCount]  called with the number of pages that were added; negative when some go
    */
   constructor (root, { id, size, base }, onCount = () => {}) {
     this.#root = root
@@ -52,14 +52,14 @@ export class TrustedTree {
   isOf (root, size) { return size === this.#size && areEqual(root, 0, this.#root) }
 
   /**
-   * Are these the bytes of the blob that stand there?
+   * Are these the bytes that the blob has at this position?
    *
-   * @param {Uint8Array} bytes  all of a subtree
+   * @param {Uint8Array} bytes  of a whole subtree
    * @param {number} start  where it begins, in bytes
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
-   * @returns {boolean | Promise<boolean>} at once where the pairs above it are trusted. False, too, where these are
-   *   wrong or missing
+   * @returns {boolean | Promise<boolean>} without a promise when the pairs above the subtree are trusted. Also false
+   *   when these pairs are wrong or missing
    */
   isRight (bytes, start, data, options) {
     const end = start + bytes.length
@@ -70,10 +70,10 @@ export class TrustedTree {
   }
 
   /**
-   * The chaining value that a subtree must have; the root, if that is the whole blob.
+   * Returns the expected chaining value of a subtree, or the root if the subtree is the whole blob.
    *
    * @param {number} start  bytes
-   * @param {number} end  bytes; a node of the tree must cover exactly these, whole groups
+   * @param {number} end  bytes; there must be a node of the tree that covers exactly these bytes, in whole groups
    * @param {SafeDatabase} data
    * @param {() => object} options  for the database
    * @returns {Promise<Uint8Array>} a view of 32 bytes
@@ -96,8 +96,8 @@ export class TrustedTree {
   }
 
   /**
-   * The pair of a parent, compared. What is kept of a page may be from before a repair: it is read once more before
-   * it is blamed.
+   * Returns the pair of a parent, after comparing it. The page in memory may be older than a repair. So when its pair
+   * is wrong, the page is read again before this throws.
    *
    * @param {Above} above @param {Parent} parent @param {SafeDatabase} data @param {() => object} options
    */
@@ -113,8 +113,8 @@ export class TrustedTree {
   }
 
   /**
-   * The same when nothing has to be read or compared for it, because an earlier read has gone the whole way from the
-   * root.
+   * Returns the expected chaining value of a subtree if the pair above it is trusted already. Then nothing needs to be
+   * read or compared.
    *
    * @param {number} start @param {number} end @returns {Uint8Array | undefined}
    */
@@ -123,11 +123,12 @@ export class TrustedTree {
   }
 
   /**
-   * What the lowest trusted pair expects, on the way from a subtree up to the root.
+   * Climbs from a subtree to the root, and returns what the first trusted pair says about the child on this way.
    *
    * @param {number} start @param {number} end
-   * @param {Above[]} [untrusted]  gets the parents below it, upwards; without it only the lowest of all is looked at
-   * @returns {Uint8Array | undefined} undefined when there is none
+   * @param {Above[]} [untrusted]  gets the parents below that pair, from bottom to top. Without it, only the first pair
+   *   above the subtree is looked at
+   * @returns {Uint8Array | undefined} undefined when no such pair is trusted
    */
   #climb (start, end, untrusted) {
     let level = GROUP_LOG
@@ -135,7 +136,7 @@ export class TrustedTree {
     for (; len < end - start; len *= 2) level++
     for (; len < this.#size; len *= 2, level++) {
       const middle = start - start % (2 * len) + len
-      if (middle >= this.#size) continue // the last subtree has no sibling at this height
+      if (middle >= this.#size) continue // At this height, the last subtree has no sibling.
       const node = middle / CHUNK_LEN - 1
       const { page: name, slot } = placeInPages(node, level)
       const goesLeft = start < middle
@@ -158,22 +159,22 @@ export class TrustedTree {
 /** @param {Uint8Array} pair @param {boolean} isLeft */
 const half = (pair, isLeft) => isLeft ? pair.subarray(0, HASH_LEN) : pair.subarray(HASH_LEN)
 
-/** The trees of the complete blobs that were read last. Complete blobs do not change. */
+/** Keeps the trees of the complete blobs that were read last. Complete blobs do not change. */
 export class TrustedTrees {
   #trees = /** @type {LruCache<number, TrustedTree>} */ (new LruCache())
-  /** Pages of all trees; each tree counts as one more. */
+  /** The pages of all trees; each tree counts as one page more. */
   #count = 0
 
   /** @param {Uint8Array} root @param {{ id: number, size: number, complete: boolean, base?: number }} record */
   of (root, record) {
-    // Blobs of one group have no pairs to be kept.
+    // Do not keep the tree of a blob that is one group: it has no pairs.
     if (!record.complete || record.size <= GROUP_LEN) return new TrustedTree(root, record)
     const { id } = record
     const known = this.#trees.get(id)
-    // In an index that is damaged two blobs may have the same id.
+    // In a damaged index two blobs may have the same id.
     if (known !== undefined && !known.isOf(root, record.size)) this.#forget(id)
     else if (known !== undefined) return known
-    // A tree that was dropped goes on for readers that still hold it.
+    // Readers may still use a tree that was dropped. Its pages do not count any more.
     const tree = new TrustedTree(root, record, change => { if (this.#trees.peek(id) === tree) this.#add(change) })
     this.#trees.set(id, tree)
     this.#add(1)
@@ -202,7 +203,7 @@ export class TrustedTrees {
 
 /**
  * @param {Page} page @param {number} slot @param {Parent} parent
- * @returns {Uint8Array | undefined} a pair, trusted from now on; undefined when there is none, or another than expected
+ * @returns {Uint8Array | undefined} the pair, trusted from now on; undefined when it is missing or wrong
  */
 function compared (page, slot, parent) {
   const pair = page.pair(slot)

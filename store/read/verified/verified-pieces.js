@@ -1,6 +1,6 @@
-// Reads a stored blob piece by piece. Each piece is a subtree, hashed as a whole and compared with what the tree
-// expects. A piece that differs is compared group by group, to give what is right in front of the fault and to name
-// the fault.
+// Reads a stored blob piece by piece. Each piece is a subtree, which is hashed as a whole and compared with its
+// expected chaining value. A wrong piece is compared group by group, to give the right groups before the fault and to
+// say where the fault is.
 
 import { GROUP_LEN } from '../../storage/content/tree-pages.js'
 import { leafMismatch, truncated } from '../../../lib/core/errors.js'
@@ -13,14 +13,14 @@ import { MAX_AHEAD, readSpansAhead } from '../../../lib/source/read-pieces.js'
 /**
  * @typedef {object} PieceOptions
  * @property {AbortSignal} [signal]
- * @property {boolean} [reuse]  are pieces borrowed until the next is asked for? Default: false, they are the caller's
+ * @property {boolean} [reuse]  are pieces borrowed until the next piece? Default: false, they are the caller's own
  */
 
 /**
  * @param {StoredView} view @param {Span} wanted  inside the blob @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
- * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED: when all in front
- *   of it has been given
+ * @throws {BaoError} BAO_LEAF_MISMATCH { start, len }, BAO_PARENT_MISMATCH { node }, BAO_TRUNCATED, after everything
+ *   before the fault was given
  */
 export async function * verified (view, { start, end }, options) {
   for await (const { at, bytes, stop } of storedPieces(view, { start, end }, options)) {
@@ -31,7 +31,7 @@ export async function * verified (view, { start, end }, options) {
 }
 
 /**
- * The same, not compared with anything.
+ * Reads the pieces without comparing them with anything.
  *
  * @param {StoredView} view @param {Span} wanted @param {PieceOptions} options
  * @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>}
@@ -49,7 +49,7 @@ export async function * unverified (view, { start, end }, options) {
 const storedPieces = ({ source, size }, wanted, { signal, reuse = false }) =>
   readSpansAhead(reuse ? new Reusing(source) : source, subtreesOf(wanted, size), signal)
 
-/** Reads pieces into the memory of earlier pieces: the caller has one of them while the next are read. */
+/** Reads pieces into the memory of earlier pieces. The caller has one piece while the next ones are read. */
 class Reusing {
   overlaps
   #source
@@ -81,7 +81,7 @@ class Reusing {
 async function * groupByGroup (view, { bytes, at, stop }, start, end) {
   for (let from = at; from < stop; from += GROUP_LEN) {
     const to = Math.min(from + GROUP_LEN, stop)
-    await view.expected(from, to) // throws when a pair is wrong or missing
+    await view.expected(from, to) // This throws when a pair is wrong or missing.
     const group = bytes.slice(from - at, to - at)
     if (group.length < to - from) throw truncated({ start: from, wanted: to - from, got: group.length })
     if (!await view.isRight(group, from)) throw leafMismatch(from, to - from)
@@ -90,7 +90,7 @@ async function * groupByGroup (view, { bytes, at, stop }, start, end) {
 }
 
 /**
- * @param {Uint8Array<ArrayBuffer>} bytes @param {number} at  where they stand @param {number} start
+ * @param {Uint8Array<ArrayBuffer>} bytes @param {number} at  where in the blob they are @param {number} start
  * @param {number} end
  */
 function within (bytes, at, start, end) {

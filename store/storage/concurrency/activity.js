@@ -1,26 +1,26 @@
-// Keeps track of calls that are under way and of data that they may leave without a record, so that closing a store
-// can say whether the next opening must look for leftovers.
+// Keeps track of calls that are under way, and of data that failed calls may have left without a record. So a store
+// that closes can tell the next opening whether it must look for leftovers.
 
 export class Activity {
   #hasLeftovers = false
-  /** Work that is under way, and what makes it end soon, where it may take long. */
+  /** The promises of all work that is under way; for work that may take long, also the function that ends it. */
   #underWay = /** @type {Map<Promise<unknown>, ((reason: unknown) => void) | undefined>} */ (new Map())
 
   #assertAllowed
 
-  /** @param {() => void} [assertAllowed]  throws when nothing may be begun */
+  /** @param {() => void} [assertAllowed]  throws when no work may begin */
   constructor (assertAllowed = () => {}) {
     this.#assertAllowed = assertAllowed
   }
 
-  /** Is nothing under way, and nothing left behind that the next opening should sweep away? */
+  /** Is no work under way, and has no failed call left data that the next opening should delete? */
   get isClean () { return this.#underWay.size === 0 && !this.#hasLeftovers }
 
   /**
-   * Runs work that may leave something behind if it is interrupted.
+   * Runs work that may leave data behind if it is interrupted.
    *
    * @template T @param {() => Promise<T>} work
-   * @param {(reason: unknown) => void} [end]  makes it fail soon, for work that waits for a source
+   * @param {(reason: unknown) => void} [end]  makes the work fail soon; for work that waits for a source
    * @returns {Promise<T>}
    */
   async run (work, end) {
@@ -35,9 +35,9 @@ export class Activity {
   }
 
   /**
-   * Ends all work and waits for that. Nothing new may be begun.
+   * Ends all work that is under way, and waits for it. No work may begin from then on.
    *
-   * @param {unknown} reason  work that is ended fails with it
+   * @param {unknown} reason  the work fails with this
    */
   async end (reason) {
     while (this.#underWay.size > 0) {
@@ -48,15 +48,15 @@ export class Activity {
   }
 
   /**
-   * Notes that there may be data which the next opening must look at. A record whose write has failed may have
-   * reached the disk, and be there after a crash. Its data stays until then, under an id that is never settled.
+   * Notes that the next opening must look for leftovers. A record whose write has failed may have reached the disk, and
+   * may be there after a crash. So its data stays until the next opening, under an id that is never settled.
    */
   noteLeftovers () { this.#hasLeftovers = true }
 }
 
 /**
- * Waits for several promises. When one rejects it waits for the others, too, so that nothing is under way any more when
- * callers hear of the failure.
+ * Waits for several promises. When one of them rejects, it still waits for the others: no work is under way any more
+ * when callers learn of the failure.
  *
  * @template {unknown[]} T @param {[...T]} underWay @returns {Promise<{ [I in keyof T]: Awaited<T[I]> }>}
  */
@@ -72,16 +72,16 @@ export class Background {
   /** Is any work under way? */
   isBusy = false
 
-  /** @param {(error: unknown) => void} onFailure  called at once, whether somebody waits or not */
+  /** @param {(error: unknown) => void} onFailure  called as soon as a piece of work fails */
   constructor (onFailure) {
     this.#onFailure = onFailure
   }
 
   /**
-   * Begins work when the work before has ended.
+   * Begins work after the piece of work before it has ended.
    *
    * @param {() => Promise<unknown>} work
-   * @throws what the work before has failed with
+   * @throws the error of the piece of work before
    */
   async begin (work) {
     await this.#last
@@ -90,10 +90,10 @@ export class Background {
     this.#last.catch(this.#onFailure)
   }
 
-  /** Waits until the work has ended. @returns {Promise<unknown>} @throws what it has failed with */
+  /** Waits until the work has ended. @returns {Promise<unknown>} @throws the error of that work */
   end () { return this.#last }
 
-  /** The same, and ignores a failure. */
+  /** Waits until the work has ended, and ignores a failure. */
   async settle () {
     await this.#last.catch(() => {})
     this.#last = Promise.resolve()
@@ -101,9 +101,9 @@ export class Background {
 }
 
 /**
- * Returns a signal that is aborted when either of two is.
+ * Returns a signal that is aborted as soon as one of two signals is.
  *
- * @param {AbortSignal} [given]  the caller's
- * @param {AbortSignal} [own]
+ * @param {AbortSignal} [given]  the signal of the caller
+ * @param {AbortSignal} [own]  the signal of the callee
  */
 export const eitherOf = (given, own) => given && own ? AbortSignal.any([given, own]) : given ?? own

@@ -5,7 +5,7 @@ import { describe } from '../../../lib/core/bytes.js'
 
 /** @template T @typedef {Iterable<T> | AsyncIterable<T>} Many */
 
-/** @param {string} name @param {unknown} many @param {string} what  it should hold @throws {TypeError} */
+/** @param {string} name @param {unknown} many @param {string} what  what it should hold @throws {TypeError} */
 export function assertMany (name, many, what) {
   const isObject = typeof many === 'object' && many !== null && !(many instanceof Uint8Array)
   if (isObject && (Symbol.asyncIterator in many || Symbol.iterator in many)) return
@@ -13,7 +13,7 @@ export function assertMany (name, many, what) {
 }
 
 /**
- * Are the items in memory already, as in an array?
+ * Can the items be had without waiting, as those of an array?
  *
  * @template T
  * @param {Many<T>} items
@@ -22,7 +22,7 @@ export function assertMany (name, many, what) {
 export const isAtHand = items => !(Symbol.asyncIterator in items)
 
 /**
- * Items until a signal is aborted.
+ * Gives the items until a signal is aborted.
  *
  * @template T
  * @param {Many<T>} items
@@ -37,14 +37,14 @@ export async function * untilSignal (items, signal) {
 }
 
 /**
- * Begins work on each item, and gives the results in order. When a work fails, or the items end with a failure, the
- * results of all earlier items come first. No work is under way any more when the results end, however they end.
+ * Begins a task for each item, and gives the results in the order of the items. When a task fails, or the items end
+ * with a failure, the results of all earlier items come first. However the results end, no task is under way then.
  *
  * @template Item, Result
  * @param {AsyncIterable<Item>} items
- * @param {(item: Item) => number} aheadOf  how many works, up to this one, may be under way when the next item is
- *   asked for
- * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: what is still under way
+ * @param {(item: Item) => number} aheadOf  how many tasks, including the item's own, may be under way when the next
+ *   item is asked for
+ * @param {(item: Item, before: Promise<Result>[]) => Promise<Result>} begin  `before`: the tasks that are under way
  * @returns {AsyncGenerator<Result>}
  */
 export async function * inOrder (items, aheadOf, begin) {
@@ -54,7 +54,7 @@ export async function * inOrder (items, aheadOf, begin) {
   try {
     for await (const item of beforeFailure(items, failures)) {
       const result = begin(item, [...underWay])
-      result.catch(() => {}) // it is thrown when its turn comes
+      result.catch(() => {}) // The failure is thrown when the result is due.
       underWay.push(result)
       while (underWay.length > aheadOf(item)) yield await /** @type {Promise<Result>} */ (underWay.shift())
       await yieldWhenDue()
@@ -67,11 +67,11 @@ export async function * inOrder (items, aheadOf, begin) {
 }
 
 /**
- * Items, until they end or fail.
+ * Gives the items until they end or fail.
  *
  * @template T
  * @param {AsyncIterable<T>} items
- * @param {unknown[]} failures  gets the failure
+ * @param {unknown[]} failures  receives the failure, if there is one
  */
 async function * beforeFailure (items, failures) {
   try {

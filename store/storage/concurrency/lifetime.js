@@ -1,5 +1,4 @@
-// Knows whether a store is still open, and says what a failure means: after the end, calls fail because the store
-// is closed.
+// Knows whether a store is still open. A call that fails after the store was closed gets the error STORE_CLOSED.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { closedError, isNotOpen, reopened, asStoreFull } from '../errors.js'
@@ -8,7 +7,7 @@ export class Lifetime {
   #isEnded = false
   #ready
 
-  /** @param {() => Promise<unknown> | undefined} ready  what a call must wait for before it begins, if anything */
+  /** @param {() => Promise<unknown> | undefined} ready  what a call waits for before it begins, if anything */
   constructor (ready) {
     this.#ready = ready
   }
@@ -22,7 +21,7 @@ export class Lifetime {
     if (this.#isEnded) throw closedError()
   }
 
-  /** Returns the error that callers get for a failure. @param {unknown} error */
+  /** Returns the error to throw to callers for a failure. @param {unknown} error */
   explain (error) {
     if (!this.#isEnded) return isNotOpen(error) ? reopened(error) : asStoreFull(error)
     return error instanceof BaoError && error.code === 'STORE_CLOSED' ? error : closedError(error)
@@ -44,7 +43,7 @@ export class Lifetime {
   }
 
   /**
-   * The same for what gives one thing after the other.
+   * Runs work that gives several results, one after the other.
    *
    * @template T
    * @param {() => AsyncIterable<T>} work

@@ -1,10 +1,10 @@
-// Runs work under named locks: under one name, one piece of work at a time.
+// Runs work under named locks. Under one name, only one piece of work runs at a time.
 
 export class Locks {
   #tails = /** @type {Map<string, Promise<unknown>>} */ (new Map())
 
   /**
-   * Runs `work` when everything that came before under this name has ended.
+   * Runs `work` when all work that was asked for earlier under this name has ended.
    *
    * @template T
    * @param {string} name
@@ -14,7 +14,7 @@ export class Locks {
   run (name, work) { return this.runAll([name], work) }
 
   /**
-   * The same for several names. All locks are asked for at the same moment, so there are no deadlocks.
+   * Runs `work` under several names. It asks for all locks at the same moment, so there are no deadlocks.
    *
    * @template T
    * @param {string[]} names

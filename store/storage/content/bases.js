@@ -1,8 +1,10 @@
-// Knows which blobs share a file, so that the file goes with the last of them, and is cut off when the longest goes.
+// Knows which blobs share a file. When the last of them is deleted the file is deleted, and when the longest of them is
+// deleted the file is cut off behind the next one.
 //
-// A base is an id that no record has as its own. Under it are the file and the pairs that all its sharers have alike.
-// The index has an entry for each sharer, written and deleted with its record. What is read of the entries stays in
-// memory, and every commit changes it there: so a commit knows at once, without waiting, what it gives up.
+// A base is an id that no record has as its own. The file and the pairs that all its sharers have alike are kept under
+// it. The index has an entry for each sharer, which is written and deleted together with the sharer's record. The
+// entries that were read stay in memory, and every commit changes them there. So a commit can tell at once, without
+// reading, which data it gives up.
 
 import { allSharers, allSharersOf, placeOfSharer, sharerKey } from '../format/keys.js'
 import { encodeSharer } from '../format/records.js'
@@ -16,17 +18,17 @@ import { readEntries } from '../level/entries.js'
 /**
  * @typedef {object} Base
  * @property {number[]} sizes  of the sharers, in bytes, from the shortest to the longest
- * @property {number} leaving  sharers whose deletion is being written, and may fail
+ * @property {number} leaving  how many sharers are being deleted; the write that deletes them may still fail
  * @property {boolean} isGone  have all sharers been deleted, and with them the file?
- * @property {boolean} isInDoubt  may there be others? Then neither the file nor a part of it is given up while the
- *   store is open
+ * @property {boolean} isInDoubt  may the base have sharers that are not known? Then neither the file nor a part of it
+ *   is given up while the store is open
  */
 
 export class Bases {
   #databases
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
-  /** Whose file is being written to, or cut off. */
+  /** Bases whose files a caller is writing to or cutting off. */
   #locked = /** @type {Set<number>} */ (new Set())
 
   /** @param {Databases} databases */
@@ -34,12 +36,12 @@ export class Bases {
     this.#databases = databases
   }
 
-  /** Reads who shares these bases, before a change of one of them. @param {(number | undefined)[]} bases */
+  /** Reads the sharers of bases that a change is about to touch. @param {(number | undefined)[]} bases */
   async load (bases) {
     for (const base of bases) if (base !== undefined && !this.#known.has(base)) await this.#loadOnce(base)
   }
 
-  /** Are all of these known, so that `load` would read nothing? @param {(number | undefined)[]} bases */
+  /** Are all these bases in memory, so that `load` would read nothing? @param {(number | undefined)[]} bases */
   knows (bases) { return bases.every(base => base === undefined || this.#known.has(base)) }
 
   /** @param {number} base @returns {Promise<void>} */
@@ -60,7 +62,7 @@ export class Bases {
         else known.sizes.push(size)
       }
     }
-    // What stands behind the longest sharer may be the end of one whose entry is hidden.
+    // The bytes behind the longest known sharer may belong to a sharer whose entry is hidden.
     const longest = known.sizes.at(-1) ?? Infinity
     if ((await this.#databases.files?.len(base) ?? 0) > longest) onDamage()
     this.#known.set(base, known)
@@ -78,7 +80,7 @@ export class Bases {
     return true
   }
 
-  /** Ends a lock, and cuts off what no sharer has: the longest may have gone. @param {number} base */
+  /** Ends a lock, and cuts off the bytes that no sharer has any more. @param {number} base */
   async unlock (base) {
     try {
       await this.#cutOffBehindLongest(base)
@@ -92,7 +94,7 @@ export class Bases {
 
   /** @param {number} base */
   async #cutOffBehindLongest (base) {
-    // The longest sharer may go while the file is cut off behind it.
+    // The longest sharer may be deleted while the file is being cut off behind it.
     for (let len; this.#mayCutOff(base) && len !== this.longest(base);) {
       len = this.longest(base)
       await this.#databases.files?.cutOff(base, len)
@@ -108,7 +110,7 @@ export class Bases {
   /** Have all sharers been deleted, and with them the file? @param {number} base */
   isGone (base) { return this.#known.get(base)?.isGone ?? false }
 
-  /** Bytes of the longest sharer: 0 when there is none. The base was loaded. @param {number} base */
+  /** Bytes of the longest sharer: 0 when there is none. `load` must have read the base. @param {number} base */
   longest (base) { return this.#known.get(base)?.sizes.at(-1) ?? 0 }
 
   /** Bytes in the files of all bases. */
@@ -127,11 +129,11 @@ export class Bases {
   }
 
   /**
-   * Applies changes of records, and notes at each what it gives up. The bases were loaded. Then `confirm` or `doubt` is
-   * called.
+   * Applies changes of records, and notes in each of them what it gives up. `load` must have read the bases. After the
+   * write the caller calls `confirm` or `doubt`.
    *
    * @param {Change[]} changes
-   * @returns {Operation[]} for the index, in the batch of the changes
+   * @returns {Operation[]} for the index; to be written in the same batch as the changes
    */
   apply (changes) {
     const operations = /** @type {Operation[]} */ ([])
@@ -151,7 +153,7 @@ export class Bases {
         operations.push({ type: 'del', key: sharerKey(from.base, from.size) })
       }
     }
-    // Of several changes that leave a base, the first one gives it up.
+    // When several changes leave one base, the first of them counts as the one that gives it up.
     const seen = new Set()
     for (const change of changes) {
       const { left } = change
@@ -164,7 +166,8 @@ export class Bases {
   }
 
   /**
-   * Notes that changes were written. Of several deletions that were written at a time, the last one gives up the base.
+   * Notes that changes were written. When several deletions are written at the same time, the last to be confirmed
+   * gives up the base.
    *
    * @param {Change[]} changes
    */
@@ -179,11 +182,11 @@ export class Bases {
   }
 
   /**
-   * Must be called when a write has failed that may have happened all the same. The bases of these changes keep their
-   * files until the store is opened again.
+   * Notes that a write has failed, although the disk may have it. The bases of these changes keep their files until the
+   * store is opened again. Callers must call this after such a failure.
    *
-   * @param {Change[]} changes  that were applied
-   * @returns {boolean} are they about any base?
+   * @param {Change[]} changes  that `apply` has applied
+   * @returns {boolean} does any of them touch a base?
    */
   doubt (changes) {
     for (const base of basesLeft(changes)) this.#of(base).leaving--
@@ -199,7 +202,7 @@ export class Bases {
     return bases.length > 0
   }
 
-  /** Is there no sharer any more, for sure? @param {number} base */
+  /** Is it certain that the base has no sharer any more? @param {number} base */
   #isUnshared (base) {
     const { sizes, leaving, isGone, isInDoubt } = this.#of(base)
     return sizes.length === 0 && leaving === 0 && !isGone && !isInDoubt
@@ -221,7 +224,7 @@ export class Bases {
     return this.longest(base) - before
   }
 
-  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} the same, negative when it shrinks */
+  /** @param {Pick<Sharer, 'base' | 'size'>} sharer @returns {number} change of the file's length: negative or 0 */
   #remove ({ base, size }) {
     const { sizes } = this.#of(base)
     const before = this.longest(base)
@@ -230,10 +233,10 @@ export class Bases {
   }
 
   /**
-   * Writes the entry of a sharer that has lost it.
+   * Writes the entry of a sharer again that has lost its entry.
    *
    * @param {Uint8Array} root @param {BlobRecord} record
-   * @returns {Promise<number>} bytes by which the file grows, as far as its length was known
+   * @returns {Promise<number>} bytes by which the file grows, as far as its length is known
    */
   async addEntry (root, record) {
     const { base, id, size } = /** @type {Sharer} */ (sharerOf(record))
@@ -247,7 +250,7 @@ export class Bases {
    * Deletes an entry that no record matches.
    *
    * @param {number} base @param {number} size
-   * @returns {Promise<number>} the same as of `addEntry`, negative when the file shrinks
+   * @returns {Promise<number>} bytes by which the file grows: negative when it shrinks
    */
   async removeEntry (base, size) {
     await this.load([base])
@@ -255,7 +258,7 @@ export class Bases {
     return this.#remove({ base, size })
   }
 
-  /** Begins to count what deletions would free, one after the other, without deleting anything. */
+  /** Counts the bytes that deletions would free one after the other, without deleting anything. */
   trial () {
     const bases = /** @type {Map<number, number[]>} */ (new Map())
     return {
@@ -276,7 +279,7 @@ export class Bases {
 
 /** @typedef {{ base: number, id: number, size: number }} Sharer */
 
-/** @param {number[]} sizes @param {number} size  which may be missing */
+/** @param {number[]} sizes @param {number} size  that may not be among them */
 function removeFrom (sizes, size) {
   const at = sizes.lastIndexOf(size)
   if (at >= 0) sizes.splice(at, 1)

@@ -8,10 +8,10 @@ import { orIfUnreadable } from '../errors.js'
 /** @import { Databases } from '../databases.js' */
 
 export const CELL_LEN = 1 << 18
-/** Bytes that the database hands over at a time while a blob is read from start to end. */
+/** Bytes that the database reads ahead while a blob is read from start to end. */
 const READ_AHEAD = 1 << 20
 
-/** Cuts bytes into extents. It copies them: nobody else holds the memory that goes into the database. */
+/** Cuts bytes into extents. It copies the bytes, so that nobody else holds the memory that goes into the database. */
 export class ExtentCutter {
   #id
   #extentLen
@@ -54,24 +54,24 @@ export class ExtentCutter {
     const key = extentKey(this.#id, this.#offset)
     const extent = { type: /** @type {const} */ ('put'), key, value: exact(this.#pending.bytes) }
     this.#offset += this.#pending.len
-    this.#pending = new ByteQueue() // the memory is the database's now
+    this.#pending = new ByteQueue() // The database owns that memory from now on.
     return [extent]
   }
 }
 
 /**
- * Reads the extents of a blob. Going forwards is quick, going back is possible. Nothing read here is
- * believed yet.
+ * Reads the extents of a blob. Reading forwards is fast; reading backwards works, but is slower. The bytes are not
+ * verified.
  */
 export class ExtentReader {
-  /** There is one place in the database where it stands. */
+  /** False: the reader has one position in the database, so its reads cannot overlap. */
   overlaps = false
   #iterator
   #id
   #extentLen
-  /** May an extent that begins before where the iterator began reach beyond it? */
+  /** May an extent reach beyond the iterator's start, although it begins before that? */
   #mayHavePassed = false
-  /** The extent in hand. */
+  /** The extent that was read last. */
   #offset = 0
   #bytes = new Uint8Array(0)
   size
@@ -79,8 +79,8 @@ export class ExtentReader {
   /**
    * @param {Pick<Databases, 'data' | 'extentLen'>} databases
    * @param {{ id: number, size: number }} blob
-   * @param {number} start  bytes; nothing before is read
-   * @param {number} end  bytes; nothing after it is read
+   * @param {number} start  bytes; the reader reads nothing before
+   * @param {number} end  bytes; the reader reads nothing from here on
    * @param {object} options  for the database
    */
   constructor ({ data, extentLen }, { id, size }, start, end, options) {
@@ -95,8 +95,8 @@ export class ExtentReader {
   /**
    * @param {number} start
    * @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh, from `start` on: fewer bytes than asked for where the next
-   *   are not there
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh bytes from `start` on: fewer than asked for when the next ones
+   *   are missing
    */
   async read (start, end) {
     const bytes = new Uint8Array(end - start)
@@ -108,7 +108,7 @@ export class ExtentReader {
    *
    * @param {Uint8Array} buffer
    * @param {number} start
-   * @returns {Promise<number>} how many bytes: fewer where the next are not there
+   * @returns {Promise<number>} how many bytes were read: fewer when the next ones are missing
    */
   async readInto (buffer, start) {
     if (start < this.#offset) this.#seek(start)
@@ -124,7 +124,7 @@ export class ExtentReader {
       const part = this.#bytes.subarray(at - this.#offset, end - this.#offset)
       buffer.set(part, at - start)
       at += part.length
-      // An extent may lie wholly before `start`: then there was nothing to copy, and the next one is looked at.
+      // An extent may lie wholly before `start`. Then nothing was copied, and the loop looks at the next one.
     }
     return at - start
   }
@@ -132,8 +132,8 @@ export class ExtentReader {
   close () { return this.#iterator.close() }
 
   /**
-   * Goes where the extent of a byte begins, if it is as extents are made here; at the beginning of the cell it is
-   * found however they were made.
+   * Moves the iterator to the extent that has a byte. By default it looks where the extents of this store would begin.
+   * With `CELL_LEN` it begins at the border of the cell, and finds extents of any length.
    *
    * @param {number} start @param {number} [len]
    */
@@ -151,7 +151,7 @@ export class ExtentReader {
       const [key, value] = entry
       const offset = offsetOfExtent(key)
       if (offset === undefined) continue // a page of the tree
-      if (value.length > CELL_LEN - offset % CELL_LEN) continue // damaged: as good as not there
+      if (value.length > CELL_LEN - offset % CELL_LEN) continue // damaged, so it counts as missing
       this.#offset = offset
       this.#bytes = value
       return true

@@ -10,16 +10,16 @@ import { YIELD_INTERVAL_MS, yieldToEventLoop } from '../../../lib/source/async-u
 
 /** Milliseconds that a read through the thread pool costs this thread. */
 const THREAD_MS = 0.02
-/** Most milliseconds that count as saved. A few slow reads may lose so much without harm. */
+/** Milliseconds that count as saved, at most. A few slow reads may use them up before others go to the thread pool. */
 const MOST_SAVED_MS = 1
-/** Most milliseconds that count as lost. When they are made up for, a synchronous read is tried again. */
+/** Milliseconds that count as lost, at most. When later reads have made up for them, one is synchronous again. */
 const MOST_LOST_MS = 4
 
 /** What `now` returns when it cannot read synchronously. */
 export const NOT_READ = Symbol('not read')
 
 export class Pace {
-  /** Milliseconds; negative when more was lost than saved. */
+  /** Milliseconds that synchronous reads have saved; negative when they have lost more. */
   #saved = 0
   #isSyncAllowed
 
@@ -59,7 +59,7 @@ export class Pace {
 }
 
 /**
- * Reads a small value that is mostly in memory: synchronously where the database can do that, and where it is quick.
+ * Reads a small value that is mostly in memory. It reads synchronously where the database can, as long as that is fast.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Promise<Uint8Array | undefined>}
@@ -67,7 +67,7 @@ export class Pace {
 export const getSmall = async (database, key, options) => getSoon(database, key, options)
 
 /**
- * The same, without a promise where the value was read synchronously.
+ * Does the same as `getSmall`, and returns the value without a promise when it was read synchronously.
  *
  * @param {SafeDatabase} database @param {Uint8Array} key @param {object} options  for the database
  * @returns {Uint8Array | undefined | Promise<Uint8Array | undefined>}
@@ -78,14 +78,14 @@ export function getSoon (database, key, options) {
   return paceOf(database).read(() => database.getSync(key, options), later)
 }
 
-/** Bytes of a file that are read synchronously, at most. */
+/** Longest read of a file that may be synchronous, in bytes. */
 const MAX_LEN_NOW = 5 << 14
 
 /**
- * Reads bytes of a file of the store in the same way.
+ * Reads bytes of a file of the store, synchronously as long as that is fast.
  *
  * @param {BlobFolder} files @param {number} id @param {number} start @param {number} end
- * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer where the file ends before
+ * @returns {Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>} fresh; fewer when the file ends before `end`
  */
 export function readSoon (files, id, start, end) {
   const later = async () => {
@@ -96,18 +96,18 @@ export function readSoon (files, id, start, end) {
       file.release()
     }
   }
-  // A read that cannot be synchronous makes up for nothing.
+  // A read that cannot be synchronous does not change what counts as saved or lost.
   if (end - start > MAX_LEN_NOW || !files.isOpen(id)) return later()
   return paceOf(files).read(() => files.readNow(id, start, end) ?? NOT_READ, later)
 }
 
-/** Has all reads of a place go through the thread pool from now on. @param {SafeDatabase | BlobFolder} [place] */
+/** Makes all later reads of a place go through the thread pool. @param {SafeDatabase | BlobFolder} [place] */
 export function forbidSyncReads (place) {
   if (place !== undefined) paces.set(place, new Pace({ isSyncAllowed: false }))
 }
 
 /**
- * A pace of its own for files that are not the store's. It is synchronous only where reads of the store may be.
+ * Returns a pace for files that do not belong to the store. It is synchronous only where the store's reads may be.
  *
  * @param {SafeDatabase} place  of the store
  */
@@ -125,14 +125,14 @@ function paceOf (place) {
 }
 
 /**
- * When the first read since the last yield to the event loop began, and the next yield.
+ * `since`: when the first read began after the last yield to the event loop. `next`: the next yield.
  *
  * @type {{ since: number, next: Promise<void> } | undefined}
  */
 let interval
 
 /**
- * The yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve
+ * Returns the yield to the event loop that a read must wait for, if one is due: synchronous reads alone would starve
  * timers. All reads wait for the same yield, so that none falls behind the others.
  *
  * @param {number} now @returns {Promise<void> | undefined}

@@ -6,7 +6,7 @@ export class RunList {
   #boundaries = /** @type {number[]} */ ([])
 
   /**
-   * @param {number} start  chunk, in front of nothing that was added before; else the range is left out
+   * @param {number} start  first chunk. A range that begins before the end of an earlier one is left out
    * @param {number} end  not included
    */
   add (start, end) {

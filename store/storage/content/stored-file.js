@@ -1,5 +1,4 @@
-// Reads the bytes of a blob that is kept in a file: one of the store's own, or an imported file that is not the
-// store's.
+// Reads the bytes of a blob that is kept in a file: a blob file of the store, or the file of a reference.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { isDenied, isNoFile, missing } from '../errors.js'
@@ -11,7 +10,7 @@ import { BaoError, truncated } from '../../../lib/core/errors.js'
 /** @import { BlobFile } from '../disk/blob-file.js' */
 /** @import { Databases } from '../databases.js' */
 
-/** What it reads is not verified. */
+/** Reads bytes without verifying them. */
 export class FileReader {
   overlaps = true
   #databases
@@ -30,7 +29,7 @@ export class FileReader {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const file = await this.#opened(start, end)
@@ -39,14 +38,14 @@ export class FileReader {
 
   /**
    * @param {Uint8Array} buffer  filled from the front @param {number} start
-   * @returns {Promise<number>} how many bytes were read: fewer where the file ends before
+   * @returns {Promise<number>} how many bytes were read: fewer when the file ends before
    */
   async readInto (buffer, start) {
     const file = await this.#opened(start, start + buffer.length)
     return file.readInto(buffer, start)
   }
 
-  /** Opens the file once. The range is only for the error. @param {number} start @param {number} end */
+  /** Opens the file once. The range serves only for the error. @param {number} start @param {number} end */
   async #opened (start, end) {
     try {
       this.#file ??= this.#open()
@@ -91,10 +90,10 @@ export class FileReader {
 }
 
 /**
- * Where the bytes of a reference are.
+ * Finds the path of the file that a reference is about.
  *
  * @param {Databases} databases @param {number} id
- * @returns {Promise<string | undefined>} undefined when that is lost
+ * @returns {Promise<string | undefined>} undefined when the index has lost the path
  */
 export async function pathOfReference ({ index }, id) {
   const stored = await index.get(pathKey(id), VIEWS)

@@ -3,9 +3,9 @@
 //
 // Bands of six levels stand on the group level. The name of a page is its band and the last chunk that it can
 // cover. A parent has the same in-order number, and so the same place in the pages, for every size of the blob. A
-// page begins with 8 bytes that say which of its 64 groups are present, one bit each, in the lowest band only. Then
-// come its pairs in in-order, cut off after the last one that is known. Unknown pairs are zeros, which no pair of
-// chaining values is.
+// page begins with 8 bytes that say which of its 64 groups are present, one bit each; only the lowest band uses them.
+// The pairs of the page follow in in-order, up to the last one that is known. An unknown pair is zeros, which no pair
+// of chaining values is.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG, CHUNK_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
@@ -25,13 +25,13 @@ const PAGE_LEVELS = 6
 const PAGE_GROUPS = 2 ** PAGE_LEVELS
 const PAGE_PAIRS = PAGE_GROUPS - 1
 const PAGE_CHUNKS = PAGE_GROUPS * GROUP_CHUNKS
-/** Bytes of a blob under a page of the lowest band. */
+/** Bytes of a blob that a page of the lowest band covers. */
 export const PAGE_SPAN = PAGE_CHUNKS * CHUNK_LEN
 const BITS_LEN = PAGE_GROUPS / 8
 const BANDS_MAX = 16
-/** Bands of a blob of 2^53 - 1 bytes. */
+/** Bands that a blob of 2^53 - 1 bytes has. */
 const BANDS = 7
-/** Pages that a reader keeps, at most. A path from the root to a group has at most seven. */
+/** Most pages that a reader keeps in memory. A path from the root to a group has at most seven. */
 const KEPT_PAGES = 64
 
 /** @typedef {{ band: number, lastChunk: number }} PageName */
@@ -60,8 +60,8 @@ export const pagesOver = chunk => Array.from({ length: BANDS }, (_, band) => {
 })
 
 /**
- * All keys that a complete blob of one chunk group can have: that of its extent, and that of a page, which a slice or a
- * repair may have made.
+ * Returns all keys that a complete blob of one chunk group can have: the key of its extent, and that of a page, which a
+ * slice or a repair may have written.
  *
  * @param {number} id
  */
@@ -71,7 +71,7 @@ export const keysOfGroup = id => ({ extent: extentKey(id, 0), page: pageKey(id, 
 export class Page {
   #bytes
   #slots
-  /** One byte for each pair: 1 when it was compared with its parent. */
+  /** One byte for each pair: 1 when it was compared with its expected chaining value. */
   #trusted = /** @type {Uint8Array | undefined} */ (undefined)
 
   /** @param {Uint8Array} [stored]  copied */
@@ -81,7 +81,7 @@ export class Page {
     this.#slots = stored ? Math.ceil((stored.length - BITS_LEN) / PAIR_LEN) : 0
   }
 
-  /** As it is stored: a copy, without what is not known at its end. */
+  /** A copy of the page as it is stored, without the unknown pairs at its end. */
   get bytes () { return this.#bytes.slice(0, BITS_LEN + this.#slots * PAIR_LEN) }
 
   /** @param {number} slot @param {Uint8Array} memory  holds 64 bytes @param {number} at  there */
@@ -97,10 +97,10 @@ export class Page {
     return count
   }
 
-  /** Does it say nothing? */
+  /** Has the page neither a pair nor a mark of a group? */
   get isEmpty () { return this.#slots === 0 && this.#bytes.subarray(0, BITS_LEN).every(bits => bits === 0) }
 
-  /** Takes over the pairs that another page has. @param {Page} other */
+  /** Copies the pairs that another page has into this one. @param {Page} other */
   lay (other) {
     for (let slot = 0; slot < PAGE_PAIRS; slot++) {
       const pair = other.pair(slot)
@@ -108,7 +108,7 @@ export class Page {
     }
   }
 
-  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when it is not known */
+  /** @param {number} slot @returns {Uint8Array | undefined} a view of 64 bytes; undefined when the pair is not known */
   pair (slot) {
     const pair = this.#bytes.subarray(BITS_LEN + slot * PAIR_LEN, BITS_LEN + (slot + 1) * PAIR_LEN)
     return pair.some(byte => byte !== 0) ? pair : undefined
@@ -140,7 +140,7 @@ export class Pages {
 
   /**
    * @param {number} id
-   * @param {number} [base]  under which id other blobs have the same pairs, but for those that are under `id`
+   * @param {number} [base]  the id that has the pairs that are not under `id`, because other blobs share them
    */
   constructor (id, base) {
     this.#id = id
@@ -185,7 +185,7 @@ export class Pages {
   }
 
   /**
-   * Reads a page, in whose place another may be in memory.
+   * Reads a page from the database, and puts it in the place of one that is in memory.
    *
    * @param {SafeDatabase} data
    * @param {PageName} name
@@ -201,7 +201,7 @@ export class Pages {
     return page
   }
 
-  /** Forgets pages that reach no further than some chunk, and gives them as batch operations. @param {number} chunks */
+  /** Returns batch operations for pages that end before a chunk, and forgets those pages. @param {number} chunks */
   take (chunks) {
     const puts = []
     for (const [number, { name, page }] of this.#pages) {
@@ -227,7 +227,7 @@ async function storedPages (data, id, names, options) {
 }
 
 /**
- * What a blob has by itself counts in front of what it shares.
+ * Joins two stored pages of one name. Pairs of the blob's own page replace those that it shares.
  *
  * @param {Uint8Array} [own] @param {Uint8Array} [shared]
  */
@@ -261,18 +261,18 @@ export class PageEditor {
   /** @param {number} group  index in the blob */
   addGroup (group) { this.#pages.get(pageOfGroup(group)).addGroup(group % PAGE_GROUPS) }
 
-  /** Brings in what is stored already. @param {SafeDatabase} data @param {PageName[]} names */
+  /** Loads pages that are stored already. @param {SafeDatabase} data @param {PageName[]} names */
   load (data, names) { return this.#pages.load(data, names, VIEWS) }
 
   /**
-   * Batch operations for the pages that lie in front of a chunk; the editor forgets them.
+   * Returns batch operations for the pages that end before a chunk, and forgets those pages.
    *
    * @param {number} [chunks]  default: all of them
    */
   take (chunks = Infinity) { return this.#pages.take(chunks) }
 }
 
-/** The pairs of one stored blob, as slices are cut from them. Not believed: they are checked on their way out. */
+/** The stored pairs of one blob, for slices. They are not verified here: the code that cuts a slice compares them. */
 export class StoredOutboard {
   #data
   #options
@@ -312,8 +312,8 @@ export class StoredOutboard {
 }
 
 /**
- * Finds the chunks of a blob whose groups are marked as present. Reads the pages that exist, not as many as the
- * claimed size would have, and finds groups after the claimed size, too.
+ * Finds the chunks of a blob whose groups are marked as present. It reads only the pages that exist, and not one for
+ * each part of the claimed size. It also finds groups after the claimed size.
  *
  * @param {SafeDatabase} data
  * @param {{ id: number, size: number, sizeProven: boolean }} blob
@@ -348,8 +348,8 @@ export function isPageOf (size, { band, lastChunk }) {
 }
 
 /**
- * Hops from page to page: where there is an extent, there is a lowest page over it; of a blob that is in a file
- * there are only pages.
+ * Gives the pages of the lowest band, skipping extents. Where there is an extent, there is a lowest page over it. A
+ * blob in a file has pages only.
  *
  * @param {SafeDatabase} data @param {number} id
  */
@@ -357,7 +357,7 @@ async function * lowestPages (data, id) {
   const keys = data.keys({ ...allOfId(id), ...VIEWS })
   const next = () => orIfUnreadable(keys.next())
   try {
-    // Where a disk has changed keys they need not increase: each page is come to once.
+    // On a damaged disk the keys may not increase; this makes sure that the loop comes to each page only once.
     let passed = -1
     for (let key = await next(); key !== undefined; key = await next()) {
       const place = placeOfKey(key)

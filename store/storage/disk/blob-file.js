@@ -6,19 +6,19 @@ import { read, readSync } from 'node:fs'
 
 /**
  * @typedef {{ readonly fd: number, stat (): Promise<{ size: number }>, close (): Promise<void> }} OpenFile
- *   what is used of a `FileHandle` of Node.js
+ *   the part of a `FileHandle` of Node.js that the store uses
  */
 
-/** Readers take and release it. It is closed once it is retired and released by all. */
+/** An open file that readers take and release. It is closed when it is retired and every reader has released it. */
 export class BlobFile {
   handle
-  /** Once it is open. */
+  /** The file descriptor, once the file is open. */
   #fd = /** @type {number | undefined} */ (undefined)
   #onClose
   #uses = 0
   #isRetired = false
   #closing = /** @type {Promise<void> | undefined} */ (undefined)
-  /** What must end before the file can be closed: the system would give its number to the next file that is opened. */
+  /** Reads that must end before the file is closed: the system gives its number to the next file that is opened. */
   #reading = /** @type {Set<Promise<unknown>>} */ (new Set())
 
   /** @param {Promise<OpenFile>} opening @param {() => void} onClose */
@@ -44,18 +44,18 @@ export class BlobFile {
 
   /**
    * @param {number} start @param {number} end
-   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes where the file ends before
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes when the file ends before `end`
    */
   async read (start, end) {
     const bytes = uncleared(end - start)
     const len = await this.readInto(bytes, start)
-    return len === bytes.length ? bytes : bytes.slice(0, len) // the rest of the memory is not cleared
+    return len === bytes.length ? bytes : bytes.slice(0, len) // The rest of the memory may hold old data.
   }
 
   /**
-   * @param {Uint8Array} buffer  left alone meanwhile
+   * @param {Uint8Array} buffer  the caller must not touch it meanwhile
    * @param {number} start
-   * @returns {Promise<number>} how many bytes: fewer where the file ends before
+   * @returns {Promise<number>} how many bytes were read: fewer when the file ends before
    */
   async readInto (buffer, start) {
     const { fd } = await this.handle
@@ -96,14 +96,14 @@ export class BlobFile {
   }
 }
 
-/** Memory that is not cleared first: callers get only the part that was read into. @param {number} len */
+/** Allocates memory that may hold old data: callers get only the part that was read into. @param {number} len */
 const uncleared = len => new Uint8Array(Buffer.allocUnsafeSlow(len).buffer)
 
 /**
  * @param {number} fd
  * @param {Uint8Array} bytes
  * @param {number} position
- * @returns {Promise<number>} how many bytes: fewer than fit where the file ends before
+ * @returns {Promise<number>} how many bytes were read: fewer than fit when the file ends before
  */
 async function readWhole (fd, bytes, position) {
   let got = 0

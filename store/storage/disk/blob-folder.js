@@ -1,8 +1,8 @@
-// Keeps large blobs in a folder, one file for each id. Files that are read stay open for a while, because opening
-// one costs more than a small read. So a file may be deleted or replaced while readers still have the old one open.
+// Keeps large blobs in a folder, one file for each id. Files that were read stay open for a while, because opening a
+// file costs more than a small read. So a file may be deleted or replaced while readers still have the old one open.
 //
-// The store leaves alone what it did not make: in this folder only regular files whose names are ids are its own.
-// It follows no links, and does not open for writing or delete anything but regular files.
+// The store touches only what it has made. In this folder these are the regular files whose names are ids. The store
+// follows no links, and neither writes to nor deletes anything but regular files.
 
 import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, readdir, realpath, rm, stat } from 'node:fs/promises'
@@ -15,11 +15,11 @@ import { openRegular } from './regular-file.js'
 import { isDenied, isNoFile, movedError, obstructed, readOnlyError } from '../errors.js'
 import { MAX_ID } from '../format/keys.js'
 
-/** Files that are kept open for reading, so that many small reads open nothing. */
+/** Most files that are kept open for reading, so that many small reads need not open a file. */
 const KEPT_OPEN = 128
 
 /**
- * @param {string} path  of a directory in one that is there: made when it is missing
+ * @param {string} path  of a directory, which is made when it is missing; its parent must exist
  * @throws {Error} when something else is there
  */
 export async function openFolder (path) {
@@ -28,7 +28,7 @@ export async function openFolder (path) {
   return folder
 }
 
-/** The same for reading: nothing is made, and nothing can be written. @param {string} path */
+/** Returns a folder for reading only: it makes and writes nothing. @param {string} path */
 export const readFolder = path => new BlobFolder(path, { isReadOnly: true })
 
 /** @param {string} name  of a file */
@@ -38,7 +38,7 @@ export class BlobFolder {
   #path
   /** Files that are kept open, by id. */
   #kept = /** @type {LruCache<number, BlobFile>} */ (new LruCache())
-  /** All that are not closed yet. */
+  /** All files that are not closed yet. */
   #open = /** @type {Set<BlobFile>} */ (new Set())
   #isClosed = false
   #isReadOnly
@@ -52,7 +52,7 @@ export class BlobFolder {
   /** @param {number} id */
   pathOf (id) { return `${this.#path}/${id}` }
 
-  /** Makes the folder when it is missing. @throws {Error} when something else stands in its place */
+  /** Makes the folder when it is missing. @throws {Error} when something else has its name */
   async make () {
     this.#assertWritable()
     if (await this.#isThere()) return
@@ -60,17 +60,17 @@ export class BlobFolder {
     await assertFolder(this.#path)
   }
 
-  /** Does something else stand in the place of the folder? */
+  /** Does something other than a folder have the name of the folder? */
   isObstructed () { return this.#isThere().then(() => false, () => true) }
 
   /**
-   * The file of an id, for writing: made when it is missing, and so is the folder.
+   * Opens the file of an id for writing. Makes the file, and the folder, when they are missing.
    *
    * @param {number} id
-   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so one that
-   *   is there is not the store's.
-   *   `mayBeShared`: nothing is written to a file that is there, which may then have other names
-   * @throws {BaoError} STORE_CORRUPT { location } when something stands there that the store must not write to
+   * @param {{ isNew?: boolean, mayBeShared?: boolean }} [options]  `isNew`: the id has never had a file, so a file that
+   *   exists does not belong to the store.
+   *   `mayBeShared`: an existing file may have other names (hard links), because the caller does not write to it
+   * @throws {BaoError} STORE_CORRUPT { location } when the name leads to something that the store must not write to
    */
   async writer (id, { isNew = false, mayBeShared = false } = {}) {
     this.#assertOpen()
@@ -79,7 +79,7 @@ export class BlobFolder {
     try {
       await this.make()
       const handle = await (isNew ? create(path) : openOrCreate(path, mayBeShared))
-      this.#retire(id) // what is open for reading may be another file, that was there before
+      this.#retire(id) // Readers may have another file open, which was there before.
       return new FileWriter(handle)
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error)
@@ -90,11 +90,11 @@ export class BlobFolder {
   }
 
   /**
-   * The file of an id, for bytes behind its last one. Its readers may keep it open.
+   * Opens the file of an id to append bytes. Its readers may keep it open.
    *
    * @param {number} id @param {number} len  bytes that it must have
-   * @returns {Promise<FileWriter | undefined>} undefined when nothing may be appended: it is missing, has another
-   *   length, or has other names (hard links), under which it is somebody else's, too
+   * @returns {Promise<FileWriter | undefined>} undefined when nothing may be appended: the file is missing, has another
+   *   length, or has other names (hard links), under which it belongs to somebody else, too
    */
   async appender (id, len) {
     this.#assertOpen()
@@ -107,7 +107,7 @@ export class BlobFolder {
     return undefined
   }
 
-  /** Cuts a file off, if it is longer. @param {number} id @param {number} len  bytes that stay */
+  /** Cuts off a file that is longer than it should be. @param {number} id @param {number} len  bytes that stay */
   async cutOff (id, len) {
     this.#assertWritable()
     const handle = await openRegular(this.pathOf(id), { writes: true }).catch(unlessUnusable)
@@ -120,15 +120,15 @@ export class BlobFolder {
   }
 
   /**
-   * Makes a file for an id out of the blocks of another one, where the disk can do that: none of them is copied before
-   * it is written to.
+   * Makes a file for an id that shares the blocks of another file, where the file system can do that. It copies a block
+   * only when one of the files is written to.
    *
    * @param {string} source  path of the other file @param {number} id  which has never had a file
    * @param {{ from?: number, check?: (fd: number) => void }} [options]  `from`: bytes that the other file must have.
-   *   Default: none. `check`: throws when it is not the file that is meant; then the path must be no link
-   * @returns {Promise<FileWriter | undefined>} undefined where that fails: the disk cannot, the other file is missing
-   *   or not meant, the folder is missing, or something stands where it or the file would. Then `writer` succeeds, or
-   *   tells
+   *   Default: none. `check`: throws when the file is not the one that is meant; the path must not be a link then
+   * @returns {Promise<FileWriter | undefined>} undefined when that fails: the file system cannot do it, the other file
+   *   is missing or refused, the folder is missing, or something has its name or that of the file. Callers then call
+   *   `writer`, which succeeds or throws the reason
    */
   async clone (source, id, { from = 0, check } = {}) {
     this.#assertOpen()
@@ -144,7 +144,7 @@ export class BlobFolder {
     }
     try {
       await (check === undefined ? cloneFile(source, path) : cloneChecked(source, path, check))
-      // It has the mode of the other file, and is to have that of a new one, which may be written to.
+      // The clone has the mode of the other file. Give it that of a new file, which may be written to.
       await chmod(path, (await stat(this.#path)).mode & 0o666)
       return new FileWriter(await openRegular(path, { writes: true }))
     } catch (error) {
@@ -155,7 +155,7 @@ export class BlobFolder {
   }
 
   /**
-   * The file of an id for reading, to be released by the caller.
+   * Opens the file of an id for reading. The caller releases it.
    *
    * @param {number} id
    */
@@ -167,7 +167,7 @@ export class BlobFolder {
       if (other !== id && !this.#kept.peek(other)?.isUsed) this.#retire(other)
     }
     file.take()
-    file.handle.catch(() => { if (this.#kept.peek(id) === file) this.#kept.delete(id) }) // it may be there another time
+    file.handle.catch(() => { if (this.#kept.peek(id) === file) this.#kept.delete(id) }) // so that a later read retries
     return file
   }
 
@@ -175,17 +175,17 @@ export class BlobFolder {
   isOpen (id) { return this.#kept.peek(id)?.isOpen ?? false }
 
   /**
-   * Reads a file synchronously, if it is open. The whole thread waits for the disk.
+   * Reads a file synchronously if it is open. Meanwhile the whole thread waits for the disk.
    *
    * @param {number} id @param {number} start @param {number} end
-   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when it is not open, or ends before
+   * @returns {Uint8Array<ArrayBuffer> | undefined} fresh; undefined when the file is not open, or ends before `end`
    */
   readNow (id, start, end) {
     const file = this.#kept.get(id)
     return file?.readNow(start, end)
   }
 
-  /** Somebody else's file for reading, to be released by the caller: it is closed then. @param {string} path */
+  /** Opens a file that is not the store's, for reading. The caller's release closes it. @param {string} path */
   readerOf (path) {
     const file = this.#opened(path, true)
     file.take()
@@ -193,11 +193,11 @@ export class BlobFolder {
     return file
   }
 
-  /** Has the next reader open the file again: it may have been replaced. @param {number} id */
+  /** Makes the next reader open the file again, because it may have been replaced. @param {number} id */
   forget (id) { this.#retire(id) }
 
   /**
-   * Deletes the file of an id, and nothing else that has its name. A reader that has it open gets the rest.
+   * Deletes the file of an id, if it is a file of the store. A reader that has it open can read the rest.
    *
    * @param {number} id
    */
@@ -206,23 +206,23 @@ export class BlobFolder {
     try {
       if ((await this.#look(id))?.isFile()) await rm(this.pathOf(id), { force: true })
     } finally {
-      // Not before: a reader could open it again meanwhile, and as long as that is kept open its space is not free.
+      // Retire it last: a reader could open it again meanwhile, and the disk frees its space only when it is closed.
       this.#retire(id)
     }
   }
 
   /**
-   * Bytes of the file of an id.
+   * Returns the length of the file of an id, in bytes.
    *
    * @param {number} id
-   * @returns {Promise<number | undefined>} undefined when there is none
+   * @returns {Promise<number | undefined>} undefined when there is no file
    */
   async len (id) {
     const stat = await this.#look(id)
     return stat?.isFile() ? stat.size : undefined
   }
 
-  /** Does something else than a file of the store have the name of an id? @param {number} id */
+  /** Does something other than a file of the store have the name of an id? @param {number} id */
   async isTaken (id) { return (await this.#look(id))?.isFile() === false }
 
   /** The ids that have a file. */
@@ -235,7 +235,7 @@ export class BlobFolder {
     return entries.filter(({ name }) => isId(name)).map(entry => ({ id: Number(entry.name), isFile: entry.isFile() }))
   }
 
-  /** Makes files that are new outlast a power cut. */
+  /** Makes new files survive a power cut. */
   sync () { return syncFolder(this.#path).catch(unlessMissing) }
 
   /** Ends all reading. */
@@ -253,7 +253,7 @@ export class BlobFolder {
     return file
   }
 
-  /** What has the name of an id: undefined when nothing has, or the folder is not there. @param {number} id */
+  /** Looks at what has the name of an id; undefined when nothing has, or the folder is missing. @param {number} id */
   async #look (id) { return await this.#isOurs() ? lstat(this.pathOf(id)).catch(unlessMissing) : undefined }
 
   /** Is the folder there, and one of the store's? */
@@ -265,7 +265,7 @@ export class BlobFolder {
    */
   #isThere () { return assertFolder(this.#path) }
 
-  /** Nobody would close what is opened from then on. */
+  /** Refuses to open files after `close`, because nothing would close them. */
   #assertOpen () {
     if (this.#isClosed) throw new Error('the files of the store are closed')
   }
@@ -282,18 +282,18 @@ export class BlobFolder {
   }
 }
 
-/** @param {string} source @param {string} path  where nothing is */
+/** @param {string} source @param {string} path  at which nothing is yet */
 async function cloneFile (source, path) {
-  const other = await realpath(source) // of a link macOS would clone the link
+  const other = await realpath(source) // For a link, macOS would clone the link itself.
   await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
 }
 
-/** @param {string} source @param {string} path  where nothing is @param {(fd: number) => void} check */
+/** @param {string} source @param {string} path  at which nothing is yet @param {(fd: number) => void} check */
 async function cloneChecked (source, path, check) {
   const file = await openRegular(source)
   try {
     check(file.fd)
-    // Linux finds the file by its descriptor. Elsewhere its path may lead to another one for a moment.
+    // Linux finds the file by its descriptor. On other systems the path may lead to another file for a moment.
     const other = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : source
     await copyFile(other, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
     check(file.fd)
@@ -307,7 +307,7 @@ function unlessUnusable (error) {
   if (!isNoFile(error) && !isDenied(error)) throw error
 }
 
-/** @param {string} path  where nothing is */
+/** @param {string} path  at which nothing is yet */
 const create = path => open(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL)
 
 /** @param {string} path @param {boolean} mayBeShared  may the file have other names? */

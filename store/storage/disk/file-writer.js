@@ -1,12 +1,12 @@
-// Writes bytes to a file: one after the other, gathered until a write is worth its cost, or each at its position.
+// Writes bytes to a file: appended bytes, gathered until they are worth a write, or bytes at given positions.
 
 import { fdatasync, ftruncate, writev } from 'node:fs'
 
 /** @import { OpenFile } from './blob-file.js' */
 
 /**
- * Bytes that are gathered before they are written, and the most that one call of the system writes. From 2 MiB on,
- * Linux looks for as much contiguous memory for its cache, which can take ten times as long as the write.
+ * Bytes that are gathered before they are written, and the most that one system call writes. From 2 MiB on, Linux looks
+ * for contiguous memory of that length for its cache, which can take ten times as long as the write.
  */
 const WRITE_LEN = 1 << 20
 
@@ -25,8 +25,8 @@ export class FileWriter {
   }
 
   /**
-   * Writes bytes after those that were appended before. They are copied: while some are written, others are
-   * gathered.
+   * Appends bytes. It copies them, and gathers the next ones while earlier ones are being written.
+   *
    *
    * @param {Uint8Array} bytes
    */
@@ -41,7 +41,7 @@ export class FileWriter {
     }
   }
 
-  /** Leaves bytes that are in the file as they are, behind those that were appended before. @param {number} len */
+  /** Moves on without writing: the next bytes of the file stay as they are. @param {number} len  bytes */
   async skip (len) {
     await this.#flush()
     this.#position += len
@@ -55,7 +55,7 @@ export class FileWriter {
   }
 
   /**
-   * @param {Uint8Array[]} pieces  side by side; left alone until they are written
+   * @param {Uint8Array[]} pieces  side by side; callers must not change them until they are written
    * @param {number} position  of the first
    */
   async write (pieces, position) {
@@ -72,7 +72,7 @@ export class FileWriter {
     await this.#writing
   }
 
-  /** Waits until everything that was written is on the disk. @returns {Promise<void>} */
+  /** Waits until all written bytes are on the disk. @returns {Promise<void>} */
   sync () {
     this.#syncing = new Promise((resolve, reject) => {
       fdatasync(this.#handle.fd, error => error ? reject(error) : resolve())
@@ -90,7 +90,7 @@ export class FileWriter {
     if (this.#filled === 0) return
     const [full, other] = this.#buffers
     this.#writing = this.write([full.subarray(0, this.#filled)], this.#position)
-    this.#writing.catch(() => {}) // the next to await it gets the error
+    this.#writing.catch(() => {}) // The next call that awaits it throws the error.
     this.#position += this.#filled
     this.#buffers = [other, full]
     this.#filled = 0
@@ -102,7 +102,7 @@ const writeSome = (fd, pieces, position) => new Promise((resolve, reject) => {
   writev(fd, pieces, position, (error, len) => error ? reject(error) : resolve(len))
 })
 
-/** The first bytes of pieces. @param {number} len  at most @param {Uint8Array[]} pieces */
+/** Returns the first bytes of pieces. @param {number} len  at most @param {Uint8Array[]} pieces */
 function upTo (len, pieces) {
   const first = []
   for (const piece of pieces) {
@@ -113,7 +113,7 @@ function upTo (len, pieces) {
   return first
 }
 
-/** What is left of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes */
+/** Returns the rest of pieces. @param {Uint8Array[]} pieces @param {number} done  bytes to leave out */
 function after (pieces, done) {
   const rest = []
   for (const piece of pieces) {

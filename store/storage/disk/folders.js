@@ -1,5 +1,5 @@
-// Looks for, makes, moves, links and removes the folders of a store and of LevelDB. A folder that was made or moved
-// stays so after a power cut.
+// Finds, makes, moves, links and removes the folders of a store and of LevelDB. A folder that was made or moved stays
+// so after a power cut.
 
 import {
   access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm, stat
@@ -7,10 +7,10 @@ import {
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Asked before anything is opened, because opening makes what is not there. @param {string} location */
+/** Is there a store? Callers ask before they open anything, because opening makes a store. @param {string} location */
 export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
 
-/** Is this a directory of LevelDB that has lost the file which says what the others are? @param {string} path */
+/** Is this a directory of LevelDB without the file CURRENT, which says what its files are? @param {string} path */
 export async function isHeadless (path) {
   const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
   return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
@@ -22,7 +22,7 @@ export const exists = path => access(path).then(() => true, () => false)
 /** @param {string} path @returns {Promise<boolean | undefined>} undefined when nothing is there */
 export const isFolder = async path => (await stat(path).catch(unlessMissing))?.isDirectory()
 
-/** One name for what has several. @param {string} path  of what need not be there */
+/** Resolves links, so that a path has one name. @param {string} path  may lead to nothing */
 export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /** @param {string | URL} path */
@@ -31,7 +31,7 @@ export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path
 /** @param {string} path */
 export const readText = path => readFile(path, 'utf8')
 
-/** @param {string} path  in a folder that is there @returns {Promise<boolean>} false when it was there */
+/** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {
   try {
     await mkdir(path)
@@ -44,11 +44,11 @@ export async function makeFolder (path) {
 }
 
 /**
- * Links are not followed: what is behind one is not the store's.
+ * Checks that a path leads to a folder and not to a link: the target of a link does not belong to the store.
  *
  * @param {string} path
  * @returns {Promise<boolean>} false when nothing is there
- * @throws {Error} when something else than a folder is there
+ * @throws {Error} when something other than a folder is there
  */
 export async function assertFolder (path) {
   const stat = await lstat(path).catch(unlessMissing)
@@ -58,9 +58,8 @@ export async function assertFolder (path) {
 }
 
 /**
- * The same for a folder of LevelDB, which follows links, truncates what it takes for its own logs, and deletes what
- * it takes for old tables: nothing but
- * files and folders may be in it.
+ * Checks a folder of LevelDB: it may contain only files and folders. LevelDB follows links, truncates files that look
+ * like its own logs, and deletes files that look like its old tables.
  *
  * @param {string} path
  */
@@ -79,11 +78,11 @@ export const removeFolder = path => rm(path, { recursive: true, force: true })
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0
 
 /**
- * Gives a folder its name, unless a folder with anything in it has that by now: then it is removed.
+ * Gives a folder its name. If a folder that is not empty has the name already, it removes the new folder instead.
  *
  * @param {string} from
  * @param {string} to  beside it
- * @param {{ sync: boolean }} options  `sync`: it outlasts a power cut
+ * @param {{ sync: boolean }} options  `sync`: the new name survives a power cut
  */
 export async function placeFolder (from, to, { sync }) {
   try {
@@ -95,16 +94,16 @@ export async function placeFolder (from, to, { sync }) {
   if (sync) await syncFolder(dirname(to))
 }
 
-/** Removes what was left of drafts. @param {string} path  of a folder @param {string} prefix  of their names */
+/** Removes drafts of interrupted processes. @param {string} path  of a folder @param {string} prefix  of their names */
 export async function removeFoldersLike (path, prefix) {
   for (const name of await readdir(path)) if (name.startsWith(prefix)) await removeFolder(`${path}/${name}`)
 }
 
 /**
- * Renames a folder, and makes that outlast a power cut.
+ * Renames a folder, and makes the new name survive a power cut.
  *
  * @param {string} from
- * @param {string} to  beside it; nothing is there
+ * @param {string} to  beside it; nothing may be there
  */
 export async function moveFolder (from, to) {
   await rename(from, to)
@@ -112,9 +111,9 @@ export async function moveFolder (from, to) {
 }
 
 /**
- * Puts a folder in the place of another one, which is kept. When this was interrupted, it can be done again.
+ * Puts a folder in the place of another one, and keeps the other one at `old`. An interrupted call can be repeated.
  *
- * @param {string} from @param {string} to  may be missing @param {string} old  what stood at `to`
+ * @param {string} from @param {string} to  may be missing @param {string} old  where the folder at `to` goes
  */
 export async function replaceFolder (from, to, old) {
   if (await exists(to)) {
@@ -128,12 +127,11 @@ export async function replaceFolder (from, to, old) {
 }
 
 /**
- * Makes a folder with links to the files of another one; with copies where the system has no links. As LevelDB
- * replaces files and never writes to them again, what it does in the one folder does not change the files of the
- * other.
+ * Makes a folder with links to the files of another one, or with copies where the system has no links. LevelDB replaces
+ * files and never writes to them again, so what it does in one folder does not change the files of the other.
  *
  * @param {string} from  may be missing
- * @param {string} to  is made
+ * @param {string} to  must not exist
  * @param {string[]} except  names of files to leave out
  */
 export async function linkFiles (from, to, except) {
@@ -146,8 +144,7 @@ export async function linkFiles (from, to, except) {
 }
 
 /**
- * Gives a file another name, which takes the place of a file that has it. When this was interrupted, it can be done
- * again.
+ * Gives a file another name, replacing a file that has that name. An interrupted call can be repeated.
  *
  * @param {string} from @param {string} to
  * @returns {Promise<boolean>} false where the system has no links
@@ -165,7 +162,7 @@ export async function linkFile (from, to) {
   return true
 }
 
-/** Files whose sizes are asked for at the same time. */
+/** How many files are asked for their sizes at the same time. */
 const STATS_AT_ONCE = 64
 
 /** Bytes that the files of a folder take on the disk. @param {string} path  may be missing */
@@ -180,13 +177,13 @@ export async function folderLen (path) {
 }
 
 /**
- * Parts of a file that were never written take no blocks. Windows does not tell.
+ * Returns the space that a file takes. Parts that were never written take no blocks. Windows does not tell the blocks.
  *
  * @param {import('node:fs').Stats} stat
  */
 const lenOnDisk = ({ blocks, size }) => process.platform === 'win32' ? size : blocks * 512
 
-/** Makes all files of a folder outlast a power cut. @param {string} path */
+/** Makes all files of a folder survive a power cut. @param {string} path */
 export async function syncFiles (path) {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     if (!entry.isFile()) continue
@@ -196,9 +193,9 @@ export async function syncFiles (path) {
   await syncFolder(path)
 }
 
-/** Makes what was put into a folder, or taken out, outlast a power cut. @param {string} path */
+/** Makes the names that were added to a folder, or removed from it, survive a power cut. @param {string} path */
 export async function syncFolder (path) {
-  if (process.platform === 'win32') return // directories cannot be opened there, and need not
+  if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
   const folder = await open(path, 'r')
   await folder.sync().finally(() => folder.close())
 }

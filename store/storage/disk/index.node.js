@@ -1,5 +1,5 @@
-// The store's face to a disk. Where there is none, index.none.js stands in. Only the files behind this one need
-// `node:fs`.
+// Exports everything that the store does on a disk. In browsers, which have none, index.none.js stands in. Only the
+// files that this one exports need `node:fs`.
 
 export { openFolder, readFolder } from './blob-folder.js'
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'

@@ -4,10 +4,10 @@
 export const openFolder = async _path => undefined
 
 /**
- * Asked before anything is opened, because opening makes what is not there.
+ * Callers ask before they open anything, because opening makes a store that is missing.
  *
  * @param {string} location
- * @returns {Promise<boolean>} true also where that cannot be told
+ * @returns {Promise<boolean>} true also when the browser cannot tell
  */
 export async function isStoreAt (location) {
   if (typeof globalThis.indexedDB?.databases !== 'function') return true

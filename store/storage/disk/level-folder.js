@@ -1,16 +1,16 @@
-// Does what LevelDB leaves out in its own directory: syncs old logs, looks whether there is space to open it, and
+// Does what LevelDB leaves out in its own directory: syncs old logs, checks that there is enough space to open it, and
 // finds out which process has it open.
 
 import { randomFillSync } from 'node:crypto'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
 
-/** Bytes that are written at a time to see whether there is space for more. */
+/** Bytes that `assertSpaceFor` writes at a time. */
 const PIECE_LEN = 1 << 20
 
 /**
  * Returns what identifies a file on this machine as long as it is open.
  *
- * @param {string} path @returns {Promise<string>} empty when there is none
+ * @param {string} path @returns {Promise<string>} empty when there is no file
  */
 export async function identityOf (path) {
   try {
@@ -22,24 +22,24 @@ export async function identityOf (path) {
   }
 }
 
-/** Bytes in the logs of a LevelDB: what it writes to tables when it is opened. @param {string} path */
+/** Bytes in the logs of a LevelDB. LevelDB writes as many to tables when it is opened. @param {string} path */
 export async function logsLen (path) {
   const sizes = await Promise.all((await logsIn(path)).map(log => stat(log).then(({ size }) => size, () => 0)))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /**
- * Can as many bytes be written, and reach the disk? Nothing is left of them.
+ * Checks that the disk has space for so many bytes. It writes them to a file and deletes that again.
  *
- * @param {string} path  of a file that is made for this @param {number} len
- * @throws what the system says of it
+ * @param {string} path  of the file that is made for this @param {number} len
+ * @throws the error of the system
  */
 export async function assertSpaceFor (path, len) {
   await rm(path, { force: true })
   const file = await open(path, 'wx')
   try {
     await rm(path, { force: true }) // the system deletes an unlinked file when it is closed
-    // Some file systems keep zeros in no space at all.
+    // Random bytes, because some file systems store zeros without taking space.
     const piece = randomFillSync(new Uint8Array(Math.min(len, PIECE_LEN)))
     for (let left = len; left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left))
     await file.sync()
@@ -54,7 +54,7 @@ export async function syncOlderLogs (path) {
   const logs = await logsIn(path)
   for (const log of logs.slice(0, -1)) {
     const file = await open(log, 'r+').catch(error => {
-      if (error.code !== 'ENOENT') throw error // what it held is in a table by now, and on the disk
+      if (error.code !== 'ENOENT') throw error // LevelDB has written its entries to a table, which is on the disk.
     })
     await file?.datasync().finally(() => file.close())
   }
@@ -70,12 +70,12 @@ async function logsIn (path) {
 export const ownPid = process.pid
 
 /**
- * The process that holds a lock of LevelDB. Linux lists all locks with the files that they are on, so the answer is
- * that of the system at this moment. Other systems do not tell.
+ * Finds the process that holds a lock of LevelDB. Linux lists all locks with the files that they are on, so the answer
+ * is right at this moment. Other systems do not tell.
  *
- * @param {string[]} paths  of lock files, which need not be there
- * @returns {Promise<number | undefined>} the owner of the first that has one; undefined when none has, or it cannot be
- *   known
+ * @param {string[]} paths  of lock files, which may be missing
+ * @returns {Promise<number | undefined>} the owner of the first lock that is held; undefined when none is held, or the
+ *   system does not tell
  */
 export async function lockOwner (paths) {
   if (process.platform !== 'linux') return undefined
@@ -83,7 +83,7 @@ export async function lockOwner (paths) {
   const locks = [...(await readFile('/proc/locks', 'utf8').catch(() => '')).matchAll(POSIX_LOCK)]
   for (const file of files) {
     const [, pid = 0] = locks.find(lock => isOn(lock, file)) ?? []
-    // A process that this one cannot see, in another container, has no number here.
+    // A process in another container, which this one cannot see, has no number here.
     if (Number(pid) > 0) return Number(pid)
   }
   return undefined

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unlessMissing } from './folders.js'
 
-/** How often copying begins again because the manifest has changed. Tables are copied once. */
+/** How often copying may begin again because the manifest has changed. Each table is copied only once. */
 const TRIES = 100
 /** Milliseconds from one try to the next. */
 const PAUSE = 10
 
-/** What copies of stores that are opened for reading are called, with the id of their process behind it. */
+/** First part of the names of folders with such copies; the id of the process follows. */
 export const COPY_PREFIX = 'baobox-read-only-'
 
 /** Tables, logs and manifests. The file LOCK must not be opened: closing it would end a lock of this process. */
@@ -22,7 +22,7 @@ const TABLE = /^\d+\.(ldb|sst)$/
 const GROWING = /^(\d+\.log|MANIFEST-\d+|CURRENT)$/
 
 /**
- * Makes a folder for copies, which only this user may read.
+ * Makes a folder for copies. Only this user can read it.
  *
  * @param {string} [parent]  default: the folder of the system for temporary files
  */
@@ -47,7 +47,7 @@ export async function copyLive (from, to, signal) {
 }
 
 /**
- * What changes whenever other files count than before. Undefined when there is no database.
+ * Returns a text that changes whenever the manifest names other files. Undefined when there is no database.
  *
  * @param {string} path
  */
@@ -58,12 +58,12 @@ async function versionOf (path) {
 }
 
 /**
- * Copies what has not been copied, or has grown since.
+ * Copies files that are new, or have grown since the last copy.
  *
  * @param {string} from @param {string} to
  * @param {Map<string, number>} copied  lengths of the tables that were copied
  * @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false when a file has gone meanwhile
+ * @returns {Promise<boolean>} false when a file was deleted meanwhile
  */
 async function copyFiles (from, to, copied, signal) {
   for (const name of await readdir(to)) if (GROWING.test(name)) await rm(`${to}/${name}`)
@@ -73,7 +73,7 @@ async function copyFiles (from, to, copied, signal) {
     const file = await stat(`${from}/${name}`).catch(unlessMissing)
     if (file === undefined) return false
     if (TABLE.test(name) && copied.get(name) === file.size) continue
-    // Shares the blocks where the file system can.
+    // The copy shares the blocks where the file system can do that.
     const isThere = await copyFile(`${from}/${name}`, `${to}/${name}`, constants.COPYFILE_FICLONE)
       .then(() => true, unlessMissing)
     if (!isThere) return false
@@ -83,7 +83,7 @@ async function copyFiles (from, to, copied, signal) {
 }
 
 /**
- * Names, lengths and times of the files of databases: they change with every write.
+ * Returns the names, lengths and times of the files of databases. They change with every write.
  *
  * @param {string[]} paths
  * @returns {Promise<string>}

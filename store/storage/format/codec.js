@@ -1,5 +1,5 @@
-// Encodes the numbers and byte strings of the databases: integers big-endian, so that keys sort by them, and checks
-// where nothing else would reveal damage.
+// Encodes the numbers and byte strings of the databases. Integers are big-endian, so that keys sort by them. Values get
+// a checksum (a *check*) where nothing else would reveal damage.
 
 import { hash } from '../../../lib/hash/hasher.js'
 
@@ -25,7 +25,7 @@ export function encode (...parts) {
   return bytes
 }
 
-/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} where it ends */
+/** @param {Uint8Array} bytes @param {number} at @param {number} value @returns {number} the position after it */
 export function setU64 (bytes, at, value) {
   setU32(bytes, at, value / 2 ** 32)
   setU32(bytes, at + 4, value % 2 ** 32)
@@ -41,7 +41,7 @@ function setU32 (bytes, at, value) {
 }
 
 /**
- * Reads a number, which is approximate above 2^53: callers compare it with a limit.
+ * Reads a number. Above 2^53 it is approximate, so callers compare it with a limit.
  *
  * @param {Uint8Array} bytes
  * @param {number} at
@@ -52,5 +52,5 @@ export function u64At (bytes, at) {
   return value
 }
 
-/** @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes */
+/** Computes a check. @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes */
 export const checkOf = (name, bytes) => hash(encode(name, bytes)).subarray(0, CHECK_LEN)

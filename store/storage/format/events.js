@@ -1,5 +1,5 @@
 // Encodes and decodes the log of changes in the index. An entry holds what one write has changed. Its check covers the
-// check of the entry before it, so that a reader who goes from entry to entry notices a missing or damaged one.
+// check of the entry before it, so that a reader notices when an entry is missing or damaged.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -7,9 +7,9 @@ import { CHECK_LEN, checkOf, encode, u64At } from './codec.js'
 import { MAX_TIME } from './records.js'
 import { UTF8, eventKey } from './keys.js'
 
-/** Each is one byte; `added` stands for a blob that came in part, `addedWhole` for one that came whole. */
+/** The events; each is stored as one byte. `added`: a part of a blob came first; `addedWhole`: the whole blob came. */
 export const EVENTS = ['added', 'addedWhole', 'completed', 'damaged', 'removed', 'tagged', 'untagged']
-/** Events of tags, and the bytes in front of their alias and name: the lengths of both. */
+/** The first event of a tag. Entries of tags also have an alias and a name, with the lengths of both in front. */
 const FIRST_OF_TAGS = EVENTS.indexOf('tagged')
 const LENS_LEN = 6
 const TIME_LEN = 8
@@ -18,19 +18,19 @@ const TIME_LEN = 8
  * @typedef {object} StoredEvent
  * @property {number} kind  index in `EVENTS`
  * @property {Uint8Array} root  of the blob; zeros where it is not known
- * @property {Uint8Array} [alias]  that a tag names, instead of a blob
- * @property {string} [name]  of a tag
+ * @property {Uint8Array} [alias]  the alias that the tag names; undefined when the tag names a blob
+ * @property {string} [name]  the name of the tag
  */
 
 /**
- * @typedef {object} LogPlace  between two entries of the log
- * @property {number} position  the key of the entry in front: how many bytes the log has had up to its end
- * @property {Uint8Array} check  of the entry in front
+ * @typedef {object} LogPlace  a place between two entries of the log
+ * @property {number} position  the key of the entry before it: how many bytes the log has had up to the end of that one
+ * @property {Uint8Array} check  the check of the entry before it
  */
 
 /**
  * @param {LogPlace} before @param {{ time: number, events: StoredEvent[] }} entry  `time`: milliseconds since 1970
- * @returns {LogPlace & { key: Uint8Array, value: Uint8Array }} the place behind it
+ * @returns {LogPlace & { key: Uint8Array, value: Uint8Array }} the place after the entry
  */
 export function encodeEntry (before, { time, events }) {
   const parts = encode({ u64: time }, ...events.flatMap(partsOf))
@@ -72,7 +72,7 @@ export const encodeBeginning = ({ position, check }, time) =>
   ({ key: eventKey(position), value: encode({ u64: time }, check) })
 
 /**
- * The place behind an entry, as far as it tells by itself.
+ * Returns the place after an entry. Only the entry itself is looked at, not the one before.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  * @returns {LogPlace & { time: number } | undefined} undefined when no store writes such an entry

@@ -26,16 +26,16 @@ import { allocateFresh } from './buffers.js'
 
 /** @import { Allocate } from './buffers.js' */
 
-/** Keys and values as Uint8Arrays, whatever a database was opened with. */
+/** Encodings of keys and values as Uint8Arrays, whatever encodings a database was opened with. */
 export const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' }
 
 /**
- * The same for a batch. abstract-level copies these options for each operation and adds the operation's own properties.
- * Objects that have all the properties from the start need not grow: V8 takes 1.2 us for each instead of 4.5.
+ * Options for a batch. abstract-level copies these options for each operation and adds the operation's own properties.
+ * An object that has all the properties from the start need not grow: V8 takes 1.2 us for each instead of 4.5.
  */
 export const BATCH = { type: 'put', key: undefined, value: undefined, ...VIEWS }
 
-/** The first byte of a key of the index. 7 is not used. */
+/** The first byte of a key of the index. 7 is not in use. */
 export const KIND = {
   state: 0,
   blob: 1,
@@ -55,9 +55,9 @@ const [EXTENT, PAGE] = [0, 1]
 export const ID_LEN = 8
 const KIND_AT = 16
 const DATA_KEY_LEN = KIND_AT + 1
-/** At a million ids a second it would take nine years to get there. */
+/** The greatest id. A store that used a million ids a second would reach it after nine years. */
 export const MAX_ID = 2 ** 48 - 1
-/** The last chunk and the band of the last page over 2^53 - 1 bytes. */
+/** The last chunk, and the band, of the last page over 2^53 - 1 bytes. */
 const MAX_CHUNK = 2 ** 46 - 1
 const MAX_BAND = 6
 
@@ -89,7 +89,7 @@ export function doomedKey (id, allocate = allocateFresh) {
 export const pathKey = id => encode(KIND.path, { u64: id })
 
 /**
- * A blob that shares its bytes with others. Two of the same size would be the same blob.
+ * Returns the key of a sharer. Two sharers of the same size on one base would be the same blob.
  *
  * @param {number} base  the id under which the bytes are @param {number} size  of the blob
  */
@@ -104,10 +104,10 @@ export function placeOfSharer (key) {
   return base <= MAX_ID && size > 0 && size <= Number.MAX_SAFE_INTEGER ? { base, size } : undefined
 }
 
-/** An entry of the log. @param {number} position  how many bytes the log has had up to the end of the entry */
+/** Returns the key of a log entry. @param {number} position  bytes that the log has had up to the end of the entry */
 export const eventKey = position => encode(KIND.event, { u64: position })
 
-/** Is it a key of the log? No key of the data database is as short. @param {Uint8Array} key */
+/** Is it the key of a log entry? No key of the data database is as short. @param {Uint8Array} key */
 export const isEventKey = key => key[0] === KIND.event && key.length === 1 + ID_LEN
 
 /** @param {number} kind */
@@ -116,14 +116,14 @@ export const allBlobs = allOfKind(KIND.blob)
 export const allUsed = allOfKind(KIND.used)
 export const allDoomed = allOfKind(KIND.doomed)
 export const allEvents = allOfKind(KIND.event)
-/** All sharers, those of a base from the shortest to the longest. */
+/** The keys of all sharers. Those of one base go from the shortest to the longest. */
 export const allSharers = allOfKind(KIND.sharer)
 /** @param {number} base */
 export const allSharersOf = base => ({ gte: sharerKey(base, 0), lt: sharerKey(base + 1, 0) })
-/** Every entry of the index. */
+/** The keys of all entries of the index. */
 export const allOfIndex = { gte: stateKey }
 
-/** Does this release write such keys? @param {Uint8Array} key  of the index */
+/** Does this release write such keys in the index? @param {Uint8Array} key */
 export const isKnownKind = key => KINDS.has(key[0])
 
 /**
@@ -139,23 +139,23 @@ export const hashOfKey = key => key.length === 1 + HASH_LEN ? new Uint8Array(key
 export const idOfIndexKey = key => key.length === 1 + ID_LEN ? u64At(key, 1) : undefined
 
 /**
- * Some of all blobs, in the order of their hashes.
+ * A range of blobs in the order of their hashes.
  *
  * @typedef {object} HashRange
- * @property {string} [prefix]  of the hashes: up to 64 hexadecimal digits, in lower case
- * @property {Uint8Array} [after]  only what comes behind this hash
+ * @property {string} [prefix]  beginning of the hashes: up to 64 hexadecimal digits, in lower case
+ * @property {Uint8Array} [after]  only blobs after this hash
  * @property {boolean} [reverse]  from the last to the first? Default: false
  */
 
-/** The records of some blobs. @param {HashRange} range */
+/** Returns the range of the records of some blobs. @param {HashRange} range */
 export const blobsIn = range => hashesIn(range, allBlobs, blobKey)
 
-/** When some blobs were last used. @param {HashRange} range */
+/** Returns the range of the last uses of some blobs. @param {HashRange} range */
 export const usedIn = range => hashesIn(range, allUsed, usedKey)
 
 /**
  * @param {HashRange} range
- * @param {{ gte: Uint8Array, lt: Uint8Array }} all  of the kind, also keys that no store writes
+ * @param {{ gte: Uint8Array, lt: Uint8Array }} all  all keys of the kind, also those that no store writes
  * @param {(hash: Uint8Array) => Uint8Array} keyOf
  * @returns {{ gte?: Uint8Array, gt?: Uint8Array, lte?: Uint8Array, lt?: Uint8Array, reverse: boolean }}
  */
@@ -175,9 +175,9 @@ export const aliasKey = multihash => encode(KIND.alias, multihash)
 /** @param {Uint8Array} hash @param {Uint8Array} multihash */
 export const aliasOfKey = (hash, multihash) => encode(KIND.aliasOf, hash, multihash)
 export const allAliases = allOfKind(KIND.alias)
-/** All aliases, in the order of the blobs. */
+/** The keys of all aliases, in the order of the blobs. */
 export const allAliasesByBlob = allOfKind(KIND.aliasOf)
-/** No multihash begins with ten bytes of ones: its first number would not end. */
+/** Sorts after every multihash: no multihash begins with ten bytes of ones, because its first number would not end. */
 const AFTER_MULTIHASHES = new Uint8Array(10).fill(0xff)
 /** All aliases of a blob. @param {Uint8Array} hash */
 export const allAliasesOf = hash =>
@@ -192,23 +192,24 @@ export const tagKey = name => encode(KIND.tag, utf8(name))
 /** @param {Uint8Array} hash @param {string} name */
 export const taggedKey = (hash, name) => encode(KIND.tagged, hash, utf8(name))
 /**
- * Tags whose names begin with a prefix, in the order of their UTF-8 bytes. No byte of UTF-8 is ff.
+ * Returns the range of the tags whose names begin with a prefix, in the order of their UTF-8 bytes. No byte of UTF-8
+ * is ff.
  *
  * @param {string} prefix
  */
 export const tagsWith = prefix => ({ gte: tagKey(prefix), lt: encode(KIND.tag, utf8(prefix), 0xff) })
-/** All tags, in the order of the blobs. */
+/** The keys of all tags, in the order of the blobs. */
 export const allTagged = allOfKind(KIND.tagged)
 /** The tags of one blob. @param {Uint8Array} hash */
 export const tagsOf = hash => ({ gte: encode(KIND.tagged, hash), lt: encode(KIND.tagged, hash, 0xff) })
 
 /** @param {string} text */
 const utf8 = text => new TextEncoder().encode(text)
-/** A name may begin with a byte order mark. @type {{ decode (bytes: Uint8Array): string }} */
+/** Decodes names, which may begin with a byte order mark. @type {{ decode (bytes: Uint8Array): string }} */
 export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Reads the name in the key of a tag, for messages: of a damaged tag the name may be wrong, too.
+ * Reads the name in the key of a tag, for messages. In the key of a damaged tag the name may be wrong, too.
  *
  * @param {Uint8Array} key
  */
@@ -226,11 +227,11 @@ export function extentKey (id, offset, allocate = allocateFresh) {
 /** @param {number} id @param {{ band: number, lastChunk: number }} page */
 export const pageKey = (id, { band, lastChunk }) => encode({ u64: id }, { u64: lastChunk }, PAGE + band)
 
-/** Everything that is kept under an id. @param {number} id */
+/** Returns the range of all data under an id. @param {number} id */
 export const allOfId = id => ({ gte: encode({ u64: id }), lt: encode({ u64: id + 1 }) })
 
 /**
- * Extents that start in [start, end), and pages between them.
+ * Returns the range of the extents that start in [start, end), and of the pages between them.
  *
  * @param {number} id @param {number} start  bytes, whole chunks @param {number} end  bytes
  */
@@ -238,8 +239,8 @@ export const extentsOf = (id, start, end) =>
   ({ gte: extentKey(id, start), lt: extentKey(id, Math.ceil(end / CHUNK_LEN) * CHUNK_LEN) })
 
 /**
- * Says what a key of the data database stands for. A failing disk may change any bytes of it, so that its numbers
- * can be too large to count with.
+ * Says what a key of the data database stands for. A failing disk may change any bytes of the key, so its numbers may
+ * be too large to compute with.
  *
  * @param {Uint8Array} key
  * @returns {{ id: number, chunk: number, band?: number } | undefined} a page if `band` is set, else an extent;
@@ -258,5 +259,5 @@ export function placeOfKey (key) {
  */
 export const idOfKey = key => placeOfKey(key)?.id
 
-/** Where an extent starts, in bytes; undefined for a page. @param {Uint8Array} key */
+/** Returns where an extent starts, in bytes; undefined for a page. @param {Uint8Array} key */
 export const offsetOfExtent = key => key[KIND_AT] === EXTENT ? u64At(key, ID_LEN) * CHUNK_LEN : undefined

@@ -1,5 +1,5 @@
 // Encodes and decodes the values of the index: records of blobs, the state of the store, aliases, paths and times.
-// Most of them end with a check, because no root tells whether they are damaged.
+// Most values end with a check, because no root reveals damage in them.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { equals } from 'uint8arrays/equals'
@@ -13,37 +13,37 @@ import {
 
 /** @import { Allocate } from './buffers.js' */
 
-/** The layout of keys and values. A store with a higher number was written by a later release. */
+/** The number of the layout of keys and values. A later release may write a higher one, and this release refuses it. */
 export const LAYOUT_VERSION = 1
 
 /**
  * @typedef {object} State
  * @property {number} version  of the layout
  * @property {boolean} isClean  was the store closed with nothing under way?
- * @property {number} swept  every id below has a record or no data
- * @property {number} nextId  ids from here on were never given to a blob
+ * @property {number} swept  every id below this one has a record or no data
+ * @property {number} nextId  no blob has had this id or a higher one
  */
 
 /**
  * @typedef {object} BlobRecord
- * @property {number} id  the blob's data is kept under this id, and nothing else is
+ * @property {number} id  the data of this blob, and nothing else, is kept under this id
  * @property {number} size  bytes; a claim unless `sizeProven`
  * @property {boolean} sizeProven
  * @property {boolean} complete  is every byte present?
  * @property {Home} home
- * @property {number} [base]  of a home `shared`: the id under which the file is, and the pairs that several blobs share
+ * @property {number} [base]  for the home `shared`: the id that has the file and the pairs that several blobs share
  * @property {number} created  milliseconds since 1970
  * @property {boolean} [isNameless]  is it kept only for its aliases, not under its own hash?
- * @property {boolean} [isDamaged]  were groups of it lost to damage, and have not all come back yet?
+ * @property {boolean} [isDamaged]  has damage cost it groups that have not all come back yet?
  */
 
 /**
- * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database, in a file of
- *   the store, in an imported file, which is not the store's, or at the beginning of a file of the store that several
- *   blobs share
+ * @typedef {'extents' | 'file' | 'reference' | 'shared'} Home  where the bytes are: in the data database; in a file of
+ *   the store; in the imported file of a reference, which is not the store's; or at the beginning of a file of the
+ *   store that several blobs share
  */
 
-/** The id whose file has the bytes, if a file of the store has them. @param {{ id: number, base?: number }} record */
+/** Returns the id of the file with the bytes, if the store has one. @param {{ id: number, base?: number }} record */
 export const fileIdOf = ({ id, base = id }) => base
 
 /** Are the bytes in a file of the store? @param {{ home: Home }} record */
@@ -58,7 +58,7 @@ const HOME_SHIFT = 3
 const HOME_MASK = 3
 const DAMAGED = 32
 const MAX_FLAGS = 63
-/** Bytes of a record without its check; one with a base is longer. */
+/** Bytes of a record without its check and its base. */
 const RECORD_LEN = 25
 const SHARED_LEN = RECORD_LEN + ID_LEN
 
@@ -79,7 +79,7 @@ export function encodeRecord (root, record, allocate = allocateFresh) {
 
 /**
  * @param {Uint8Array} root @param {Uint8Array} bytes
- * @returns {BlobRecord | undefined} undefined when it is damaged, or no store writes such a record
+ * @returns {BlobRecord | undefined} undefined when it is damaged, or holds values that no store writes
  */
 export function decodeRecord (root, bytes) {
   const len = bytes.length - CHECK_LEN
@@ -87,7 +87,7 @@ export function decodeRecord (root, bytes) {
   if (!areEqual(bytes, len, recordCheckOf(root, bytes, len))) return undefined
   const [id, size, flags, created] = [u64At(bytes, 0), u64At(bytes, 8), bytes[16], u64At(bytes, 17)]
   const home = HOMES[flags >> HOME_SHIFT & HOME_MASK]
-  // Anybody can compute the check, so each value is looked at, too. The empty blob never has a record.
+  // Anybody can compute the check, so check each value, too. The empty blob never has a record.
   const isSizePossible = size > 0 && size <= Number.MAX_SAFE_INTEGER
   if (id > MAX_ID || !isSizePossible || created > MAX_TIME || flags > MAX_FLAGS) return undefined
   if ((home === 'shared') !== (len === SHARED_LEN)) return undefined
@@ -112,7 +112,7 @@ const checkHash = new Uint8Array(HASH_LEN)
 const recordCheck = checkHash.subarray(0, CHECK_LEN)
 
 /**
- * Computes what `checkOf` does, without allocating.
+ * Computes the same as `checkOf`, without allocating.
  *
  * @param {Uint8Array} root @param {Uint8Array} bytes  begin with the record @param {number} len  of the record
  * @returns {Uint8Array} valid until the next call
@@ -125,7 +125,7 @@ function recordCheckOf (root, bytes, len) {
 }
 
 /**
- * In this and every later layout, a state begins with the number of its layout and ends with a check.
+ * Encodes the state. In this and every later layout, a state begins with the layout's number and ends with a check.
  *
  * @param {State} state
  */
@@ -142,8 +142,8 @@ export function decodeState (bytes) {
 }
 
 /**
- * The note that the data of some ids is being deleted. It is kept under the first of them, and has a check: one
- * flipped bit would delete another blob.
+ * Encodes the note that the data of some ids is being deleted. The note is kept under the first of the ids. It has a
+ * check, because one flipped bit would delete another blob.
  *
  * @param {number[]} ids  at least one
  */
@@ -186,10 +186,10 @@ export function decodePath (id, bytes) {
 }
 
 /**
- * Returns what stands in front of a check.
+ * Returns the bytes before a check.
  *
  * @param {Uint8Array} name  what the bytes belong to @param {Uint8Array} bytes
- * @returns {Uint8Array | undefined} undefined when it does not match the check, or is empty
+ * @returns {Uint8Array | undefined} undefined when the check does not match, or no bytes are before it
  */
 function checkedPart (name, bytes) {
   const part = bytes.subarray(0, -CHECK_LEN)
@@ -197,7 +197,7 @@ function checkedPart (name, bytes) {
 }
 
 /**
- * Says which blob a sharer is. Beside its record, so that a damaged record can be made again.
+ * Says which blob a sharer is. It is stored beside the record, so that a damaged record can be computed again.
  *
  * @typedef {object} Sharer
  * @property {Uint8Array} root
@@ -231,8 +231,7 @@ const ALIAS_LEN = HASH_LEN + 1
 /**
  * @typedef {object} Alias
  * @property {Uint8Array} root  of the blob that it leads to
- * @property {boolean} isForgotten  the blockstore does not have the block under this name any more: the alias stays for
- *   the tags that name it
+ * @property {boolean} isForgotten  was this name deleted from the blockstore? The alias stays for the tags that name it
  */
 
 /** @param {Uint8Array} multihash @param {Alias} alias */
@@ -246,7 +245,7 @@ export function encodeAlias (multihash, { root, isForgotten }) {
  * @returns {Alias | undefined} undefined when it is damaged
  */
 export function decodeAlias (multihash, bytes) {
-  // As it was written before aliases had a check.
+  // Aliases without a check come from stores that were written before aliases had one.
   if (bytes.length === HASH_LEN) return { root: new Uint8Array(bytes), isForgotten: false }
   const value = checkedPart(aliasKey(multihash), bytes)
   if (value?.length !== ALIAS_LEN || value[HASH_LEN] > 1) return undefined
@@ -262,7 +261,7 @@ export const encodeTime = time => encode({ u64: time })
 
 /**
  * @param {Uint8Array} bytes
- * @returns {number | undefined} undefined when it is obviously damaged: a time has no check
+ * @returns {number | undefined} undefined when it is obviously damaged; a time has no check that would show all damage
  */
 export function decodeTime (bytes) {
   const time = bytes.length === TIME_LEN ? u64At(bytes, 0) : Infinity
@@ -270,8 +269,8 @@ export function decodeTime (bytes) {
 }
 
 /**
- * Do a key and its value look as this release writes them? Tags and records of blobs are only looked at as far as it is
- * cheap, and nothing is said of unknown kinds.
+ * Do a key and its value look like those that this release writes? Checks records only as far as that is cheap, and
+ * accepts tags and unknown kinds.
  *
  * @param {Uint8Array} key @param {Uint8Array} value
  */

@@ -1,5 +1,5 @@
-// Encodes and decodes tags. The index keeps each of them twice: under its name, and in the order of the blobs. Each
-// place holds all of it, with the same check.
+// Encodes and decodes tags. The index keeps each tag twice: under its name, and in the order of the blobs. Each place
+// holds the whole tag, with the same check.
 
 import { decode, encode as encodeCbor } from '@ipld/dag-cbor'
 import { equals } from 'uint8arrays/equals'
@@ -10,40 +10,40 @@ import { KIND, UTF8, aliasKey, tagKey, taggedKey } from './keys.js'
 import { MAX_TIME } from './records.js'
 
 /**
- * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: a blob, or also all blobs whose hashes it consists
- *   of
+ * @typedef {'raw' | 'hashseq'} TagFormat  what a tag protects: `raw`: its blob; `hashseq`: its blob and all members of
+ *   this hash sequence
  */
 
 /**
  * @typedef {object} Tag
  * @property {string} name
- * @property {Uint8Array} root  of the blob; of a tag of an alias `placeOfAlias`, which is the root of no blob
+ * @property {Uint8Array} root  of the blob; for a tag of an alias it is `placeOfAlias`, which is no blob's root
  * @property {TagFormat} format  `raw` for an alias
  * @property {Uint8Array} [alias]  the multihash that the tag names; undefined for a tag of a blob
- * @property {number} [expires]  milliseconds since 1970, from when on the tag counts as gone; undefined for never
- * @property {Uint8Array} [meta]  what the caller keeps with it, as DAG-CBOR
+ * @property {number} [expires]  milliseconds since 1970; the tag counts as gone from then on. Undefined: never
+ * @property {Uint8Array} [meta]  data that the caller keeps with the tag, as DAG-CBOR
  */
 
 /** @type {TagFormat[]} */
 export const TAG_FORMATS = ['raw', 'hashseq']
 
-/** Bytes of the metadata of a tag, as DAG-CBOR, at most. */
+/** Longest metadata of a tag, in bytes of DAG-CBOR. */
 export const MAX_META_LEN = 4096
 
-/** Arrays and objects in each other: what is kept must be readable whatever else is on the stack. */
+/** How deeply arrays and objects may be nested: stored metadata must be readable whatever else is on the stack. */
 const MAX_META_DEPTH = 64
-/** Bytes of a value behind the hash and in front of the alias: format, time, length of the alias. */
+/** Bytes of a value between the hash and the alias: format, time, length of the alias. */
 const FIXED_LEN = 11
 const ALIAS_LEN_AT = 9
 const NOTHING = new Uint8Array(0)
 
-/** Where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
+/** Returns where tags of an alias stand among the tags of blobs. @param {Uint8Array} multihash */
 export const placeOfAlias = multihash => hash(aliasKey(multihash))
 
 /**
  * @param {Tag} tag
- * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} under
- *   its name, and in the order of the blobs
+ * @returns {{ named: [key: Uint8Array, value: Uint8Array], beside: [key: Uint8Array, value: Uint8Array] }} the entry
+ *   under its name, and the entry in the order of the blobs
  */
 export function encodeTag ({ name, root, format, alias = NOTHING, expires = 0, meta = NOTHING }) {
   const { length } = alias
@@ -82,7 +82,7 @@ function tagOf (name, root, rest) {
   if (metaLen < 0 || metaLen > MAX_META_LEN || format === undefined) return undefined
   const target = encode(root, rest.subarray(0, -CHECK_LEN))
   if (!equals(rest.subarray(-CHECK_LEN), checkOf(encode(KIND.tag, name), target))) return undefined
-  // Anybody can compute the check, so each value is looked at, too.
+  // Anybody can compute the check, so check each value, too.
   const expires = u64At(rest, 1)
   const alias = metaAt === FIXED_LEN ? undefined : rest.slice(FIXED_LEN, metaAt)
   const meta = metaLen === 0 ? undefined : rest.slice(metaAt, metaAt + metaLen)
@@ -94,7 +94,7 @@ function tagOf (name, root, rest) {
 /**
  * Returns the check of a tag as one number, which is the same for both of its places.
  *
- * @param {Uint8Array} value  of either
+ * @param {Uint8Array} value  from either place
  */
 export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).getBigUint64(value.length - CHECK_LEN)
 
@@ -102,7 +102,7 @@ export const checkOfTag = value => new DataView(value.buffer, value.byteOffset).
 export const isLive = ({ expires }, now) => expires === undefined || now < expires
 
 /**
- * Does an entry beside a blob protect it? Damaged ones do, since it cannot be told that they do not.
+ * Does an entry in the order of the blobs protect its blob? A damaged entry does, because the tag may still be wanted.
  *
  * @param {Uint8Array} key @param {Uint8Array} value @param {number} now  milliseconds since 1970
  */
@@ -113,13 +113,13 @@ export function protects (key, value, now) {
   return tag === undefined || isLive(tag, now)
 }
 
-/** Do two tags say the same? @param {Tag} tag @param {Tag | undefined} other */
+/** Are two tags equal? @param {Tag} tag @param {Tag | undefined} other */
 export const areSameTags = (tag, other) => other !== undefined && tag.name === other.name &&
   tag.format === other.format && tag.expires === other.expires && equals(tag.root, other.root) &&
   equals(tag.meta ?? NOTHING, other.meta ?? NOTHING)
 
 /**
- * @param {unknown} meta  as the caller gives it
+ * @param {unknown} meta  metadata as the caller gives it
  * @returns {Uint8Array}
  * @throws {TypeError | RangeError} when DAG-CBOR cannot hold it, or it is too long
  */
@@ -134,7 +134,7 @@ function cborOf (meta) {
   if (!isShallow(meta, MAX_META_DEPTH)) throw new RangeError(`"meta" expected at most ${MAX_META_DEPTH} levels`)
   try {
     const bytes = encodeCbor(meta)
-    if (bytes.length <= MAX_META_LEN) decode(bytes) // it must be possible to read what is kept
+    if (bytes.length <= MAX_META_LEN) decode(bytes) // Refuse metadata that could not be read later.
     return bytes
   } catch (cause) {
     throw new TypeError(`"meta" expected what DAG-CBOR can hold: ${/** @type {Error} */ (cause).message}`, { cause })
@@ -153,5 +153,5 @@ export function decodeMeta (bytes) {
   try {
     const value = decode(bytes)
     return isShallow(value, MAX_META_DEPTH) ? { value } : undefined
-  } catch {} // also when it is nested so deeply that the stack ends
+  } catch {} // also when nesting is so deep that the stack overflows
 }

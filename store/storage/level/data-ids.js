@@ -1,5 +1,5 @@
-// Finds the ids under which the data database has any entry. It reads key after key, and skips the rest of blobs
-// that have many.
+// Finds the ids that have entries in the data database. It reads key after key; when an id has many keys, it skips the
+// rest of them.
 
 import { BATCH_ENTRIES, SMALL_ENTRIES } from './entries.js'
 import { allOfId, idOfKey, offsetOfExtent } from '../format/keys.js'
@@ -11,16 +11,16 @@ import { orIfUnreadable } from '../errors.js'
  * @typedef {object} FoundId
  * @property {number} [id]  undefined for a key that no store writes
  * @property {Uint8Array} key  the first one of the id
- * @property {boolean} isAlone  is it the only key of the id, and that of an extent that starts the blob?
+ * @property {boolean} isAlone  does the id have only this key, and is it the key of an extent that starts the blob?
  */
 
-/** Keys of a blob that are read before the rest of them are skipped. */
+/** How many keys of an id are read before the rest of them is skipped. */
 const FEW_KEYS = 16
 
 /**
  * @param {SafeDatabase} data
- * @param {number} from  an id
- * @param {() => void} [onDamage]  called when LevelDB has left out keys that it cannot read
+ * @param {number} from  the first id to look for
+ * @param {() => void} [onDamage]  called when LevelDB has skipped keys that it cannot read
  * @returns {AsyncGenerator<FoundId>} in the order of the ids
  */
 export async function * dataIds (data, from, onDamage) {
@@ -42,7 +42,7 @@ export async function * dataIds (data, from, onDamage) {
           onDamage?.()
           break
         }
-        // LevelDB tells of damage at the end, and withholds the last batch then: its keys are read one by one.
+        // LevelDB reports damage at the end, and then withholds the last batch: read the keys of that batch one by one.
         isDamaged = true
         await keys.close()
         keys = open(last === undefined ? { gte: allOfId(from).gte } : { gt: last })

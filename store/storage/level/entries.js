@@ -7,19 +7,19 @@ import { isCorruption } from '../errors.js'
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
 
-/** Entries in a batch, at most. */
+/** Most entries in a batch. */
 export const BATCH_ENTRIES = 1000
 
 /** Options for an iterator over small entries. LevelDB ends a batch at 16 KiB otherwise. */
 export const SMALL_ENTRIES = { ...VIEWS, highWaterMarkBytes: 1 << 17 }
 
 /**
- * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, tells so at the end of
- * the range, and then withholds the last batch: `readEntries` reads the entries of that batch again, one by one.
+ * Reads the entries of a range that LevelDB can read. LevelDB skips a block that it cannot read, reports it at the end
+ * of the range, and then withholds the last batch. `readEntries` reads the entries of that batch again, one by one.
  *
  * @param {SafeDatabase} database
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
- * @param {() => void} [onDamage]  called when LevelDB has left out entries that it cannot read; default: nothing
+ * @param {() => void} [onDamage]  called when LevelDB has skipped entries that it cannot read
  * @returns {AsyncGenerator<Entry[]>}
  */
 export async function * readEntries (database, range, onDamage) {
@@ -42,10 +42,10 @@ export async function * readEntries (database, range, onDamage) {
 }
 
 /**
- * The rest of a range.
+ * Returns the rest of a range.
  *
  * @param {{ gte?: Uint8Array, gt?: Uint8Array, lt?: Uint8Array, lte?: Uint8Array, reverse?: boolean }} range
- * @param {Uint8Array} key  that was read
+ * @param {Uint8Array} key  the last key that was read
  */
 function behind ({ gte, gt, lt, lte, reverse }, key) {
   if (reverse) return { ...gte === undefined ? { gt } : { gte }, lt: key, reverse }

@@ -1,11 +1,11 @@
-// Keeps a set of ids, with one bit for each: ids are given one after the other, so most of them are in use.
+// Keeps a set of ids in one bit for each: a store gives its ids one after the other, so most of them are in use.
 
 const PART = 65536
 
 export class IdSet {
   #parts = /** @type {Map<number, Uint8Array>} */ (new Map())
 
-  /** @param {number} id @returns {boolean} was it not there yet? */
+  /** @param {number} id @returns {boolean} was the id new? */
   add (id) {
     const number = Math.floor(id / PART)
     const part = this.#parts.get(number) ?? new Uint8Array(PART / 8)

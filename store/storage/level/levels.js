@@ -1,14 +1,14 @@
 // Makes the two levels that a store is kept in. In Node.js a level is a LevelDB, in browsers an IndexedDB.
 //
-// They are two because LevelDB sorts its entries: data is written under increasing ids and never moved, while the
-// index is small and written in random order. In one database each would slow the other down.
+// There are two levels because LevelDB sorts its entries. Data is written under increasing ids, so LevelDB never moves
+// it; the index is small and is written in random order. In one database each would slow the other down.
 
 import { Level } from 'level'
 import { VIEWS } from '../format/keys.js'
 
 /**
- * What a store uses of an `AbstractLevel` of abstract-level 3. The declarations of that package need those of Node.js,
- * which programs for browsers do not have, so the store does not mention its types.
+ * The part of abstract-level 3's `AbstractLevel` that a store uses. The declarations of that package need those of
+ * Node.js, which programs for browsers do not have, so the store does not import its types.
  *
  * @typedef {object} AnyLevel  keys and values are bytes
  * @property {string} status
@@ -33,43 +33,40 @@ import { VIEWS } from '../format/keys.js'
 /** @typedef {{ index: AnyLevel, data: AnyLevel }} DatabasePair */
 
 /**
- * Bytes of small blobs that LevelDB gathers before it makes a table of them. It may hold twice as much while a table is
- * written. With its own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each, with 32 MiB 17; 16 MiB are as
- * quick as 32, and keep a store of a million blobs below 150 MB.
+ * Bytes of entries that LevelDB gathers in memory before it writes a table. It may hold twice as many while a table is
+ * written. With LevelDB's own 4 MiB, 10 000 blobs of 4 KiB cost 23 us of processor time each, with 32 MiB 17; 16 MiB
+ * are as quick as 32, and keep the process below 150 MB for a store of a million blobs.
  */
 const WRITE_BUFFER_LEN = 1 << 24
 
-/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: two levels of whatever kind */
+/** @typedef {'LevelDB' | 'IndexedDB' | 'given'} Kind  `given`: the caller gave two levels, of whatever kind */
 
 const { repair } = /** @type {{ repair?: (location: string) => Promise<void> }} */ (/** @type {unknown} */ (Level))
 
-/** What a level is here. @type {Kind} */
+/** The kind of levels that this runtime makes. @type {Kind} */
 export const OUR_KIND = repair === undefined ? 'IndexedDB' : 'LevelDB'
 
-/** Has LevelDB repair its files, as far as it can. @param {string} path  of a database that nobody has open */
+/** Makes LevelDB repair its files, as far as it can. @param {string} path  of a database that no process has open */
 export const repairFiles = async path => repair?.call(Level, path)
 
-/** What they are called, beside each other in the directory of a store. @type {('index' | 'data')[]} */
+/** The names of the databases, which are beside each other in the directory of a store. @type {('index' | 'data')[]} */
 export const NAMES = ['index', 'data']
-/**
- * How they are made. Content is mostly compressed already, and is hashed anyway: time is better spent on writing
- * it.
- */
+/** Options for new levels. Data is not compressed: most content is compressed already, and hashing takes time, too. */
 const LEVEL_OPTIONS = {
   index: VIEWS,
   data: { ...VIEWS, compression: false, writeBufferSize: WRITE_BUFFER_LEN, maxFileSize: WRITE_BUFFER_LEN }
 }
 
-/** One of the kind that has this name, not opened yet. @param {'index' | 'data'} name @param {string} path */
+/** Makes the level of this name, without opening it. @param {'index' | 'data'} name @param {string} path */
 export const newLevel = (name, path) => /** @type {AnyLevel} */ (new Level(path, LEVEL_OPTIONS[name]))
 
-/** The levels of a store, not opened yet. @param {string} location @returns {DatabasePair} */
+/** Makes the two levels of a store, without opening them. @param {string} location @returns {DatabasePair} */
 export const levelsAt = location =>
   ({ index: newLevel('index', `${location}/index`), data: newLevel('data', `${location}/data`) })
 
 /** Does any process have this database open? @param {string} path */
 export async function isOpen (path) {
-  // LevelDB locks it first. Then this fails in any case, before any of it is read or written.
+  // LevelDB takes its lock first. So this call always fails, before LevelDB reads or writes anything.
   const level = new Level(path, { ...VIEWS, createIfMissing: false, errorIfExists: true })
   const error = await level.open().then(() => undefined, error => error)
   return isLocked(error)

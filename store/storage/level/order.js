@@ -1,6 +1,6 @@
-// Checks that LevelDB finds every entry that it shows. LevelDB trusts the index and the filters of its sorted
-// tables. After one flipped bit there, or in a key, an iterator may show an entry that a search for its key does
-// not find, or a search may miss entries that are written later.
+// Checks that LevelDB finds every entry that its iterators show. LevelDB trusts the index and the filters of its sorted
+// tables. After one flipped bit there, or in a key, an iterator may show an entry that a search for its key does not
+// find, or a search may miss entries that are written later.
 
 import { concat } from '../../../lib/core/bytes.js'
 import { isCorruption } from '../errors.js'
@@ -10,19 +10,19 @@ import { BATCH_ENTRIES } from './entries.js'
 /** @import { AnyLevel } from './levels.js' */
 /** @import { SafeDatabase } from './safe-database.js' */
 
-/** Bytes of entries that are looked up together. */
+/** Bytes of entries that are looked up at once. */
 const LOOKUP_LEN = 1 << 22
 
 /**
- * Can LevelDB read everything, does it find every entry that it shows by its key, does it show nothing after the
- * last one, and does it show the same entries in both directions?
+ * Checks four things: LevelDB can read everything; it finds by its key every entry that an iterator shows; it shows
+ * nothing after the last entry; and it shows the same entries in both directions.
  *
- * Reads from the last entry to the first. A key that has become too great hides all entries that it overtakes from
- * an iterator that goes forwards, but only one from an iterator that goes backwards. A damaged index of a table may
- * hide some entries from one direction and others from the other.
+ * Reads from the last entry to the first. Suppose that damage has made a key greater. An iterator that goes forwards
+ * then misses all entries that this key overtakes, but one that goes backwards misses only one. A damaged index of a
+ * table may hide some entries from one direction and others from the other.
  *
- * @param {SafeDatabase | AnyLevel} database  one without snapshots cannot be looked at while it is used, and is not
- *   LevelDB: it counts as in order
+ * @param {SafeDatabase | AnyLevel} database  counts as in order when it has no snapshots: then it is not LevelDB, and
+ *   cannot be checked while it is in use
  * @param {AbortSignal} [signal]
  */
 export async function isInOrder (database, signal) {

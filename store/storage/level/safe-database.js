@@ -1,10 +1,10 @@
-// Wraps one of the two databases of a store (a *level*: an abstract-level instance, usually LevelDB), and acknowledges
+// Wraps one of the two databases of a store (a *level*: an abstract-level instance, usually LevelDB). It acknowledges
 // only writes that are still there after the level was closed and opened again.
 //
-// LevelDB goes on after a write to its log has failed half way. Later writes land after the torn record, can be read,
+// After a write to its log has failed half way, LevelDB goes on. Later writes land after the torn record, can be read,
 // and are gone when LevelDB replays the log at the next opening. So this class writes one batch after the other. After
 // a batch has failed it closes the level and opens it again before it writes the next one: LevelDB then drops the torn
-// record and begins a new log. Until then reads go on from the level as it is.
+// record and begins a new log. Until then reads use the level as it is.
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -21,19 +21,19 @@ import {
 /** @typedef {{ type: 'put', key: Uint8Array, value: Uint8Array } | { type: 'del', key: Uint8Array }} Operation */
 /** @typedef {{ gte: Uint8Array, lt: Uint8Array }} KeyRange */
 /**
- * The last acknowledged entry. After reopening we look for it; if it is missing, acknowledged writes were lost.
+ * The last acknowledged entry. After reopening, the store looks for it; if it is missing, acknowledged writes are lost.
  *
  * @typedef {{ key: Uint8Array, len: number, head: Uint8Array } | { key: Uint8Array }} Witness  without `len`: the key
  *   was deleted
  */
 
 /**
- * A write that waits for its turn.
+ * A write that waits to be written.
  *
  * @typedef {object} Write
  * @property {Operation[]} operations
- * @property {KeyRange} [range]  of keys that are deleted, instead of operations
- * @property {boolean} sync  must the disk have it before it counts as done?
+ * @property {KeyRange} [range]  keys to delete, instead of operations
+ * @property {boolean} sync  must the write reach the disk before it counts as done?
  * @property {() => void} resolve
  * @property {(error: unknown) => void} reject
  */
@@ -42,23 +42,23 @@ import {
 const WRITE_LEN = 1 << 20
 const WRITE_COUNT = 2000
 
-/** Bytes that LevelDB writes when it is opened, beside what stands in its logs. */
+/** Bytes that LevelDB writes when it is opened, in addition to those in its logs. */
 const OPENING_LEN = 1 << 20
-/** Another process that tries to open the store holds LevelDB's lock for a moment: how often this one tries again. */
+/** How often opening tries again. Another process that tries to open the store holds LevelDB's lock for a moment. */
 const LOCK_TRIES = 50
 /** Milliseconds from one try to the next. */
 const LOCK_PAUSE = 20
 
 /** Milliseconds from one attempt to open a level again to the next, unless something is to be written. */
 const RETRY_MS = 1000
-/** Milliseconds after which a write that need not reach the disk looks whether the directory is still there. */
+/** Milliseconds between checks that the directory is still there, for writes that need not reach the disk. */
 const LOOK_MS = 1000
-/** Bytes of a value that are compared with what is stored after the level was opened again. */
+/** Bytes of a value that are compared with the stored value after the level was opened again. */
 const WITNESS_LEN = 64
 
 export class SafeDatabase {
   #level
-  /** The directory of LevelDB; undefined where the level is not LevelDB, or somebody else made it. */
+  /** The directory of LevelDB; undefined when the level is not LevelDB, or the caller made it. */
   #path
   #location
   /** Does a failed write leave nothing behind? (IndexedDB) */
@@ -69,18 +69,18 @@ export class SafeDatabase {
   #otherIsOpen
   #waiting = /** @type {Write[]} */ ([])
   #writing = /** @type {Promise<void> | undefined} */ (undefined)
-  /** The failure of a write. Nothing more is written until the level was opened again. */
+  /** The failure of a write. Nothing more is written until the level is open again. */
   #failure = /** @type {unknown} */ (undefined)
   #reopening = /** @type {Promise<void> | undefined} */ (undefined)
   #triedAt = -Infinity
   /** Set when acknowledged data disappeared; all later writes fail with it. */
   #lost = /** @type {BaoError | undefined} */ (undefined)
   #isClosed = false
-  /** Has anything been written since the disk last had everything? */
+  /** Has anything been written that the disk may not have? */
   #hasUnsynced = false
-  /** If this entry is there, so is everything before it in the log. */
+  /** The last acknowledged entry. If it is there, so is everything before it in the log. */
   #witness = /** @type {Witness | undefined} */ (undefined)
-  /** Which file LevelDB holds its lock on, and when it was last looked whether that is still in place. */
+  /** Which file LevelDB holds its lock on, and when this class last checked that the file is still in place. */
   #identity = /** @type {string | undefined} */ (undefined)
   #lookedAt = 0
 
@@ -88,7 +88,7 @@ export class SafeDatabase {
    * @param {AnyLevel} level  not opened yet
    * @param {object} about
    * @param {string} about.location  of the store, for messages
-   * @param {string} [about.path]  the directory of the level, if that is LevelDB and the store has made it
+   * @param {string} [about.path]  the directory of the level, if it is a LevelDB that the store has made
    * @param {<T>(work: () => Promise<T>) => Promise<T>} about.exclusively  runs `work` while the other database is not
    *   being reopened
    * @param {() => boolean} about.otherIsOpen  is the other database open? Its lock then keeps other processes away
@@ -111,7 +111,7 @@ export class SafeDatabase {
     this.#identity = await this.#lockIdentity()
   }
 
-  /** Waits for what is being written, and closes the level. */
+  /** Waits for writes that are under way, and closes the level. */
   async close () {
     this.#isClosed = true
     await this.#writing
@@ -121,15 +121,16 @@ export class SafeDatabase {
 
   get supports () { return this.#level.supports }
 
-  /** Can it be read without waiting? See `getSync`. */
+  /** Can the level be read synchronously? See `getSync`. */
   get canReadNow () { return this.isOpen && Boolean(/** @type {any} */ (this.#level.supports).getSync) }
 
   /**
-   * Prepares a call of the store, which waits for the result before it begins. After a failed write this opens the
-   * level again, so that reopening does not end iterators of the call. While there is no space to open it, reads go on.
+   * Prepares a call of the store; the call waits for the returned promise before it begins. After a failed write this
+   * opens the level again, so that a reopening does not end iterators of the call. When the disk has no space for
+   * opening, the level stays open for reads.
    *
    * @returns {Promise<void> | undefined}
-   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed, and cannot be opened
+   * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED when the level is closed and cannot be opened
    */
   whenReady () {
     if (this.#isClosed) return undefined
@@ -152,23 +153,23 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {object} options @returns {any} */
   getSync (key, options) { return this.#level.getSync(key, options) }
 
-  /** It ends with an error when the level is opened again. @param {object} options */
+  /** The iterator fails when the level is opened again. @param {object} options */
   iterator (options) { return this.#level.iterator(options) }
 
-  /** The same. @param {object} options */
+  /** The iterator over keys fails when the level is opened again. @param {object} options */
   keys (options) { return this.#level.keys(options) }
 
-  /** The same. */
+  /** The snapshot ends when the level is opened again. */
   snapshot () { return this.#level.snapshot() }
 
   /**
-   * Writes all of it or nothing, after everything that was written before.
+   * Writes all operations or none, after everything that was written before.
    *
-   * @param {Operation[]} operations  left alone until this resolves
-   * @param {{ sync?: boolean }} [options]  `sync`: the disk has it, and everything before it, when this resolves
+   * @param {Operation[]} operations  callers must not change them until this resolves
+   * @param {{ sync?: boolean }} [options]  `sync`: this write and all earlier ones are on the disk when it resolves
    * @returns {Promise<void>}
    * @throws {BaoError} STORE_FULL, STORE_WRITE_FAILED, STORE_MOVED: the operations may be there all the same when the
-   *   level is opened next
+   *   level is opened again
    */
   batch (operations, { sync = false } = {}) { return this.#write({ operations, sync }) }
 
@@ -178,10 +179,10 @@ export class SafeDatabase {
   /** @param {Uint8Array} key @param {{ sync?: boolean }} [options] */
   del (key, options) { return this.batch([{ type: 'del', key }], options) }
 
-  /** Deletes a range of keys. When this fails a part of it may be deleted. @param {KeyRange} range */
+  /** Deletes a range of keys. After a failure, some of them may be deleted. @param {KeyRange} range */
   clear (range) { return this.#write({ operations: [], range, sync: false }) }
 
-  /** Has everything rewritten without what was deleted, where the level can do that (LevelDB). */
+  /** Makes LevelDB rewrite its tables without deleted entries. Does nothing for other levels. */
   async compact () {
     const level = /** @type {any} */ (this.#level)
     if (typeof level.compactRange === 'function') await level.compactRange(new Uint8Array(0), LAST_KEY, VIEWS)
@@ -198,8 +199,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Writes what waits, one joined write after the other. If several ran at a time and one failed, LevelDB would not
-   * say which came after it.
+   * Writes the waiting writes, one joined write after the other. If several ran at the same time and one failed,
+   * LevelDB would not say which came after it.
    */
   async #writeAll () {
     while (this.#waiting.length > 0) {
@@ -214,7 +215,7 @@ export class SafeDatabase {
     this.#writing = undefined
   }
 
-  /** Takes the next of the waiting writes: those that are joined into one, so that they wait for the disk once. */
+  /** Takes the next of the waiting writes. They are joined into one, so that they wait for the disk once. */
   #nextWrites () {
     const [first] = this.#waiting
     let count = 1
@@ -237,7 +238,7 @@ export class SafeDatabase {
   async #writeJoined (writes, isRetry = false) {
     if (this.#failure !== undefined) await this.#openAgain()
     const sync = writes.some(({ sync }) => sync)
-    if (!sync) this.#hasUnsynced = true // also when the write fails in the middle of a range
+    if (!sync) this.#hasUnsynced = true // even if the write fails in the middle of a range
     const [{ range }] = writes
     const operations = writes.length === 1 ? writes[0].operations : writes.flatMap(({ operations }) => operations)
     try {
@@ -245,16 +246,16 @@ export class SafeDatabase {
       placeCheck.catch(() => {}) // Runs beside the write; a failure is thrown below.
       if (range === undefined) await this.#level.batch(operations, sync ? SYNC_BATCH : BATCH)
       else await this.#level.clear({ ...range, ...VIEWS })
-      // When LevelDB begins a new log it does not sync the old one, which stays until a table has what it holds.
+      // When LevelDB begins a new log it does not sync the old one, which stays until its entries are in a table.
       if (sync && this.#hasUnsynced && this.#path !== undefined) await syncOlderLogs(this.#path)
       if (sync) this.#hasUnsynced = false
       this.#witness = witnessOf(operations) ?? (range === undefined ? this.#witness : undefined)
       await placeCheck
     } catch (error) {
-      // 1. Not a problem of the log: rethrow. Either the directory has moved; or a range cannot be cleared because its
-      // keys are corrupt, but the log is fine and need not be reopened.
+      // 1. The log is fine: rethrow. Either the directory has moved, or LevelDB cannot clear a range because its keys
+      // are corrupt. Neither needs the level to be reopened.
       if (isMoved(error) || (range !== undefined && isCorruption(error) && !isOfLog(error))) throw error
-      // 2. The log may have a torn record: stop writing until the level was opened again.
+      // 2. The log may have a torn record: write nothing until the level is open again.
       if (this.isOpen && !this.#isTransactional) this.#fail(writes, error)
       await this.#assertInPlace()
       // 3. LevelDB refuses all writes because of an old failure: reopen, and try once more.
@@ -266,11 +267,11 @@ export class SafeDatabase {
   /** @param {Write[]} writes @param {unknown} error */
   #fail (writes, error) {
     this.#failure = error
-    // The failed writes may be there when the level is opened again. They may have changed the witness.
+    // The failed writes may be there when the level is open again, and may have changed the witness.
     if (this.#witness !== undefined && touches(writes, this.#witness.key)) this.#witness = undefined
   }
 
-  /** @param {boolean} sync  look in any case */
+  /** Checks the directory now and then. @param {boolean} sync  check it in any case */
   async #assertInPlaceSometimes (sync) {
     const now = performance.now()
     if (!sync && now - this.#lookedAt < LOOK_MS) return
@@ -278,12 +279,12 @@ export class SafeDatabase {
     await this.#assertInPlace()
   }
 
-  /** @throws {BaoError} STORE_MOVED when the directory is not the one any more that was opened */
+  /** @throws {BaoError} STORE_MOVED when the path leads to another directory than the one that was opened */
   async #assertInPlace () {
     if (await this.#lockIdentity() !== this.#identity) throw movedError(this.#location)
   }
 
-  /** The identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
+  /** Returns the identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
   async #lockIdentity () { return this.#path === undefined ? undefined : identityOf(`${this.#path}/LOCK`) }
 
   /** @template T @param {() => Promise<T>} read @returns {Promise<T>} */
@@ -313,7 +314,7 @@ export class SafeDatabase {
     }
   }
 
-  /** As long as there is no space to open the level again it stays open, so that it can be read. */
+  /** Throws when there is no space to open the level. The level then stays open, so that it can be read. */
   async #assertSpace () {
     if (!this.isOpen || this.#path === undefined) return
     await assertSpaceFor(`${this.#path}.space`, await logsLen(this.#path) + OPENING_LEN)
@@ -332,8 +333,8 @@ export class SafeDatabase {
   }
 
   /**
-   * Looks for the witness. LevelDB replays a log up to the first torn record, so all that was acknowledged before the
-   * witness is there if the witness is.
+   * Looks for the witness. LevelDB replays a log up to the first torn record. So if the witness is there, all writes
+   * that were acknowledged before it are there, too.
    *
    * @throws {BaoError} STORE_WRITE_FAILED
    */
@@ -350,19 +351,19 @@ export class SafeDatabase {
   }
 }
 
-/** A key after all keys that compacting is to reach. */
+/** A key after all keys of the store, so that compacting reaches them all. */
 const LAST_KEY = new Uint8Array(17).fill(0xff)
 
 const SYNC_BATCH = { ...BATCH, sync: true }
 
-/** @param {Write} write @returns {[len: number, count: number]} bytes of its values, and how many operations it has */
+/** @param {Write} write @returns {[len: number, count: number]} bytes of its values, and number of operations */
 const sizeOf = ({ operations }) => {
   let len = 0
   for (const operation of operations) if (operation.type === 'put') len += operation.value.length
   return [len, operations.length]
 }
 
-/** The witness of operations: a copy, because their memory may be reused. @param {Operation[]} operations */
+/** Returns the witness of operations: a copy, because their memory may be reused. @param {Operation[]} operations */
 function witnessOf (operations) {
   const last = operations.at(-1)
   if (last === undefined) return undefined
@@ -370,14 +371,14 @@ function witnessOf (operations) {
   return last.type === 'del' ? { key } : { key, len: last.value.length, head: last.value.slice(0, WITNESS_LEN) }
 }
 
-/** Does any of these writes change the entry of a key? @param {Write[]} writes @param {Uint8Array} key */
+/** Does one of these writes change the entry of a key? @param {Write[]} writes @param {Uint8Array} key */
 const touches = (writes, key) => writes.some(({ operations, range }) => range === undefined
   ? operations.some(operation => equals(operation.key, key))
   : compare(range.gte, key) <= 0 && compare(key, range.lt) < 0)
 
 /**
- * Did LevelDB fail on a table or the manifest, not on the log? It then refuses every later write, also when there is
- * space again, until it is reopened.
+ * Did LevelDB fail on a table or the manifest, and not on the log? It then refuses every later write until it is
+ * reopened, even when there is space again.
  *
  * @param {unknown} error
  */
@@ -386,7 +387,7 @@ function needsReopenAndRetry (error) {
   return message.startsWith('IO error: ') && !isOfLog(error)
 }
 
-/** Does LevelDB name its log as what failed? @param {unknown} error */
+/** Does the error of LevelDB name its log? @param {unknown} error */
 const isOfLog = error => /\.log: /.test(/** @type {{ message?: string }} */ (error).message ?? '')
 
 /** @param {unknown} error */

@@ -1,5 +1,5 @@
-// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That costs no lookups and no
-// memory.
+// Merge-joins a part of the index that is sorted by blob hash with a walk over all blobs. That takes no lookups and
+// little memory.
 
 import { HASH_LEN } from '../../../lib/core/constants.js'
 import { damagedRecord, isCorruption } from '../errors.js'
@@ -15,8 +15,8 @@ export class SortedCursor {
   #sign
 
   /**
-   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys with a
-   *   hash, in their order
+   * @param {{ nextv: (size: number) => Promise<Entry[]>, close: () => Promise<void> }} iterator  over keys that contain
+   *   a hash, in the order of the hashes
    * @param {{ reverse?: boolean }} [options]  `reverse`: in the reverse order. Default: false
    */
   constructor (iterator, { reverse = false } = {}) {
@@ -24,7 +24,7 @@ export class SortedCursor {
     this.#sign = reverse ? -1 : 1
   }
 
-  /** The first entry of a blob. Blobs must be asked for in their order. @param {Uint8Array} root */
+  /** Returns the first entry of a blob. Callers ask for blobs in the order of their hashes. @param {Uint8Array} root */
   async find (root) {
     for (;;) {
       if (this.#at === this.#batch.length && !await this.#next()) return undefined
@@ -36,7 +36,7 @@ export class SortedCursor {
   }
 
   /**
-   * Is there an entry of a blob that is meant? Blobs must be asked for in their order, and each of them once.
+   * Does a blob have an entry that `isMeant` accepts? Callers ask for blobs in the order of their hashes, each once.
    *
    * @param {Uint8Array} root @param {(entry: Entry) => boolean} isMeant
    */
@@ -48,7 +48,7 @@ export class SortedCursor {
     return false
   }
 
-  /** Reads the next batch. What cannot be read may be what is asked for. @returns {Promise<boolean>} was there one? */
+  /** Reads the next batch. Throws if it cannot: a blob's entry may be in it. @returns {Promise<boolean>} */
   async #next () {
     if (this.#hasEnded) return false
     try {

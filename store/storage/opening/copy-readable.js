@@ -1,9 +1,9 @@
 // Copies every entry that can be read from a damaged LevelDB into a new one. The damaged files stay as they are.
 //
 // LevelDB's own repair works on links to the files. It turns logs into tables, leaves out what it cannot read, and
-// needs neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name.
-// What it makes is only read here: it keeps tables whose keys are out of order, and may find an older value when it
-// is asked for a key. Iterators give the newest value of every key that they come by.
+// needs neither the file CURRENT nor a manifest, so it also finds tables that a damaged manifest does not name. This
+// file only reads the repaired database: the repair keeps tables whose keys are out of order, so a search for a key may
+// find an older value. Iterators give the newest value of every key that they reach.
 
 import { linkFiles, readText, removeFolder } from '#disk'
 import { eachReadable } from '../errors.js'
@@ -14,23 +14,23 @@ import { newLevel, repairFiles } from '../level/levels.js'
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */
 
-/** Bytes of values in a batch, and entries, at most. */
+/** Most bytes of values, and most entries, in a batch. */
 const BATCH_LEN = 1 << 22
 const BATCH_COUNT = 1000
 
-/** Hands entries over one by one: when one cannot be read, all that come in the same batch would be lost. */
+/** Options that read entries one by one. When LevelDB cannot read an entry, all others in the same batch are lost. */
 const ONE_BY_ONE = { ...VIEWS, fillCache: false, highWaterMarkBytes: 1 }
 
-/** LevelDB locks a file and not its name, so a link to it must not be opened as another database's. */
+/** LevelDB locks a file and not its name. So a database must not open a link to the lock of another one. */
 const LOCK = 'LOCK'
 
 /**
  * @param {'index' | 'data'} name
  * @param {object} options
  * @param {string} options.from  the damaged database; may be missing
- * @param {string} options.links  a folder to be made, with links to its files; removed at the end
- * @param {string} options.to  a folder to be made, with the new database: closed, and not synced
- * @param {(entry: Entry) => Entry | undefined} options.change  gives what is written for an entry; undefined leaves it
+ * @param {string} options.links  a folder for links to its files: made here, and removed at the end
+ * @param {string} options.to  a folder for the new database: made here; the database is closed, but not synced
+ * @param {(entry: Entry) => Entry | undefined} options.change  returns the entry to write instead; undefined leaves it
  *   out
  * @param {AbortSignal} [options.signal]
  */
@@ -41,8 +41,8 @@ export async function copyReadable (name, { from, links, to, change, signal }) {
   const repaired = newLevel(name, links)
   try {
     await repaired.open()
-    // A key that has become too great hides those that it overtakes from a reader that goes forwards, and others
-    // from one that goes backwards. Both begin now, so that LevelDB deletes no table behind them when it sorts its
+    // A key that damage has made greater hides the entries that it overtakes from a forward reader, and others from a
+    // backward reader. Both iterators begin now, so that LevelDB deletes no table that they need when it sorts its
     // tables.
     const passes = [false, true].map(reverse => repaired.iterator({ ...ONE_BY_ONE, reverse }))
     const copy = newLevel(name, to)
@@ -59,7 +59,7 @@ export async function copyReadable (name, { from, links, to, change, signal }) {
 }
 
 /**
- * LevelDB's repair gives up what it has read and cannot write, on a full disk, and says so only in its log.
+ * Throws when the disk is full. LevelDB's repair gives up entries that it cannot write, and says so only in its log.
  *
  * @param {string} log
  */

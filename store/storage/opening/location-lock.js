@@ -1,9 +1,9 @@
-// Lets one store hold a location at a time.
+// Makes sure that only one store at a time is open at a location.
 //
-// LevelDB keeps other processes away with a lock file. A process that tries to lock a file which it has locked
-// itself would lose that lock to other processes, so this file keeps a list for its own process. IndexedDB lets
-// every page in, so pages use a lock of the browser: two stores would give the same ids to different blobs, and
-// each would sweep away what the other is putting.
+// LevelDB keeps other processes away with a lock file. When a process tries to lock a file that it has locked already,
+// it loses that lock to other processes. So this file keeps a list of the locations of its own process. IndexedDB lets
+// every page in, so pages use a lock of the browser: two open stores would give the same ids to different blobs, and
+// each would delete the data that the other is putting.
 
 import { lockOwner, ownPid, realPath } from '#disk'
 import { lockedError } from '../errors.js'
@@ -12,12 +12,12 @@ import { NAMES } from '../level/levels.js'
 /** The locations that this process holds. */
 const held = /** @type {Set<string>} */ (new Set())
 
-/** The locks that pages of one origin share. Browsers do not give them to pages that came without TLS. */
+/** The locks that pages of one origin share. Browsers do not offer them to pages that were loaded without TLS. */
 const browserLocks = () => 'indexedDB' in globalThis ? globalThis.navigator?.locks : undefined
 
 /**
  * @param {string} location
- * @returns {Promise<(() => Promise<void>) | undefined>} releases it; undefined when it is held already
+ * @returns {Promise<(() => Promise<void>) | undefined>} releases the location; undefined when it is held already
  */
 export async function holdLocation (location) {
   const path = await realPath(location)
@@ -35,17 +35,17 @@ export async function holdLocation (location) {
   return undefined
 }
 
-/** The error when `holdLocation` has found a location held. @param {string} location */
+/** Returns the error for a location that `holdLocation` has found held. @param {string} location */
 export async function heldError (location) {
-  const isHere = held.has(await realPath(location)) // otherwise by another page
+  const isHere = held.has(await realPath(location)) // else another page holds it
   return lockedError(location, { pid: isHere ? ownPid : undefined })
 }
 
-/** Folders whose lock keeps others away from a store: its databases, and the one of a rescue. */
+/** Folders whose locks keep other processes away from a store: its two databases, and the database of a rescue. */
 const LOCKS = [...NAMES, 'rescue/lock']
 
 /**
- * The error when another process holds a lock of LevelDB. It names the process, where the system tells.
+ * Returns the error for a lock of LevelDB that another process holds. It names the process where the system tells it.
  *
  * @param {string} location @param {unknown} [cause]
  */

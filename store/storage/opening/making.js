@@ -5,10 +5,11 @@ import { isMissing, placeFolder, removeFolder, removeFoldersLike, syncFiles } fr
 import { NAMES, OUR_KIND, newLevel } from '../level/levels.js'
 
 /**
- * Several processes may do this at a time: the first that finishes renames its draft, and the others delete theirs.
+ * Several processes may call this at the same time: the first that finishes renames its draft, and the others delete
+ * theirs.
  *
  * @param {string} location  a directory, made when it is missing
- * @param {{ sync: boolean }} options  `sync`: what is made outlasts a power cut
+ * @param {{ sync: boolean }} options  `sync`: the databases survive a power cut
  */
 export async function makeMissing (location, { sync }) {
   if (OUR_KIND !== 'LevelDB') return
@@ -26,6 +27,6 @@ export async function makeMissing (location, { sync }) {
       await removeFolder(draft)
       if (await isMissing(path)) throw error // no other process has made it
     }
-    await removeFoldersLike(location, `${name}.making-`).catch(() => {}) // drafts do no harm
+    await removeFoldersLike(location, `${name}.making-`).catch(() => {}) // Drafts that stay do no harm.
   }
 }

@@ -1,5 +1,5 @@
-// Opens the databases and the folder of a store. It lets one process open a store at a time, refuses a store that
-// is being rescued, and cleans up what an interrupted process has left.
+// Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
+// is being rescued, and deletes what an interrupted process has left.
 
 import { assertFolder, assertLevel, isHeadless, isStoreAt, openFolder } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -15,7 +15,7 @@ import { lockFolder, removeRescued, rescueAt, rescueFolder } from './rescue-mark
 
 /** @import { DatabasePair } from '../level/levels.js' */
 
-/** Milliseconds from one attempt to the next while a store is open elsewhere. */
+/** Milliseconds between the first two attempts to open a store that is open elsewhere. */
 const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 200
 
@@ -67,16 +67,15 @@ async function tryOpening (where, { sync, create, signal }) {
 }
 
 /**
- * Opens a store whose location this process holds already.
+ * Opens a store whose location this process already holds.
  *
  * @param {string | DatabasePair} where
  * @param {object} options
  * @param {boolean} options.sync @param {boolean} options.create
- * @param {boolean} options.sweeps  delete data without a record when the store was not closed
- * @param {boolean} options.isRescue
+ * @param {boolean} options.sweeps  delete data without a record, if the store was not closed?
+ * @param {boolean} options.isRescue  does a rescue open the store?
  * @param {AbortSignal} [options.signal]
- * @param {() => Promise<void>} [options.release]  called when the store is closed again, not when it could not be
- *   opened
+ * @param {() => Promise<void>} [options.release]  called when the store is closed; not called when it cannot be opened
  * @returns {Promise<Databases>}
  */
 export async function openHeld (where, { sync, isRescue, release = async () => {}, ...options }) {
@@ -126,8 +125,8 @@ export async function assertOwnFolders (location) {
 }
 
 /**
- * Must be called before there is a level, because a level makes what is missing when it is opened. LevelDB even takes a
- * directory without the file CURRENT for a new one, and deletes everything in it.
+ * Checks that a store can be opened. Call this before any level is made, because opening a level makes missing files.
+ * LevelDB even takes a directory without the file CURRENT for a new database, and deletes everything in it.
  *
  * @param {string} location @param {boolean} create
  */
@@ -151,15 +150,15 @@ async function assertNoRescue (location) {
   }
 }
 
-/** @param {'open' | 'read'} action  that failed @param {string} location @param {unknown} cause */
+/** @param {'open' | 'read'} action  the action that failed @param {string} location @param {unknown} cause */
 export function notOpened (action, location, cause) {
-  // LevelDB writes when it is opened.
+  // LevelDB writes when it is opened, so a full disk can be the cause.
   if (isDiskFull(cause)) return diskFull(cause)
   const what = `could not ${action} the store at ${location}: ${reasonOf(cause)}`
   return new BaoError('STORE_OPEN_FAILED', what, { location, cause })
 }
 
-/** @param {unknown} cause  of LevelDB, maybe, whose own cause says more */
+/** @param {unknown} cause  possibly an error of LevelDB, whose own cause says more */
 function reasonOf (cause) {
   const { cause: deeper = cause } = /** @type {{ cause?: unknown }} */ (cause ?? {})
   return deeper instanceof Error ? deeper.message : String(deeper)

@@ -1,4 +1,4 @@
-// Deletes orphans: data without a record, which an interrupted call or a power cut has left.
+// Deletes orphans: data without a record, which a failed call, a crash or a power cut has left.
 
 import { IdSet } from '../level/id-set.js'
 import { orIfUnreadable } from '../errors.js'
@@ -14,8 +14,8 @@ import { readEntries } from '../level/entries.js'
 /**
  * @typedef {object} Recorded
  * @property {IdSet} ids  the ids in all records, and the bases
- * @property {Map<number, number>} bases  how long the longest sharer of each base is, in bytes
- * @property {number} after  an id after all of them
+ * @property {Map<number, number>} bases  length of the longest sharer of each base, in bytes
+ * @property {number} after  an id greater than all of them
  * @property {boolean} areAll  could all records be read?
  */
 
@@ -26,7 +26,7 @@ import { readEntries } from '../level/entries.js'
  */
 export async function sweepOrphansInUse (databases, signal) {
   const { index, ids } = databases
-  // Data that is written from now on may get its record later, so it is no orphan.
+  // Data that is written from now on may get its record later, so it does not count as an orphan.
   const limit = ids.next
   const underWay = new Set(ids.underWay)
   // A store that has lost its state may have lost records, too: `fsck` decides what to do with their data.
@@ -36,14 +36,14 @@ export async function sweepOrphansInUse (databases, signal) {
 
 /**
  * @param {Databases} databases @param {Recorded} recorded
- * @param {(id: number) => boolean} isSettled  can no call write a record for this id any more?
+ * @param {(id: number) => boolean} isSettled  is it certain that no call will write a record for this id?
  * @param {AbortSignal} [signal]
- * @returns {Promise<boolean>} false when orphans cannot be told from other data: then nothing is deleted
+ * @returns {Promise<boolean>} false when orphans cannot be told from other data; then nothing was deleted
  */
 export async function sweepOrphans (databases, { ids, areAll }, isSettled, signal) {
   if (!areAll) return false
   const isOrphan = (/** @type {number} */ id) => isSettled(id) && !ids.has(id)
-  // Entries that LevelDB cannot read are left for `fsck`.
+  // Data that LevelDB cannot read is left to `fsck`.
   const orphans = (await databases.files?.ids() ?? []).filter(isOrphan)
   for await (const { id } of databases.dataIds(0)) {
     signal?.throwIfAborted()
@@ -59,7 +59,7 @@ export async function sweepOrphans (databases, { ids, areAll }, isSettled, signa
   return true
 }
 
-/** The ids that records name. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
+/** Reads all records. @param {SafeDatabase} index @param {AbortSignal} [signal] @returns {Promise<Recorded>} */
 export async function recordedIds (index, signal) {
   /** @type {Recorded} */
   const recorded = { ids: new IdSet(), bases: new Map(), after: 0, areAll: true }
@@ -85,7 +85,7 @@ function add (recorded, { id, base, size }) {
 }
 
 /**
- * Cuts off what a crash has left at the end of files that blobs share.
+ * Cuts off the bytes after the longest sharer, which a crash has left in files that blobs share.
  *
  * @param {Databases} databases @param {Recorded} recorded @param {AbortSignal} [signal]
  */
@@ -101,15 +101,15 @@ export async function cutOffBases ({ index, files }, { bases, areAll }, signal) 
 }
 
 /**
- * Can no record be hidden, so that what no record names is an orphan? One flipped bit in a table of LevelDB may hide
- * one.
+ * Is it certain that no record is hidden? Only then is data without a record an orphan. One flipped bit in a table of
+ * LevelDB may hide a record.
  *
  * @param {SafeDatabase} index @param {AbortSignal} [signal]
  */
 const isWhole = async (index, signal) => await isInOrder(index, signal) && isIndexKnown(index, signal)
 
 /**
- * Has every entry of the index a shape that this release writes?
+ * Does every entry of the index look like one that this release writes?
  *
  * @param {SafeDatabase} index
  * @param {AbortSignal} [signal]

@@ -46,7 +46,7 @@ async function assertReadable (location) {
 
 /**
  * @param {string} location @param {string} copy  a new folder @param {AbortSignal} [signal]
- * @returns {Promise<Databases>} which remove the folder when they are closed
+ * @returns {Promise<Databases>} databases that remove the folder when they are closed
  */
 async function openCopy (location, copy, signal) {
   const originals = NAMES.map(name => `${location}/${name}`)

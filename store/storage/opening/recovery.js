@@ -1,5 +1,5 @@
-// Recovers a store that was not closed, when it is opened: completes deletions, deletes orphans, and finds the next
-// id that is free. A store that was closed is opened without looking through it.
+// Recovers a store that was not closed: completes deletions, deletes orphans, and finds the next free id. A store that
+// was closed is opened without a look at all of it.
 
 import { absentError, eachReadable, orIfUnreadable, unknownLayout } from '../errors.js'
 import { cutOffBases, recordedIds, sweepOrphans } from './orphan-sweep.js'
@@ -9,7 +9,7 @@ import { LAYOUT_VERSION, decodeDoomed } from '../format/records.js'
 /** @import { Databases } from '../databases.js' */
 
 /**
- * Reads the state, deletes what was left, and makes ready to give ids.
+ * Reads the state, recovers the store if it was not closed, and sets which ids are free.
  *
  * @param {Databases} databases  open, and not in use yet
  * @param {{ create: boolean, sweeps: boolean, signal?: AbortSignal }} options  see `openHeld`
@@ -21,7 +21,7 @@ export async function recover (databases, { create, sweeps, signal }) {
   if (!isThere && !create && (await index.keys({ limit: 1, ...VIEWS }).all()).length === 0) throw absentError(location)
   if (state !== undefined && state.version !== LAYOUT_VERSION) throw unknownLayout(location, state.version)
   const swept = state?.swept ?? 0
-  // LevelDB may have lost the last state and show an older one, so ids that are in use are looked for.
+  // LevelDB may have lost the last state and show an older one, so look at the records for the ids that are in use.
   const recorded = state?.isClean ? undefined : await recordedIds(index, signal)
   const next = Math.max(state?.nextId ?? 0, await idAfterData(databases), recorded?.after ?? 0)
   await deleteAllDoomed(databases)
@@ -49,7 +49,7 @@ async function deleteAllDoomed (databases) {
     const doomed = decodeDoomed(key, value)?.map(id => ({ id }))
     if (doomed === undefined) continue
     databases.doom(doomed)
-    await orIfUnreadable(databases.deleteDoomed(doomed)) // else the note stays
+    await orIfUnreadable(databases.deleteDoomed(doomed)) // When it fails, the note stays.
   }
   await databases.dropNotes()
 }

@@ -1,9 +1,9 @@
-// Marks a store that is being rescued, so that nobody opens it, and lets only one process rescue it at a time.
+// Marks a store that is being rescued, so that nobody opens it, and lets only one process at a time rescue it.
 //
-// The mark is the folder `rescue`. It stays when a rescue is interrupted: records may have been lost whose data is
-// still to be looked at, and a store that is opened sweeps away data without a record. In it is a database with no
-// entries, for its lock, which ends with its process. A rescue takes this lock and then looks at those of the
-// store. A store takes its own locks and then looks for the mark. So one of the two sees the other.
+// The mark is the folder `rescue`. It stays when a rescue is interrupted: some records may be lost whose data must
+// still be looked at, and a store that is opened deletes data without a record. The folder contains a database without
+// entries. The lock of this database ends with its process. A rescue takes this lock and then checks those of the
+// store. A store takes its own locks and then checks for the mark. So at least one of the two sees the other.
 
 import { Level } from 'level'
 import { exists, makeFolder, moveFolder, removeFolder } from '#disk'
@@ -13,28 +13,28 @@ import { VIEWS } from '../format/keys.js'
 
 /** @param {string} location */
 export const rescueFolder = location => `${location}/rescue`
-/** What is to be deleted after a rescue: renamed first, so that it is no mark any more. @param {string} location */
+/** The folder to be deleted after a rescue. It is `rescue`, renamed so that it is no mark. @param {string} location */
 const doneFolder = location => `${location}/rescue.done`
 /** @param {string} location */
 export const lockFolder = location => `${rescueFolder(location)}/lock`
 
-/** @param {string} location @returns {Promise<'running' | 'interrupted' | undefined>} undefined when there is none */
+/** @param {string} location @returns {Promise<'running' | 'interrupted' | undefined>} undefined: there is none */
 export async function rescueAt (location) {
   if (!await exists(rescueFolder(location))) return undefined
   return await isOpen(lockFolder(location)) ? 'running' : 'interrupted'
 }
 
 /**
- * Marks a store, and holds the lock of its rescue.
+ * Marks a store, and takes the lock of its rescue.
  *
  * @param {string} location  a directory
- * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` lets go of the lock; unless
- *   `isMarked` the mark goes, too, with everything in its folder
+ * @returns {Promise<{ end: (options: { isMarked: boolean }) => Promise<void> }>} `end` releases the lock; unless
+ *   `isMarked` it also deletes the mark, with everything in its folder
  * @throws {BaoError} STORE_LOCKED when the store is open, or somebody else rescues it
  */
 export async function markRescue (location) {
   const isFirst = await makeFolder(rescueFolder(location))
-  // A crash may have damaged the files of this database. The lock needs none of them.
+  // A crash may have damaged the files of this database. The lock does not need them.
   await removeFolder(`${lockFolder(location)}/CURRENT`)
   const lock = new Level(lockFolder(location), VIEWS)
   try {
@@ -46,7 +46,7 @@ export async function markRescue (location) {
   }
 
   const end = async (/** @type {{ isMarked: boolean }} */ { isMarked }) => {
-    // While the lock is held, no other rescue uses the folder. Windows renames no folder in which a file is open.
+    // No other rescue uses the folder while this one holds the lock. Windows cannot rename a folder with an open file.
     const isMoved = !isMarked &&
       await moveFolder(rescueFolder(location), doneFolder(location)).then(() => true, () => false)
     await lock.close()
@@ -62,5 +62,5 @@ export async function markRescue (location) {
   return { end }
 }
 
-/** Removes what an earlier rescue has left to be deleted. @param {string} location */
+/** Removes the folder that an earlier rescue has left to be deleted. @param {string} location */
 export const removeRescued = location => removeFolder(doneFolder(location)).catch(() => {})

@@ -1,16 +1,16 @@
-// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read
-// of the old pair, and puts them in the old ones' place.
+// Rescues a store whose LevelDB files are damaged: makes a new pair of databases from everything that can be read of
+// the old pair, and then replaces the old pair.
 //
-// All of it happens in the folder `rescue`, which marks the store until the rescue is done:
+// All of this happens in the folder `rescue`, which marks the store until the rescue is done:
 //
 //   rescue/lock    a database that is open for as long as the rescue runs: see rescue-mark.js
 //   rescue/links   links to the old files, on which LevelDB's own repair works
-//   rescue/draft   the new pair while it grows
-//   rescue/new     the same pair, complete and synced. Before this name exists nothing of the store has changed
-//   rescue/old     the old pair, from when the new one takes its place
+//   rescue/draft   the new pair while it is being written
+//   rescue/new     the new pair, complete and synced. Before this name exists, nothing of the store has changed
+//   rescue/old     the old pair, from the moment in which the new one takes its place
 //
-// A rescue that is interrupted is run again. If it finds `rescue/new` it goes on from there, else it begins again.
-// Large blobs are in files that LevelDB knows nothing of: they stay where they are, and need no space.
+// An interrupted rescue is run again. If it finds `rescue/new` it goes on from there, otherwise it begins again. Large
+// blobs are in files that LevelDB does not know: they stay where they are, and need no more space.
 
 import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -31,7 +31,7 @@ const newOf = location => `${rescueFolder(location)}/new`
 /** @param {string} location */
 const oldOf = location => `${rescueFolder(location)}/old`
 
-/** Orphans are not swept: `check` looks at them first, because their records may be what was lost. */
+/** Does not delete orphans: `check` looks at them first, because the rescue may have lost their records. */
 const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
 
 /**
@@ -39,8 +39,8 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  *
  * @template T
  * @param {string} location
- * @param {(databases: Databases) => Promise<T>} check  verifies what was rescued and repairs the rest, then closes
- *   the databases
+ * @param {(databases: Databases) => Promise<T>} check  verifies the rescued data and repairs the rest, then closes the
+ *   databases
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} what `check` returns
  * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
@@ -75,7 +75,7 @@ async function rescueFiles (location, check, signal) {
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // Opening them has settled that nothing is swept. So the store can be used, however the check ends.
+    // Opening them has recorded that orphans were not deleted. So the store is usable, even if `check` fails.
     isMarked = false
     return await check(databases)
   } finally {
@@ -111,9 +111,9 @@ async function assertNotEmpty (location) {
 }
 
 /**
- * Returns the entry to write for one that was read. LevelDB may have lost the last state and show an older one, so
- * the state must not say that the store was closed: the next opening looks for the ids that are in use. The log of
- * changes is left out, because it does not say what was lost and what is back.
+ * Returns the entry to write for an entry that was read. LevelDB may have lost the last state and show an older one, so
+ * the state must not say that the store was closed: then the next opening looks for the ids that are in use. The log of
+ * changes is left out, because it does not say which changes were lost and which are back.
  *
  * @param {string} location
  * @param {Entry} entry
@@ -130,7 +130,7 @@ function changed (location, [key, value]) {
 }
 
 /**
- * Puts the new databases in the place of the old ones. May have been interrupted before, at any step.
+ * Replaces the old databases by the new ones. An earlier call may have been interrupted at any step.
  *
  * @param {string} location
  */

@@ -1,5 +1,5 @@
-// Appends to stored blobs. A blob in a file of the store shares that file with the longer blob from then on. Where that
-// cannot be, the longer blob gets a place of its own, as by `splice`.
+// Appends to stored blobs. The longer blob then shares a file with the blob that was appended to, if that is in a file
+// of the store. Where that is not possible, the longer blob gets a place of its own, as `splice` does it.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { parseRoot } from '../../../lib/hash/cid.js'
@@ -51,7 +51,7 @@ export class Appender {
         const original = await Original.find(this.#store, root, { verifies: verify, signal })
         await fillSpliced(blob, original, { start: original.size, source: opened }, how)
       } catch (error) {
-        cancelSource(source) // it may not have been read yet
+        cancelSource(source) // because nothing may have read it yet
         throw error
       } finally {
         await closeSource(opened, signal)
@@ -82,9 +82,9 @@ export class Appender {
 
   /**
    * @param {Uint8Array} root @param {BlobRecord} record @param {NewOptions} options
-   * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob goes on
-   *   where this one ends, or is just being written there; others have a name for the file; the base has not all of its
-   *   pairs; or something is damaged
+   * @returns {Promise<AppendedBlob | undefined>} undefined when the file cannot be shared now: another blob already
+   *   goes on where this one ends, or is being written there; the file has other names (hard links); the base does not
+   *   have all of its pairs; or something is damaged
    */
   async #share (root, record, options) {
     const { bases } = this.#store.catalog
@@ -95,7 +95,7 @@ export class Appender {
       blob = await this.#shareClaimed(root, record, base, options)
       return blob
     } catch (error) {
-      // What is damaged is found once more, and healed if it can be, when all bytes are read.
+      // Reading all bytes will find this damage again, and heal it if possible.
       if (error instanceof BaoError && error.code.startsWith('BAO_')) return undefined
       throw error
     } finally {
@@ -112,7 +112,7 @@ export class Appender {
     if (files === undefined || (record.home === 'shared' && bases.longest(base) !== size)) return undefined
     const tree = new TrustedTree(root, record)
     const edge = await readEdge(tree, data, size)
-    // A longer blob would look for all other pairs under the base.
+    // The sharer has pairs of its own that the base has lost. A longer blob would look for them under the base.
     if (record.home === 'shared' && await pairCountOf(data, record.id) > edge.pairs.length) return undefined
     const source = sourceOf(databases, root, record, [edge.start, size], VIEWS)
     let bytes
@@ -157,7 +157,7 @@ export class Appender {
         /** @type {BlobRecord} */
         const after = { ...before, id, base: before.id, home: 'shared' }
         mayBeRecorded = true
-        // Its bytes count as those of the base from now on: `commit` adds them.
+        // From now on its bytes count for the base; `commit` adds them there.
         await catalog.commit([{ root, before, after, gained: 0 - before.size }])
         isRecorded = true
         mayBeRecorded = false
@@ -175,8 +175,8 @@ export class Appender {
 }
 
 /**
- * How many pairs a sharer has by itself: those of its edge, and those that were computed again because the base has
- * lost them.
+ * Counts the pairs that a sharer has under its own id: those of its edge, and those that were computed again because
+ * the base has lost them.
  *
  * @param {SafeDatabase} data @param {number} id
  */

@@ -1,9 +1,9 @@
-// Writes what is appended to a blob behind its bytes, in the same file, before the hash of the longer blob is known.
-// Only what is appended is hashed.
+// Appends bytes to a blob in the same file, before the hash of the longer blob is known. It hashes only the appended
+// bytes.
 //
-// The pairs of whole subtrees go to the pages of the base, which no shorter sharer looks at in that place: it has the
-// pairs of its own right edge. The right edge of the new blob goes under the id of the new blob. So whenever this is
-// interrupted, everything that has a record is as it was.
+// The pairs of whole subtrees go to the pages of the base. No shorter sharer looks for its pairs there: each sharer has
+// the pairs of its own right edge under its own id. So does the new blob. So when this is interrupted, everything that
+// has a record is as it was.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -19,43 +19,43 @@ import { PageEditor, pagesOver } from '../../storage/content/tree-pages.js'
 /** @import { StoreContext } from '../../exchange/store-context.js' */
 /** @import { Edge } from '../../read/verified/edge.js' */
 
-/** Bytes after which the pages of whole subtrees are written. */
+/** Writes the pages of whole subtrees after this many bytes. */
 const PAGES_EACH = 1 << 28
 
 /** @typedef {{ id: number, assertSizeAllowed: (size: number) => void }} NewOptions  see `Begin` in put.js */
 
 /**
- * @typedef {object} Beginning  what a blob is appended to
+ * @typedef {object} Beginning  the blob that is appended to
  * @property {Uint8Array} root
- * @property {number} base  whose file is locked
+ * @property {number} base  the base; its file is locked
  * @property {number} size  bytes
  * @property {Edge} edge
- * @property {Uint8Array} bytes  from where the edge ends
+ * @property {Uint8Array} bytes  the bytes from `edge.start` on
  * @property {FileWriter} file
  */
 
 export class AppendedBlob {
   home = /** @type {const} */ ('shared')
   base
-  /** Bytes that were there before. */
+  /** Bytes that were in the file before. */
   sharedLen
-  /** May anything be kept under the id? */
+  /** May there be data under the id? */
   isWritten = false
   /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
   #store
   #id
-  /** Of the blob before. */
+  /** The root of the blob that is appended to. */
   #root
   #assertSizeAllowed
   #file
   #tail
-  /** Pages of the base, and of the blob itself. */
+  /** Pages of the base, and pages of the new blob itself. */
   #shared
   #own
-  /** The first chunk that is not whole before. */
+  /** Index of the first chunk that the old blob does not have as a whole. */
   #firstChunk
-  /** Chunks in whole subtrees: the pairs above others are the blob's own. */
+  /** How many chunks are in whole subtrees. The pairs above later chunks go to the new blob's own pages. */
   #wholeChunks = Infinity
   #pagesDue
   #writing = Promise.resolve()
@@ -78,7 +78,7 @@ export class AppendedBlob {
     this.#tail.update(begins.bytes)
   }
 
-  /** Must be called first. */
+  /** Loads pages of the base. Callers call this first. */
   async begin () {
     await this.#shared.load(this.#store.databases.data, pagesOver(this.#firstChunk))
     return this
@@ -94,19 +94,19 @@ export class AppendedBlob {
     if (this.size < this.#pagesDue) return
     this.#pagesDue += PAGES_EACH
     await this.#writing
-    // Pages in front of the last window are complete.
+    // Pages before the last window are complete.
     const puts = this.#shared.take((Math.floor(this.size / WINDOW_LEN) - 1) * WINDOW_CHUNKS)
     this.#writing = this.#store.databases.data.batch(puts)
-    this.#writing.catch(() => {}) // the next call awaits it, and throws
+    this.#writing.catch(() => {}) // The next call awaits it and throws the error.
   }
 
-  /** The root of the blob. No more bytes may come. */
+  /** Returns the root of the blob. No more bytes may come after this. */
   root () {
     this.#wholeChunks = Math.floor(this.size / CHUNK_LEN)
     return this.#tail.hash()
   }
 
-  /** Writes what is left, to the disk if the store is so durable. */
+  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
     await this.#writing
     this.isWritten = true
@@ -124,18 +124,18 @@ export class AppendedBlob {
     if (this.#store.catalog.bases.longest(this.base) === 0) throw notFound(this.#root)
   }
 
-  /** Waits until nothing is being written any more, and ignores failures. */
+  /** Waits until all writes have ended, and ignores failures. */
   async settle () {
     await this.#writing.catch(() => {})
     await this.#closeFile().catch(() => {})
   }
 
-  /** Lets others write to the file. What was appended without a record is cut off. */
+  /** Lets other calls write to the file. Appended bytes are cut off if no record names them. */
   async release () {
     const { activity, catalog: { bases }, databases } = this.#store
     await this.settle()
     try {
-      if (bases.isGone(this.base)) await databases.deleteData(this.base) // what was written there since
+      if (bases.isGone(this.base)) await databases.deleteData(this.base) // This call may have written there meanwhile.
       await bases.unlock(this.base)
     } catch {
       activity.noteLeftovers()
@@ -151,7 +151,7 @@ export class AppendedBlob {
   /** @param {number} node @param {number} at  in the arena */
   #setPair (node, at) {
     const end = node + 1 + 2 ** levelOf(node)
-    if (end <= this.#firstChunk) return // it is there: its page may not be in memory
+    if (end <= this.#firstChunk) return // It is stored already, and its page may not be in memory.
     const pages = end <= this.#wholeChunks ? this.#shared : this.#own
     pages.setPair(node, u8, at)
   }

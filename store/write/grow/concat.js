@@ -1,4 +1,4 @@
-// Makes a blob of stored ones, one behind the other. The first stays where it was, so that it is not hashed again.
+// Makes one blob of several stored ones, one after the other. The first keeps its tree, so it is not hashed again.
 
 import { assertMany, untilSignal } from '../../storage/concurrency/in-order.js'
 import { parseRoot } from '../../../lib/hash/cid.js'

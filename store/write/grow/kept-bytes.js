@@ -1,5 +1,5 @@
-// Brings the bytes of subtrees that stay where they were into a new blob: it copies them, or leaves them in a file that
-// the disk has made of the same blocks.
+// Brings the bytes of subtrees that keep their position into a new blob: copies them, or leaves them in a file that
+// shares its blocks with the old one.
 
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -13,18 +13,18 @@ import { subtreeCv } from '../../../lib/hash/subtree.js'
 
 /**
  * @typedef {object} KeptOptions
- * @property {number} end  of all bytes that may be kept
- * @property {boolean} verifies  are they compared with the root?
- * @property {(start: number, end: number, verify: boolean) => AsyncGenerator<Uint8Array>} read  bytes of the original;
- *   pieces are borrowed
+ * @property {number} end  end of all bytes that may be kept
+ * @property {boolean} verifies  should the bytes be compared with the root?
+ * @property {(start: number, end: number, verify: boolean) => AsyncGenerator<Uint8Array>} read  reads bytes of the
+ *   original; pieces are borrowed
  */
 
-/** Copies them. */
+/** Copies the bytes. */
 export class CopiedBytes {
   #blob
   #options
   #pieces = /** @type {AsyncGenerator<Uint8Array> | undefined} */ (undefined)
-  /** What is left of the last piece. */
+  /** The rest of the last piece. */
   #rest = new Uint8Array(0)
 
   /** @param {IncomingBlob} blob @param {KeptOptions} options */
@@ -33,7 +33,7 @@ export class CopiedBytes {
     this.#options = options
   }
 
-  /** @param {Span} span  behind those before @param {Subtree} _subtree */
+  /** @param {Span} span  after the span before @param {Subtree} _subtree */
   async keep ({ start, end }, _subtree) {
     const { read, verifies, end: last } = this.#options
     this.#pieces ??= read(start, last, verifies)
@@ -46,7 +46,7 @@ export class CopiedBytes {
     }
   }
 
-  /** Leaves a subtree out: the next one stands behind it. */
+  /** Skips a subtree: the next span begins after it. */
   async pass () {
     await this.close()
     this.#pieces = undefined
@@ -56,7 +56,7 @@ export class CopiedBytes {
   async close () { await this.#pieces?.return(undefined) }
 }
 
-/** Leaves them where they are, or compares them there. */
+/** Leaves the bytes in the file, or compares them there first. */
 export class SharedBytes {
   #files
   #blob
@@ -77,7 +77,7 @@ export class SharedBytes {
     this.#file ??= this.#files.reader(this.#blob.id)
     const bytes = await this.#file.read(start, end)
     if (bytes.length === len && areEqual(cv, 0, subtreeCv(bytes, start / CHUNK_LEN))) return this.#blob.skip(len)
-    // The original is damaged, too, unless it was healed meanwhile: reading it heals it, or throws.
+    // The original is damaged, too, unless it was healed meanwhile. Reading it heals it, or throws.
     for await (const piece of read(start, end, true)) await this.#blob.writeProven(piece)
   }
 

@@ -1,5 +1,5 @@
-// A stored blob of which another one is made. Bytes that are hashed again are verified first, so that damage never
-// becomes content. Bytes that stay where they were bring their subtrees along: damage in them would stay damage.
+// A stored blob from which another one is made. Bytes that are hashed again are verified first, so that damage never
+// becomes content. Bytes that keep their position also keep their subtrees: damage in them stays damage.
 
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { createYielder, withYields } from '../../../lib/source/async-util.js'
@@ -16,7 +16,7 @@ import { StoredSubtrees, keptSpans } from './stored-subtrees.js'
 
 /**
  * @typedef {object} OriginalOptions
- * @property {boolean} verifies  are bytes that stay compared with the root?
+ * @property {boolean} verifies  should the kept bytes be compared with the root?
  * @property {AbortSignal} [signal]
  */
 
@@ -38,7 +38,7 @@ export class Original {
   }
 
   /**
-   * Finds a blob, and proves its size. The caller protects it.
+   * Looks up a blob, and proves its size. The caller protects the blob.
    *
    * @param {StoreContext} store @param {Uint8Array} root @param {OriginalOptions} options
    * @throws {BaoError} STORE_NOT_FOUND { cid }, STORE_MISSING { cid, ranges }
@@ -64,10 +64,10 @@ export class Original {
   }
 
   /**
-   * Has an empty blob begin with the file of this one, if that is worth it and the disk can share its bytes. That of a
-   * base may go on behind this blob: what is not written over is cut off at the end.
+   * Makes an empty blob begin with the blocks of this blob's file, if that is worth it and the file system can share
+   * blocks. The file of a base may be longer than this blob; the rest is overwritten, or cut off at the end.
    *
-   * @param {IncomingBlob} blob @param {number} len  bytes that may stay where they are
+   * @param {IncomingBlob} blob @param {number} len  bytes that may keep their position
    */
   async share (blob, len) {
     if (isInOwnFile(this.#record) && len > FILE_FROM) await blob.shareFile(fileIdOf(this.#record))
@@ -77,7 +77,7 @@ export class Original {
    * Adds bytes at the end of a blob, and hashes them.
    *
    * @param {IncomingBlob} blob @param {number} start @param {number} end
-   * @param {() => void} tell  called whenever more has come
+   * @param {() => void} tell  called whenever more bytes have come
    */
   async move (blob, start, end, tell) {
     for await (const piece of this.#read(start, end, true)) {
@@ -87,7 +87,7 @@ export class Original {
   }
 
   /**
-   * The same for bytes that stay where they were: whole subtrees are not hashed for the new tree.
+   * Adds bytes that keep their position at the end of a blob. It does not hash whole subtrees again for the new tree.
    *
    * @param {IncomingBlob} blob
    * @param {number} start  the end of the blob, which consists of whole subtrees so far
@@ -95,7 +95,7 @@ export class Original {
    * @param {() => void} tell
    */
   async keep (blob, start, end, tell) {
-    if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // the group may become the root
+    if (end <= GROUP_LEN) return this.#rehash(blob, { start, end }, tell) // The group may become the root.
     const subtrees = new StoredSubtrees(this.#store, this.#root, this.#record)
     const options = { ...this.#options, end, read: this.#read.bind(this) }
     const bytes = blob.isShared
@@ -121,9 +121,9 @@ export class Original {
   }
 
   /**
-   * Hashes bytes that stay where they were. A subtree may follow.
+   * Hashes bytes that keep their position. A subtree may be added after them.
    *
-   * @param {IncomingBlob} blob @param {Span} span  that `keep` could take @param {() => void} tell
+   * @param {IncomingBlob} blob @param {Span} span  one that `keep` could take @param {() => void} tell
    */
   async #rehash (blob, { start, end }, tell) {
     blob.expectSubtreeAt(Math.ceil(end / GROUP_LEN) * GROUP_LEN)

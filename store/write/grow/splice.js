@@ -1,6 +1,6 @@
-// Makes a blob of a stored one, in which some bytes are replaced, cut out or inserted. What stays where it was keeps
-// its subtrees, so that it is not hashed again. BLAKE3 hashes every chunk together with its index: what comes to stand
-// elsewhere has another hash there.
+// Makes a blob from a stored one by replacing, cutting out or inserting bytes. Bytes that keep their position also keep
+// their subtrees, so they are not hashed again. Bytes that move must be hashed again, because BLAKE3 hashes every chunk
+// together with its index.
 
 import { assertInteger, assertOptions } from '../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
@@ -18,25 +18,25 @@ import { Original } from './original.js'
 /** @import { PutResult } from '../put-many.js' */
 
 /**
- * What becomes of a blob: the bytes from `start` to `end` are replaced.
+ * A change of a blob: the bytes from `start` to `end` are replaced.
  *
  * @typedef {object} SpliceChange
  * @property {number} start  bytes
  * @property {number} [end]  bytes, not included. Default: the end of the blob
- * @property {Source} [source]  of the bytes that come in their place. Default: none
+ * @property {Source} [source]  the bytes to insert in their place. Default: none
  */
 
 /**
- * As for `put`, where `expect` and `size` are those of the new blob.
+ * Options as for `put`; `expect` and `size` are about the new blob.
  *
  * @typedef {object} GrowOwnOptions
- * @property {boolean} [verify]  compare also those bytes with the root that stay where they are? What is hashed again
- *   is compared in any case. Default: what the store was opened with
+ * @property {boolean} [verify]  also compare the bytes that keep their position with the root? Bytes that are hashed
+ *   again are always compared. Default: what the store was opened with
  */
 
 /** @typedef {Omit<PutOptions, 'verify'> & GrowOwnOptions} GrowOptions */
 
-/** Their names. */
+/** The names of all options in `GrowOptions`. */
 export const GROW_OPTIONS = PUT_OPTIONS
 
 /**
@@ -58,7 +58,7 @@ export async function splice (store, cid, change, { verify = store.verifies, onP
         const original = await Original.find(store, root, { verifies: verify, signal })
         await fillSpliced(blob, original, { ...change, source: opened }, { signal, onProgress })
       } catch (error) {
-        cancel() // it may not have been read yet
+        cancel() // because nothing may have read the source yet
         throw error
       } finally {
         await closeSource(opened, signal)

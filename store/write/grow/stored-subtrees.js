@@ -1,4 +1,4 @@
-// Finds finished subtrees of a stored blob: chaining values and pairs, proven against its root without its bytes.
+// Finds subtrees of a stored blob that a new blob can keep: chaining values and pairs, proven without the bytes.
 
 import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { areEqual } from '../../../lib/core/bytes.js'
@@ -28,15 +28,15 @@ export class StoredSubtrees {
 
   /**
    * @param {Span} span  see `keptSpans`
-   * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged: its bytes
-   *   may be right
+   * @returns {Promise<Subtree | undefined>} undefined when its pairs, or those above it, are lost or damaged; its bytes
+   *   may still be right
    */
   async find ({ start, end }) {
     try {
       const cv = (await this.#tree.expected(start, end, this.#data, () => VIEWS)).slice()
       const subtree = { cv, len: end - start, pairs: /** @type {Subtree['pairs']} */ ([]) }
       if (end - start > GROUP_LEN) {
-        await this.#outboard.prepare([middleOf(start, end)]) // one page has all pairs of 1 MiB
+        await this.#outboard.prepare([middleOf(start, end)]) // One page has all pairs of 1 MiB.
         this.#addPairs(subtree.pairs, { start, end }, cv)
       }
       return subtree
@@ -47,9 +47,9 @@ export class StoredSubtrees {
   }
 
   /**
-   * Adds the pairs of a perfect subtree, each of them compared with the one above it.
+   * Adds the pairs of a perfect subtree, after comparing each with the one above it.
    *
-   * @param {Subtree['pairs']} pairs @param {Span} span @param {Uint8Array} cv  that its pair must have
+   * @param {Subtree['pairs']} pairs @param {Span} span @param {Uint8Array} cv  the expected chaining value of the span
    */
   #addPairs (pairs, { start, end }, cv) {
     if (end - start <= GROUP_LEN) return
@@ -64,16 +64,16 @@ export class StoredSubtrees {
   }
 }
 
-/** What a tree says of pairs that are wrong, or missing. */
+/** The codes of errors for pairs that are wrong or missing. */
 const FAULTS = ['BAO_PARENT_MISMATCH', 'BAO_TRUNCATED']
 
-/** The parent of a perfect subtree. @param {number} start @param {number} end */
+/** Returns the node of the parent of a perfect subtree. @param {number} start @param {number} end */
 const middleOf = (start, end) => (start + end) / 2 / CHUNK_LEN - 1
 
 /**
- * Subtrees of at most 1 MiB that lie side by side between two borders of groups, or up to the end of the blob. None of
- * them is a root, neither of this blob nor of one that begins with them: the first is cut in two, as a root has no
- * chaining value.
+ * Gives subtrees of at most 1 MiB that lie side by side and fill a span, which ends at the border of a group or at the
+ * end of the blob. None of them is a root, neither of this blob nor of one that begins with them, because a root has no
+ * chaining value. So the first is cut in two.
  *
  * @param {Span} span  more than the first group @param {number} size  of the blob
  * @returns {Generator<Span>}

@@ -1,5 +1,5 @@
-// A blob whose bytes are in a file already: in somebody else's, or in one of the store that has the same blocks. The
-// file is hashed, on several threads where that is quicker, and only the tree is written.
+// A blob whose bytes are in a file already: in a file that is not the store's, or in one of the store that shares its
+// blocks. It hashes the file, on several threads where that is faster, and writes only the tree.
 
 import { DEFAULT_GROUP_LOG as GROUP_LOG } from '../../../lib/core/constants.js'
 import { HASH_MODE } from '../../../lib/engine/mode.js'
@@ -14,11 +14,11 @@ import { PageWriter } from './page-writer.js'
 
 export class FileBlob {
   home
-  /** The id under which it shares all that it can: none. @type {undefined} */
+  /** The base with which it shares its bytes: none. @type {undefined} */
   base
-  /** Bytes that the store had before. */
+  /** Bytes that the store had before: none. */
   sharedLen = 0
-  /** May anything be kept under the id? */
+  /** May there be data under the id? */
   isWritten = true
   /** Was the write of its record begun, and not acknowledged? */
   mayBeRecorded = false
@@ -33,8 +33,8 @@ export class FileBlob {
    * @param {Databases} databases @param {number} id
    * @param {object} about
    * @param {string | CheckedFile} about.source  the file
-   * @param {FileWriter} [about.file]  the same, when it is the store's
-   * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not have so many bytes
+   * @param {FileWriter} [about.file]  the same file, if it is the store's
+   * @param {(size: number) => void} about.assertSizeAllowed  throws when the blob must not be so long
    */
   constructor (databases, id, { source, file, assertSizeAllowed }) {
     this.home = file === undefined ? /** @type {const} */ ('reference') : /** @type {const} */ ('file')
@@ -45,10 +45,10 @@ export class FileBlob {
     this.#pages = new PageWriter(databases.data, id)
   }
 
-  /** Bytes, once they are hashed. */
+  /** Bytes of the blob, once they are hashed. */
   get size () { return this.#hashed.size }
 
-  /** Must be called once. @param {ProgressOptions & { type: string }} options */
+  /** Hashes the file. Callers call this once. @param {ProgressOptions & { type: string }} options */
   async hash ({ onProgress, ...options }) {
     /** @type {ProgressOptions['onProgress']} */
     const tell = event => {
@@ -62,7 +62,7 @@ export class FileBlob {
 
   root () { return this.#hashed.root }
 
-  /** Writes what is left, to the disk if the store is so durable. */
+  /** Writes the rest. If the store is so durable, it syncs everything to the disk. */
   async finish () {
     const { files, isSync } = this.#databases
     await allOf([
@@ -72,13 +72,13 @@ export class FileBlob {
     await this.#closeFile()
   }
 
-  /** Nothing of it can go while it is written. */
+  /** Does nothing: no other call can delete its data while it is being written. */
   assertMayCommit () {}
 
-  /** Nobody else waits for what it writes to. */
+  /** Does nothing: no other call waits for its file. */
   async release () {}
 
-  /** Waits until nothing is being written any more, and ignores failures. */
+  /** Waits until all writes have ended, and ignores failures. */
   async settle () {
     await this.#pages.settle()
     await this.#closeFile().catch(() => {})

@@ -1,5 +1,5 @@
-// Puts a file into the store: as a file of the same blocks where the disk can make one, else as a copy of its bytes; or
-// as a reference to it.
+// Puts a file into the store: as a file that shares its blocks where the file system can do that, else as a copy, or as
+// a reference to the file.
 
 import { absolute, openRegular } from '#disk'
 import { CheckedFile, toPieces } from '../../../lib/source/source.js'
@@ -17,7 +17,8 @@ import { FileBlob } from './file-blob.js'
  * @param {StoreContext} store
  * @param {string | URL} path
  * @param {PutOptions & { mode?: 'copy' | 'reference' }} options
- * @param {CheckedFile['check']} [check]  throws when a file is not the one that is meant. Then the path must be no link
+ * @param {CheckedFile['check']} [check]  throws when the file is not the one that is meant; the path must not be a link
+ *   then
  */
 export async function importFile ({ databases, writer }, path, { mode = 'copy', onProgress, ...options }, check) {
   if (mode !== 'copy' && mode !== 'reference') {

@@ -1,4 +1,4 @@
-// Writes the pairs of a blob to its pages while the blob is hashed, in whatever order subtrees of it come.
+// Writes the pairs of a blob to its pages while the blob is hashed, in whatever order its subtrees come.
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
 import { u8 } from '../../../lib/engine/arena.js'
@@ -9,7 +9,7 @@ import { GROUP_CHUNKS, PageEditor } from '../../storage/content/tree-pages.js'
 /** @import { SubtreeSink } from '../../../lib/core/types.js' */
 /** @import { SafeDatabase } from '../../storage/level/safe-database.js' */
 
-/** Those of 256 MiB. */
+/** Writes pages after this many chunks: those of 256 MiB. */
 const PAGES_EACH = (1 << 28) / CHUNK_LEN
 
 /** @implements {SubtreeSink} */
@@ -19,17 +19,17 @@ export class PageWriter {
   #each
   #pages
   #eachPair
-  /** Chunks from the first on whose pairs have come, and where subtrees end that came before their turn. */
+  /** Chunks before this one have all their pairs. `#ahead`: subtrees that came early, from first chunk to end. */
   #joined = 0
   #ahead = /** @type {Map<number, number>} */ (new Map())
-  /** Pages in front of this chunk are complete, and those in front of the other are written. */
+  /** Pages before this chunk are complete. Pages before `#written` are written, or are being written. */
   #settled = 0
   #written = 0
   #writing = Promise.resolve()
 
   /**
    * @param {SafeDatabase} data @param {number} id  of the blob
-   * @param {{ each?: number }} [options]  `each`: chunks after which pages are written
+   * @param {{ each?: number }} [options]  `each`: writes pages after this many chunks
    */
   constructor (data, id, { each = PAGES_EACH } = {}) {
     this.#data = data
@@ -44,7 +44,7 @@ export class PageWriter {
   /** @type {SubtreeSink['subtree']} */
   subtree (level, index, startChunk, chunks, at) {
     this.#eachPair.subtree(level, index, startChunk, chunks, at)
-    this.#settled = startChunk // the parent of what came before may come with this subtree
+    this.#settled = startChunk // The parent of the subtrees before may come with this one.
   }
 
   /** @type {SubtreeSink['putSubtree']} */
@@ -63,8 +63,8 @@ export class PageWriter {
   }
 
   /**
-   * Writes complete pages when there are enough, behind those that are being written. Resolves when these are. Several
-   * calls may wait at a time: one for each thread that hashes.
+   * Writes complete pages when there are enough, after the pages that are being written. Resolves when those are
+   * written. Several calls may wait at the same time: one for each thread that hashes.
    */
   async flush () {
     if (this.#settled - this.#written < this.#each) return
@@ -72,7 +72,7 @@ export class PageWriter {
     const puts = this.#pages.take(this.#settled)
     const before = this.#writing
     this.#writing = before.then(() => this.#data.batch(puts))
-    this.#writing.catch(() => {}) // the next call awaits it, and throws
+    this.#writing.catch(() => {}) // The next call awaits it and throws the error.
     await before
   }
 
@@ -82,12 +82,12 @@ export class PageWriter {
     await this.#data.batch(this.#pages.take(), options)
   }
 
-  /** Waits until nothing is being written any more, and ignores failures. */
+  /** Waits until all writes have ended, and ignores failures. */
   settle () { return this.#writing.catch(() => {}) }
 }
 
 /**
- * Visits the parents of a subtree, from groups on, in pre-order.
+ * Visits the parents of a subtree, down to the group level, in pre-order.
  *
  * @param {number} start  chunks @param {number} chunks @param {(node: number) => void} visit
  */

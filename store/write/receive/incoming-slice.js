@@ -1,5 +1,5 @@
-// A slice that is being received: its verifier, what the verifier has proven, and the file that the bytes go to, if
-// any.
+// Holds the state of a slice that is being received: its verifier, the groups that it has proven, and the file that the
+// bytes go to, if any.
 
 import { BaoError } from '../../../lib/core/errors.js'
 import { toCid } from '../../../lib/hash/cid.js'
@@ -18,12 +18,12 @@ export class IncomingSlice {
   /** @type {SliceVerifier} */
   verifier
   #onKept
-  /** What came of it: bytes that were missing before, and whether the blob is complete now. */
+  /** Bytes that it brought and that were missing before. `complete`: is the blob complete now? */
   len = 0
   complete = false
-  /** `isNamed`: the name of the file would outlast a power cut, if it has to. */
+  /** The file for the bytes. `isNamed`: its name survives a power cut, as far as the store must be durable. */
   #file = /** @type {{ id: number, writer: FileWriter, isNamed: boolean } | undefined} */ (undefined)
-  /** Has the system failed to bring the file to the disk? */
+  /** Has the system failed to sync the file? */
   isUnsure = false
 
   /**
@@ -50,12 +50,12 @@ export class IncomingSlice {
   }
 
   /**
-   * Writes the batches whose bytes are in memory.
+   * Writes the batches whose bytes are still in memory to a file.
    *
    * @param {number} id  of the file
    * @param {ProvenBatch[]} batches
-   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up what cannot be written. Default: false
-   * @param {{ hasFile: boolean }} [pending]  the blob, when nothing of it is recorded yet
+   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
+   * @param {{ hasFile: boolean }} [pending]  the blob, if it has no record yet
    */
   async spill (id, batches, options, pending) {
     const held = batches.filter(batch => batch.isHeld)
@@ -74,15 +74,15 @@ export class IncomingSlice {
     for (const batch of held) await this.received.spill(batch, file.writer, id, options)
   }
 
-  /** Says which blob the file is of that cannot be written to. @param {unknown} error @returns {never} */
+  /** Adds to an error which blob has the file that cannot be written to. @param {unknown} error @returns {never} */
   #blame (error) {
     if (error instanceof BaoError) error.cid = toCid(this.root)
     throw error
   }
 
   /**
-   * Waits until what is in the file would outlast a power cut. When that fails it is unknown what would: the system
-   * forgets what it could not write.
+   * Syncs the file, so that its bytes survive a power cut. When that fails, it is unknown which bytes would survive:
+   * the system forgets what it could not write.
    */
   async sync () {
     try {

@@ -1,5 +1,5 @@
-// Blobs of which slices are being received, and which have no record yet. Their data is written under ids that count as
-// under way; the record follows the first groups.
+// Knows the pending blobs: slices of them are being received, and they have no record yet. Their data is written under
+// ids that count as under way; the record follows the first groups.
 
 import { FILE_FROM } from '../blob-builder.js'
 import { nameOf } from '../../catalog/roots.js'
@@ -11,17 +11,17 @@ import { nameOf } from '../../catalog/roots.js'
 
 /**
  * @typedef {object} PendingBlob
- * @property {BlobRecord} record  that it is to have
- * @property {Set<IncomingSlice>} slices  that may bring it
- * @property {number} len  bytes that pages say are present: they count under a quota
- * @property {boolean} hasFile  has a file been made for it?
+ * @property {BlobRecord} record  the record that the blob will get
+ * @property {Set<IncomingSlice>} slices  the slices that may bring its first groups
+ * @property {number} len  bytes that pages mark as present; they count for a quota
+ * @property {boolean} hasFile  was a file made for it?
  * @property {boolean} mayBeRecorded  was the write of the record begun, and not acknowledged?
  */
 
-/** Callers hold the blob's lock. */
+/** Callers hold the lock of the blob. */
 export class PendingRecords {
   #store
-  /** By name. */
+  /** The pending blobs, by the names of their roots. */
   #blobs = /** @type {Map<string, PendingBlob>} */ (new Map())
 
   /** @param {StoreContext} store */
@@ -30,9 +30,9 @@ export class PendingRecords {
   }
 
   /**
-   * What the record of a blob is to be that has none.
+   * Returns the record that a blob without a record will get.
    *
-   * @param {IncomingSlice} slice  that brings it @param {number} size  a claim
+   * @param {IncomingSlice} slice  that may bring the blob @param {number} size  a claim
    * @returns {Promise<BlobRecord>}
    */
   async recordFor (slice, size) {
@@ -43,11 +43,11 @@ export class PendingRecords {
     return blob.record
   }
 
-  /** Is nothing recorded yet of a blob that has this id? @param {Uint8Array} root @param {number} id */
+  /** Is a blob with this id pending? @param {Uint8Array} root @param {number} id */
   isUnder (root, id) { return this.under(root, id) !== undefined }
 
   /**
-   * The blob with this id, if nothing of it is recorded yet.
+   * Returns the pending blob with this id, if there is one.
    *
    * @param {Uint8Array} root
    * @param {number} id
@@ -59,9 +59,9 @@ export class PendingRecords {
   }
 
   /**
-   * Commits the record of a blob after its groups, the first or a later one.
+   * Commits the record of a blob after some of its groups were committed.
    *
-   * @param {Change & { after: BlobRecord }} change  `before`: what the groups were written for
+   * @param {Change & { after: BlobRecord }} change  `before`: the record for which the groups were written
    * @param {{ sync: boolean, len: number }} options  `len`: bytes of these groups that were not present before
    */
   async commit (change, { sync, len }) {
@@ -70,22 +70,22 @@ export class PendingRecords {
     if (blob === undefined) return this.#store.catalog.commit([change], { sync })
     blob.len += len
     blob.mayBeRecorded = true
-    Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // what the pages were made for
+    Object.assign(blob.record, { size: after.size, sizeProven: after.sizeProven }) // The pages are those of this size.
     try {
       await this.#store.catalog.commit([{ ...change, before: undefined }], { sync })
     } catch (error) {
       const stored = await this.#store.catalog.get(root).catch(() => undefined)
-      if (stored?.id === after.id) this.#settle(root, blob) // it was written all the same
+      if (stored?.id === after.id) this.#settle(root, blob) // The record was written in spite of the error.
       throw error
     }
     this.#settle(root, blob)
   }
 
-  /** May this slice bring a blob that has no record yet? @param {IncomingSlice} slice */
+  /** Is a pending blob waiting for this slice? @param {IncomingSlice} slice */
   has (slice) { return this.#blobs.get(nameOf(slice.root))?.slices.has(slice) ?? false }
 
   /**
-   * A slice has ended. Nothing is left of a blob that has not been recorded, unless another may still bring it.
+   * Notes that a slice has ended. Deletes the pending blob, unless another slice may still bring it.
    *
    * @param {IncomingSlice} slice
    */
@@ -94,18 +94,18 @@ export class PendingRecords {
     const blob = this.#blobs.get(nameOf(root))
     if (!blob?.slices.delete(slice) || blob.slices.size > 0) return
     this.#store.catalog.dropGroups(blob.record, blob.len)
-    if (blob.mayBeRecorded) { // then the data stays, and its id counts as under way
+    if (blob.mayBeRecorded) { // Then the data stays, and its id counts as under way.
       this.#blobs.delete(nameOf(root))
       return this.#store.activity.noteLeftovers()
     }
-    // A file that this blob did not make belongs to somebody else.
+    // A file that was not made for this blob belongs to somebody else.
     const { id, home } = blob.record
     const { activity, databases } = this.#store
     if (blob.hasFile || home !== 'file') await databases.deleteData(id).catch(() => activity.noteLeftovers())
     this.#settle(root, blob)
   }
 
-  /** It has a record, or nothing is left of it. @param {Uint8Array} root @param {PendingBlob} blob */
+  /** Ends a pending blob, when it has a record or no data. @param {Uint8Array} root @param {PendingBlob} blob */
   #settle (root, { record }) {
     this.#blobs.delete(nameOf(root))
     this.#store.databases.ids.settle(record.id)

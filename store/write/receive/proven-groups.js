@@ -1,4 +1,4 @@
-// What a slice has proven, until it is recorded: chunk groups, and the pairs that lead to them.
+// Holds what a slice has proven until it is recorded: chunk groups, and the pairs that lead to them.
 
 import { GROUP_CHUNKS, GROUP_LEN, PageEditor, pageOfGroup, placeInPages } from '../../storage/content/tree-pages.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG as GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
@@ -14,19 +14,19 @@ import { u8 } from '../../../lib/engine/arena.js'
 /** @import { Reservation } from '../../catalog/quota.js' */
 /** @import { ChunkRanges } from '../../../lib/tree/ranges.js' */
 
-/** Bytes that are gathered before they are written. */
+/** Most bytes that are gathered before they are written. */
 const BATCH_LEN = 1 << 22
-/** Bytes of the memory that groups are gathered in, once there are many. */
+/** Bytes of one piece of memory for groups, once there are many groups. */
 const MEMORY_LEN = 1 << 20
 
 const NOTHING = new Uint8Array(0)
 
-/** Index of the first chunk after everything below a parent. @param {number} node */
+/** Returns the index of the first chunk after everything below a parent. @param {number} node */
 const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 
 /**
- * @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and where their
- *   bytes are if these are still held
+ * @typedef {{ start: number, len: number, memory: Uint8Array, at: number }} Run  groups side by side, and the place of
+ *   their bytes in memory, as long as these are held
  */
 /** @typedef {{ node: number, bytes: Uint8Array }} Pair */
 
@@ -34,7 +34,7 @@ const endChunkOf = node => node + 1 + 2 ** levelOf(node)
 const bytesOf = ({ len, memory, at }) => memory.subarray(at, at + len)
 
 /**
- * Groups and pairs that were proven one after the other. They are stored together. The life of a batch:
+ * Groups and pairs that were proven one after the other, and that are stored together. The life of a batch:
  * gathered -> `take` -> taken -> (`spill`, if the blob is in a file) -> `takeDue` -> `recorded` -> forgotten.
  * A batch that needs no recording goes from taken to forgotten by `discard`.
  */
@@ -51,10 +51,10 @@ export class ProvenBatch {
   /** Quota reservation made for these bytes. */
   reservation = /** @type {Reservation | undefined} */ (undefined)
 
-  /** Is anything in memory alone? */
+  /** Are any bytes only in memory? */
   get isHeld () { return this.file === undefined && this.len > 0 }
 
-  /** Each group, in increasing order. */
+  /** Gives each group, in increasing order. */
   * groups () {
     for (const { start, len, memory, at } of this.runs) {
       for (let done = 0; done < len; done += GROUP_LEN) {
@@ -63,49 +63,49 @@ export class ProvenBatch {
     }
   }
 
-  /** Bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
+  /** Counts the bytes of the groups that are not among these chunks. @param {ChunkRanges} present */
   lenBeyond (present) {
     let sum = 0
     for (const { start, len } of this.groups()) if (!present.has(start / CHUNK_LEN)) sum += len
     return sum
   }
 
-  /** Gives up all groups but those of the first runs. @param {number} [runs] */
+  /** Gives up all groups after the first runs. @param {number} [runs]  how many runs stay */
   cut (runs = 0) {
     this.runs = this.runs.slice(0, runs)
     this.len = this.runs.reduce((sum, { len }) => sum + len, 0)
   }
 }
 
-/** Takes what a verifier believes, in the order of the walk. */
+/** Takes the groups and pairs that a verifier has proven, in the order of the walk. */
 export class ProvenGroups {
   #batch = new ProvenBatch()
-  /** The memory that the next groups go to, and how much of it has some. */
+  /** The memory for the next groups, and how many bytes of it are in use. */
   #memory = /** @type {Uint8Array} */ (NOTHING)
   #filled = 0
-  /** Memory whose groups are in a file. */
+  /** Memory that can be used again, because its groups are in a file. */
   #free = /** @type {Uint8Array[]} */ ([])
-  /** Pairs that were not taken yet, and how many of them have a verified leaf below: the first ones. */
+  /** Pairs that are in no batch yet, and how many of them, from the first on, have a verified leaf below them. */
   #pairs = /** @type {Pair[]} */ ([])
   #provenPairs = 0
-  /** Pairs recorded already that stand above what comes next, and the id under which they are. */
+  /** Recorded pairs that stand above the next groups, and the id under which they are recorded. */
   #path = /** @type {Pair[]} */ ([])
   #id = -1
-  /** Batches that were taken, and are not recorded yet. */
+  /** Batches that were taken and are not recorded yet. */
   provenBatches = /** @type {ProvenBatch[]} */ ([])
-  /** Bytes that were taken, and whose recording has not begun. */
+  /** Bytes of batches whose recording has not begun. */
   waiting = 0
   #since = 0
 
-  /** Bytes that have not been taken. */
+  /** Bytes that are in no batch yet. */
   get gathered () { return this.#batch.len }
 
-  /** Is there enough to be written, of groups or of pairs that lead to none? */
+  /** Is there enough to write, either of groups, or of pairs without any group? */
   get isFull () { return this.gathered >= BATCH_LEN || this.#provenPairs * PAIR_LEN >= BATCH_LEN }
 
   /**
-   * Since when there have been bytes whose recording has not begun: as `performance.now`, Infinity when there are
-   * none.
+   * The time since which bytes wait for their recording to begin, as `performance.now` gives it; Infinity when no bytes
+   * wait.
    */
   get oldestSince () { return this.waiting + this.gathered > 0 ? this.#since : Infinity }
 
@@ -115,23 +115,22 @@ export class ProvenGroups {
   }
 
   /**
-   * Only whole groups are kept: nothing in the store could prove a part of one again. The last group is whole when it
-   * ends where the blob does, and a leaf that ends a blob of the claimed size has proven that size.
+   * Takes a verified leaf. Only whole groups are kept, because the store could not prove a part of one. The last group
+   * is whole when it ends where the blob ends. A leaf at the end of a blob of the claimed size has proven that size.
    *
    * @param {number} start
-   * @param {Uint8Array} memory  copied from
+   * @param {Uint8Array} memory  the bytes are copied from here
    * @param {number} at
    * @param {number} len
    * @param {number} size  the claim
    */
   leaf (start, memory, at, len, size) {
-    // A pair that checked out under a wrong size may be in the wrong place, but never with a leaf below it that
-    // checked out too.
+    // A pair that verified under a wrong size may be in the wrong place, but not if a leaf below it has verified, too.
     this.#provenPairs = this.#pairs.length
     this.#batch.position = Math.ceil((start + len) / CHUNK_LEN)
     if (start % GROUP_LEN !== 0 || (len !== GROUP_LEN && start + len !== size) || len === 0) return
     if (this.#filled + len > this.#memory.length) {
-      // As much as there is already, so that a small slice takes little memory.
+      // Allocate as much as was gathered so far, so that a small slice takes little memory.
       this.#memory = this.#free.pop() ?? new Uint8Array(Math.max(GROUP_LEN, Math.min(this.gathered, MEMORY_LEN)))
       this.#filled = 0
     }
@@ -144,24 +143,24 @@ export class ProvenGroups {
     this.#batch.len += len
   }
 
-  /** Closes the batch: what comes next goes to another. */
+  /** Closes the batch: groups that come later go to another one. */
   take () {
     this.#batch.pairs = this.#pairs.splice(0, this.#provenPairs)
     this.#provenPairs = 0
     this.waiting += this.#batch.len
     if (this.#batch.len > 0 || this.#batch.pairs.length > 0) this.provenBatches.push(this.#batch)
     this.#batch = new ProvenBatch()
-    this.#memory = NOTHING // the batch may be on its way to a file
+    this.#memory = NOTHING // because the batch may be written from this memory
     this.#filled = 0
   }
 
-  /** Returns everything that was taken, for the caller to record now: it does not count as waiting any more. */
+  /** Returns all taken batches, for the caller to record now: they do not count as waiting any more. */
   takeDue () {
     this.#nothingWaits()
     return [...this.provenBatches]
   }
 
-  /** Forgets batches that need no recording, and counts nothing as waiting. @param {ProvenBatch[]} batches */
+  /** Forgets batches that need no recording; nothing counts as waiting then. @param {ProvenBatch[]} batches */
   discard (batches) {
     this.#nothingWaits()
     this.forget(batches)
@@ -173,10 +172,10 @@ export class ProvenGroups {
   }
 
   /**
-   * Writes the bytes of a batch to where they belong in a file. They count once it is recorded.
+   * Writes the bytes of a batch to their positions in a file. They count once the batch is recorded.
    *
    * @param {ProvenBatch} batch @param {FileWriter} file @param {number} id  of the file
-   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up what cannot be written. Default: false
+   * @param {{ hasFailed?: boolean }} options  `hasFailed`: give up bytes that cannot be written. Default: false
    */
   async spill (batch, file, id, { hasFailed = false }) {
     const { runs } = batch
@@ -197,13 +196,13 @@ export class ProvenGroups {
     batch.file = id
   }
 
-  /** Gives up what is in files, because the disk may not have it. */
+  /** Gives up groups whose bytes are in files, because the disk may not have them. */
   cutFiled () {
     for (const batch of this.provenBatches) if (batch.file !== undefined) batch.cut()
   }
 
   /**
-   * Forgets batches, recorded or not, and remembers the path from the root to what comes next.
+   * Forgets batches, recorded or not, and remembers the pairs on the path from the root to the next groups.
    *
    * @param {ProvenBatch[]} [batches]
    */
@@ -216,8 +215,8 @@ export class ProvenGroups {
   }
 
   /**
-   * Returns batch operations that record what has been proven and is not present yet. The batches are kept until these
-   * are written, so that a caller may try again.
+   * Returns batch operations that record what was proven and is not present yet. The batches are kept until the caller
+   * has written these, so that it can try again.
    *
    * @param {ProvenBatch[]} batches
    * @param {Databases} databases
@@ -225,13 +224,13 @@ export class ProvenGroups {
    * @param {ChunkRanges} present
    * @returns {Promise<{ puts: Operation[], fresh: ChunkRanges, reach: number, lens: Map<ProvenBatch, number> }>}
    *   `fresh`: chunks that were not present; `reach`: index of the first chunk after the last group, present or not;
-   *   `lens`: how many fresh bytes each batch has. There is an operation whenever anything is present: an empty batch
-   *   would bring nothing to the disk
+   *   `lens`: how many fresh bytes each batch has. `puts` is not empty when anything is present, because an empty batch
+   *   would not sync anything to the disk
    */
   async operations (batches, { data, extentLen }, blob, present) {
     const { id } = blob
     const fileId = fileIdOf(blob)
-    // When the blob was deleted meanwhile, so were its file and the pairs on the path.
+    // If the blob was deleted meanwhile, its file and the pairs on the path were deleted, too.
     const pairs = [...id === this.#id ? [] : this.#path, ...batches.flatMap(({ pairs }) => pairs)]
     const there = batches.filter(({ file }) => file === undefined || file === fileId)
 
@@ -270,9 +269,9 @@ export class ProvenGroups {
   }
 
   /**
-   * Forgets batches whose operations were written.
+   * Forgets batches whose operations the caller has written.
    *
-   * @param {ProvenBatch[]} batches @param {number} id  under which they are recorded
+   * @param {ProvenBatch[]} batches @param {number} id  the id under which they are recorded
    */
   recorded (batches, id) {
     for (const { file, runs } of batches) if (file === undefined) this.#recycle(runs)
@@ -280,7 +279,7 @@ export class ProvenGroups {
     this.#id = id
   }
 
-  /** Takes back the memory of groups that is not needed any more. @param {Run[]} runs */
+  /** Takes back memory of groups that are not needed any more. @param {Run[]} runs */
   #recycle (runs) {
     const memories = new Set(runs.map(({ memory }) => memory))
     for (const memory of memories) if (memory.length === MEMORY_LEN) this.#free.push(memory)

@@ -21,18 +21,18 @@ import { rangesLen } from '../../catalog/presence.js'
 /** @import { ProgressOptions, Source } from '../../../lib/core/types.js' */
 /** @import { ChunkRanges, RangesLike } from '../../../lib/tree/ranges.js' */
 
-/** Bytes that are written to a file before it is synced and they are recorded. */
+/** Syncs a file and records its groups after this many bytes were written to it. */
 const RECORD_LEN = 1 << 24
-/** Milliseconds that bytes wait to be recorded, at most. The time is checked when a piece comes. */
+/** Most milliseconds that bytes wait to be recorded. Checked whenever a piece comes. */
 const RECORD_MS = 1000
 
 /**
- * How to store proven data.
+ * Says how to store proven data.
  *
  * @typedef {object} KeepOptions
- * @property {boolean} [isLast]  last call: sync it when the store is durable. Default: false
- * @property {boolean} [hasFailed]  the slice has failed: give up what cannot be written, so that the rest can be
- *   recorded. Default: false
+ * @property {boolean} [isLast]  is this the last call? Then it syncs, if the store is durable. Default: false
+ * @property {boolean} [hasFailed]  has the slice failed? Then groups that cannot be written are given up, so that the
+ *   rest can be recorded. Default: false
  */
 
 export class BlobReceiver {
@@ -79,7 +79,7 @@ export class BlobReceiver {
         await writing.end()
         await recording.end()
       } catch (error) {
-        // The loop also ends with an abort when the background work fails: then that failure is the first one.
+        // A failure of the background work also aborts the loop: then that failure is the first one.
         const first = failing.signal.aborted && !signal?.aborted ? failing.signal.reason : error
         await this.#keepProven(slice, { writing, recording, keep }).catch(() => {})
         await this.#end(slice, release).catch(() => {})
@@ -91,7 +91,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Stores what was proven before a failure, which does not invalidate it.
+   * Stores what was proven before a failure: the failure does not invalidate it.
    *
    * @param {IncomingSlice} slice
    * @param {{ writing: Background, recording: Background, keep: (options: KeepOptions) => Promise<void> }} stages
@@ -103,7 +103,7 @@ export class BlobReceiver {
     // 2. Wait for the background work.
     await writing.settle()
     await recording.settle()
-    // 3. If fsync failed, we cannot know what the disk has: give up the bytes in files that are not recorded yet.
+    // 3. If a sync has failed, we cannot know what the disk has: give up bytes in files that are not recorded yet.
     if (slice.isUnsure) received.cutFiled()
     // 4. Write and record the rest.
     await keep({ isLast: true, hasFailed: true })
@@ -111,7 +111,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Frees what a slice has held, and deletes a blob that got no record.
+   * Frees what a slice has held, and deletes its blob if that got no record.
    *
    * @param {IncomingSlice} slice @param {() => void} release  ends the protection of the blob
    */
@@ -126,8 +126,8 @@ export class BlobReceiver {
   }
 
   /**
-   * Writes the batches that were taken. To a file: bytes only, if the disk must have them before they are recorded. To
-   * the database: bytes and record.
+   * Writes the batches that were taken, to a file or to the database. Also records them, unless a file must be synced
+   * first.
    *
    * @param {IncomingSlice} slice @param {KeepOptions} options
    * @returns {Promise<boolean>} must a file be synced before the batches can be recorded?
@@ -184,14 +184,14 @@ export class BlobReceiver {
     const after = { ...before, ...believedSize(before, verifier, present, reach) }
     after.complete = after.sizeProven && now.contains(0, chunkCount(after.size))
     after.isDamaged = !after.complete && before.isDamaged
-    // Sync if complete, because observers act on it.
+    // Sync a complete blob, because observers act on it.
     const sync = isLast || after.complete
-    // Sync the first groups before the first record, so a record never exists without groups.
+    // Sync the first groups before the first record, so that no record exists without groups.
     const isFirstRecord = this.#pending.isUnder(root, before.id)
     let gained = 0
     for (const len of lens.values()) gained += len
     const reservations = [...lens.keys()].flatMap(({ reservation }) => reservation ?? [])
-    // What blobs share counts as long as one of them is there.
+    // The bytes of a sharer are counted for its base, as long as any sharer is there.
     const groups = { record: before, present: now, gained: before.home === 'shared' ? 0 : gained, reservations }
     await catalog.commitGroups(groups, { operations: puts, sync: sync || isFirstRecord })
     slice.kept(gained)
@@ -205,7 +205,7 @@ export class BlobReceiver {
    * Reserves quota for the bytes of a batch that are not present.
    *
    * @param {Uint8Array} root @param {ProvenBatch} batch @param {KeepOptions} options
-   * @returns {Promise<Reservation | undefined>} undefined when there is too little and the batch was given up
+   * @returns {Promise<Reservation | undefined>} undefined when there is too little space and the batch was given up
    */
   async #reserve (root, batch, { hasFailed }) {
     try {
@@ -218,7 +218,7 @@ export class BlobReceiver {
   }
 
   /**
-   * Reserves quota for what is right of a reference of which a part is missing: that is copied before more is received.
+   * Reserves quota for copying a reference of which a part is missing: its right bytes are copied first.
    *
    * @param {Uint8Array} root @returns {Promise<Reservation[]>}
    */
@@ -232,14 +232,14 @@ export class BlobReceiver {
   }
 
   /**
-   * Finds the record of the blob, or makes the one that it is to have. The caller holds the blob's lock.
+   * Finds the record of the blob, or makes the record that it will get. The caller holds the blob's lock.
    *
-   * Sets `slice.complete`. Discards the batches if they need no recording; if that is because the blob is complete
-   * already, the catalog is told that it was put again.
+   * Sets `slice.complete`. Discards the batches if they need no recording. If the blob is complete already, it tells
+   * the catalog that the blob was put again.
    *
    * @param {IncomingSlice} slice
    * @param {ProvenBatch[]} batches
-   * @param {Reservation[]} [forCopy]  of quota, for the copy of a reference
+   * @param {Reservation[]} [forCopy]  quota that was reserved for the copy of a reference
    * @returns {Promise<BlobRecord | undefined>} undefined when the batches were discarded
    */
   async #prepareRecord (slice, batches, forCopy = []) {
@@ -270,13 +270,13 @@ const isPartOfReference = ({ home, complete }) => home === 'reference' && !compl
 function flush (verifier) {
   try {
     verifier.flush()
-  } catch {} // Ignore a fault found now: it comes later in the stream than the failure that is thrown.
+  } catch {} // Ignore a fault that is found now: the failure that is thrown came earlier in the stream.
 }
 
 /**
- * Returns the size for the record. That is the proven size if there is one. Otherwise it is the claim under which the
- * last group of the blob was verified: all groups before that one lie in subtrees of 2^n whole chunks, which have the
- * same shape under any size.
+ * Returns the size for the record: the proven size, if there is one, otherwise the claim under which the last group of
+ * the blob was verified. All groups before that one lie in subtrees of 2^n whole chunks, which have the same shape
+ * under any size.
  *
  * @param {BlobRecord} record @param {SliceVerifier} verifier @param {ChunkRanges} present
  * @param {number} reach  index of the first chunk after the last group that was verified under the claim

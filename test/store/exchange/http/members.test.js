@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { hash, toCid } from '../../../../lib/index.js'
 import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
 import { concat, same } from '../../../support/bytes.js'
-import { errorOf } from '../../../support/feeding.js'
+import { readUntilBroken } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { flipStoredByte, isHeld } from '../../../support/store/inspect.js'
 import { hexOf, newHandlers } from '../../../support/store/served.js'
@@ -142,7 +142,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     const gone = new AbortController()
     const second = await served.ask(`/${HEX}${queryOf('5-9')}`, { signal: gone.signal })
     gone.abort(new Error('gone'))
-    expect(await errorOf(second.arrayBuffer())).to.have.property('message', 'gone')
+    expect((await readUntilBroken(second)).error).to.have.property('message', 'gone')
     expect(isHeld(served.store, ROOT)).to.equal(false)
   })
 
@@ -150,7 +150,7 @@ describe('an HTTP handler gives members of a sequence', () => {
     for (const [at, members] of [[7, '5-9'], [5, '0-9']]) {
       const served = await serve()
       await flipStoredByte(served.store, ROOTS[at], LENS[at] - 1)
-      const error = await errorOf((await served.ask(`/${HEX}${queryOf(members)}`)).arrayBuffer())
+      const { error } = await readUntilBroken(await served.ask(`/${HEX}${queryOf(members)}`))
       expect(error).to.have.property('code', 'STORE_CORRUPT')
       expect(served.events.at(-1)).to.deep.include({ outcome: 'failed', code: 'STORE_CORRUPT' })
       const after = await served.got(`/${HEX}${queryOf(members)}`)

@@ -4,7 +4,7 @@ import { ChunkRanges, hash } from '../../../../lib/index.js'
 import { createOutboardSync } from '../../../../encoder/index.js'
 import { same } from '../../../support/bytes.js'
 import { GROUP } from '../../../support/constants.js'
-import { errorOf } from '../../../support/feeding.js'
+import { errorOf, readUntilBroken } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
 import { damageRecord, entriesOf, extentEntry, isHeld, isPage, recordOf } from '../../../support/store/inspect.js'
 import { hexOf, newHandlers } from '../../../support/store/served.js'
@@ -167,16 +167,3 @@ describe('an HTTP handler says what it cannot give', () => {
     expect(served.handler.stats().active).to.equal(0)
   })
 })
-
-async function readUntilBroken (response) {
-  const parts = []
-  try {
-    for (const reader = response.body.getReader(); ;) {
-      const { done, value } = await reader.read()
-      if (done) return { bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) }
-      parts.push(value)
-    }
-  } catch (error) {
-    return { bytes: new Uint8Array(await new Blob(parts).arrayBuffer()), error }
-  }
-}

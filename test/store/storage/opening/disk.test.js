@@ -114,7 +114,7 @@ describe('store: on a disk', () => {
     const error = await errorOf(place.open())
     expect(error).to.include({ code: 'STORE_LOCKED', location: place.where })
     expect(error.pid).to.equal(process.platform === 'linux' ? child.pid : undefined)
-    if (error.pid !== undefined) expect(error.message).to.include(`in process ${child.pid}`)
+    if (error.pid !== undefined) expect(error.message).to.include(`process ${child.pid} has the store`)
     await killed(child)
     await place.open()
     expect(await errorOf(BlobStore.open(place.where)), 'in this one').to.include({ pid: process.pid })
