@@ -59,7 +59,7 @@ class CarBytes {
   }
 
   /**
-   * @param {number} len @param {boolean} [seek]  skip these bytes in the archive? Default: false
+   * @param {number} len @param {boolean} [seek]  go on after these bytes? Default: false
    * @returns {Promise<Uint8Array>} a copy
    */
   async exactly (len, seek = false) {

@@ -19,7 +19,7 @@ export class PageWriter {
   #each
   #pages
   #eachPair
-  /** Chunks before this one have all their pairs. `#ahead`: subtrees that came early, from first chunk to end. */
+  /** All subtrees before this chunk have come. `#ahead`: where subtrees end that came early, by their first chunks. */
   #joined = 0
   #ahead = /** @type {Map<number, number>} */ (new Map())
   /** Pages before this chunk are complete. Pages before `#written` are written, or are being written. */
