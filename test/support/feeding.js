@@ -134,8 +134,8 @@ export function readable (pieces) {
 }
 
 /**
- * Reads a body until it ends or breaks. Not by `response.arrayBuffer()`: browsers put errors of their own in the place of
- * those of a stream.
+ * Reads a body until it ends or breaks. Not by `response.arrayBuffer()`: browsers put errors of their own in the place
+ * of those of a stream.
  *
  * @param {Response} response
  * @returns {Promise<{ bytes: Uint8Array, error?: any }>}

@@ -245,8 +245,6 @@ export function encodeAlias (multihash, { root, isForgotten }) {
  * @returns {Alias | undefined} undefined when it is damaged
  */
 export function decodeAlias (multihash, bytes) {
-  // Aliases without a check come from stores that were written before aliases had one.
-  if (bytes.length === HASH_LEN) return { root: new Uint8Array(bytes), isForgotten: false }
   const value = checkedPart(aliasKey(multihash), bytes)
   if (value?.length !== ALIAS_LEN || value[HASH_LEN] > 1) return undefined
   return { root: new Uint8Array(value.subarray(0, HASH_LEN)), isForgotten: value[HASH_LEN] === 1 }
