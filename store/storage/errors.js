@@ -178,8 +178,9 @@ export const asStoreFull = error => isDiskFull(error) ? diskFull(error) : error
  */
 export function asWriteFailed (error) {
   if (error instanceof BaoError || isDiskFull(error)) return asStoreFull(error)
-  const { code = '', message } = /** @type {{ code?: string, message?: string }} */ (error ?? {})
-  if (!code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
+  const { code, message } = /** @type {{ code?: unknown, message?: string }} */ (error ?? {})
+  // The errors of browsers have numbers as their codes.
+  if (typeof code !== 'string' || !code.startsWith('LEVEL_') || code === 'LEVEL_DATABASE_NOT_OPEN') return error
   const what = `a database of the store could not be written: ${message}`
   return new BaoError('STORE_WRITE_FAILED', what, { cause: error })
 }
