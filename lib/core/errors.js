@@ -119,6 +119,9 @@ export const fetchChanged = location =>
 export const fetchRefused = (location, why) =>
   new BaoError('FETCH_REFUSED', `${location} gives no usable answer: ${why}`, { location })
 
+/** In messages of runtimes: they may have secrets in their query. */
+const URLS = /\w+:\/\/[^\s)'"]*/g
+
 /**
  * Why a request has failed: the innermost error's code, such as ECONNREFUSED, or else its message.
  *
@@ -131,7 +134,7 @@ function reasonOf (cause) {
     if (typeof code === 'string' && !(error instanceof BaoError)) reason = code
     else if (error.message !== '') reason = error.message
   }
-  return reason
+  return reason.replace(URLS, '...')
 }
 
 /** @param {Error[]} errors  the last one of each mirror @returns {BaoError} */

@@ -80,7 +80,7 @@ export class Staging {
   async #touch () {
     const now = new Date()
     await utimes(this.path, now, now)
-    return (await lstat(this.path, EXACT)).ctimeNs
+    return changeOf(await lstat(this.path, EXACT))
   }
 
   /** @param {string} from @param {string} to */
@@ -153,12 +153,19 @@ async function hasChangedSince (folder, time) {
     for (const name of await readdir(path)) {
       const inner = join(path, name)
       const stat = await lstat(inner, EXACT)
-      if (stat.ctimeNs > time) return true
+      if (changeOf(stat) > time) return true
       if (stat.isDirectory()) folders.push(inner)
     }
   }
   return false
 }
+
+/**
+ * When something was changed last, in nanoseconds. Deno tells the time that programs cannot set in seconds only.
+ *
+ * @param {BigIntStats} stat
+ */
+const changeOf = ({ ctimeNs, mtimeNs }) => ctimeNs > mtimeNs ? ctimeNs : mtimeNs
 
 /** @param {BigIntStats} a @param {BigIntStats} b */
 const isSame = (a, b) => a.dev === b.dev && a.ino === b.ino

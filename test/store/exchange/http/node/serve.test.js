@@ -198,7 +198,7 @@ describe('serve()', () => {
     })
     await new Promise(resolve => setTimeout(resolve, 1200))
     const held = process.memoryUsage().arrayBuffers - before
-    expect(held / COUNT, 'bytes for each').to.be.below(1 << 20)
+    expect(held / COUNT, 'bytes for each').to.be.below(2 << 20)
     while (events.length < COUNT) await new Promise(resolve => setTimeout(resolve, 100))
     expect(new Set(events.map(({ outcome }) => outcome))).to.deep.equal(new Set(['stalled']))
     for (const { sent } of events) expect(sent).to.be.below(size / 2)
