@@ -313,7 +313,7 @@ describe('a download of a sequence and its members', () => {
       }
     })
 
-    it('fails with what a caller throws who is told of a member, also while the next one is awaited', async () => {
+    it('fails with the error that onMember throws, also while the next member is awaited', async () => {
       const { store } = await newStore()
       const fault = new Error('a fault of the caller')
       let hasThrown
