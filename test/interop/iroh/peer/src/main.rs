@@ -1,15 +1,21 @@
-//! iroh-blobs as a peer for tests. Endpoints are on the loopback address and know no relay.
+//! iroh-blobs as a peer for tests and benches. Endpoints are on the loopback address and know no relay.
 //!
 //! `iroh-peer send PATH` prints a ticket of the folder or file, as a collection, and serves it until stdin ends.
 //! `iroh-peer receive TICKET FOLDER` writes the blobs of a collection into a folder, under their names.
+//! `iroh-peer import PATH STORE` puts the folder or file into a new store on the disk, and prints the collection's hash.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
 use iroh::{endpoint::presets, protocol::Router, Endpoint, RelayMode};
 use iroh_blobs::{
-    format::collection::Collection, store::mem::MemStore, ticket::BlobTicket, BlobFormat, BlobsProtocol, Hash,
+    api::{blobs::{AddPathOptions, ImportMode}, TempTag},
+    format::collection::Collection,
+    store::{fs::FsStore, mem::MemStore},
+    ticket::BlobTicket,
+    BlobFormat, BlobsProtocol, Hash,
 };
+use n0_future::{stream, BufferedStreamExt, StreamExt};
 use tokio::io::AsyncReadExt;
 
 #[tokio::main]
@@ -18,7 +24,8 @@ async fn main() -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["send", path] => send(Path::new(path)).await,
         ["receive", ticket, folder] => receive(ticket.parse()?, Path::new(folder)).await,
-        _ => bail!("usage: iroh-peer send PATH | receive TICKET FOLDER"),
+        ["import", path, store] => import(Path::new(path), Path::new(store)).await,
+        _ => bail!("usage: iroh-peer send PATH | receive TICKET FOLDER | import PATH STORE"),
     }
 }
 
@@ -29,11 +36,9 @@ async fn bind() -> Result<Endpoint> {
 
 async fn send(path: &Path) -> Result<()> {
     let store = MemStore::new();
-    let parent = path.parent().context("the path has no parent")?;
     let mut entries: Vec<(String, Hash)> = Vec::new();
     for file in files_in(path)? {
-        let name = file.strip_prefix(parent)?.to_str().context("a name that is not UTF-8")?.to_owned();
-        entries.push((name, store.blobs().add_path(&file).await?.hash));
+        entries.push((name_of(&file, path)?, store.blobs().add_path(&file).await?.hash));
     }
     entries.sort();
     let tag = entries.into_iter().collect::<Collection>().store(&*store).await?;
@@ -57,6 +62,35 @@ async fn receive(ticket: BlobTicket, folder: &Path) -> Result<()> {
     }
     endpoint.close().await;
     Ok(())
+}
+
+/// As sendme does it: one file per processor at a time, long files by reference.
+async fn import(path: &Path, folder: &Path) -> Result<()> {
+    let path = path.canonicalize()?;
+    let store = FsStore::load(folder).await?;
+    let at_once = std::thread::available_parallelism()?.get();
+    let mut entries: Vec<(String, TempTag)> = stream::iter(files_in(&path)?)
+        .map(|file| async {
+            let name = name_of(&file, &path)?;
+            let options = AddPathOptions { path: file, mode: ImportMode::TryReference, format: BlobFormat::Raw };
+            anyhow::Ok((name, store.blobs().add_path_with_opts(options).temp_tag().await?))
+        })
+        .buffered_unordered(at_once)
+        .try_collect()
+        .await?;
+    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let collection: Collection = entries.iter().map(|(name, tag)| (name.clone(), tag.hash())).collect();
+    let stored = collection.store(&store).await?;
+    store.tags().create(stored.hash_and_format()).await?;
+    store.shutdown().await?;
+    println!("{}", stored.hash());
+    Ok(())
+}
+
+/// A path from where its folder is, as the name in a collection.
+fn name_of(file: &Path, path: &Path) -> Result<String> {
+    let parent = path.parent().context("the path has no parent")?;
+    Ok(file.strip_prefix(parent)?.to_str().context("a name that is not UTF-8")?.to_owned())
 }
 
 /// All files below a path, or the path itself.
