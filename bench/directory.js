@@ -1,16 +1,18 @@
-// How fast does a folder of small files come into a store, and out of it, beside tar and git?
+// How fast does a folder of small files come into a store, and out of it, beside tar, git and iroh-blobs?
 //
 // All of them read the same tree, of files from 0 to 8 KiB, 100 in a folder; the system has it in memory. `import` is
 // importDirectory into a new store, which survives power cuts; `without sync` one that survives the end of the process
 // alone, as the others do; `again` finds that nothing has changed, by a file of what is known. `tar` writes an archive
-// without compression, and `git add` objects to a new repository. `export` is exportDirectory beside `tar x` and
-// `git checkout-index`.
+// without compression, and `git add` objects to a new repository. `iroh-blobs` imports into a new store as sendme does,
+// by the program in test/interop/iroh/peer, where cargo compiles it; quick runs leave it out. `export` is
+// exportDirectory beside `tar x` and `git checkout-index`.
 
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { base16 } from 'multiformats/bases/base16'
 import { BlobStore } from '../store/index.js'
 import { exportDirectory, importDirectory } from '../store/exchange/collections/node/index.js'
+import { compileRelease, outputOf } from './support/cargo.js'
 import { KiB, randomBytes } from './support/inputs.js'
 import { flags, report } from './support/run.js'
 import { inFolder } from './support/stores.js'
@@ -40,7 +42,17 @@ function writeTree (folder) {
 }
 
 /** @param {string} program @param {string[]} args @param {string} cwd */
-const run = (program, args, cwd) => execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
+const run = (program, args, cwd) => outputOf(program, args, { cwd })
+
+/** @returns {string | undefined} the program with iroh-blobs */
+function irohPeer () {
+  if (flags.quick) return
+  try {
+    return compileRelease(new URL('../test/interop/iroh/peer/', import.meta.url), 'iroh-peer', 'iroh-peer')
+  } catch (error) {
+    console.error(`NOT MEASURED: iroh-blobs: ${error.message}`)
+  }
+}
 
 const samples = /** @type {Record<'in' | 'out', Record<string, number[]>>} */ ({ in: {}, out: {} })
 /** @param {'in' | 'out'} table @param {string} name @param {() => unknown} work */
@@ -51,6 +63,7 @@ async function timed (table, name, work) {
   list.push((performance.now() - start) * 1e6)
 }
 
+const peer = irohPeer()
 await inFolder(async folder => {
   const tree = join(folder, 'tree')
   const bytes = writeTree(tree)
@@ -74,6 +87,13 @@ await inFolder(async folder => {
     await timed('in', 'git add', () => run('git', [`--work-tree=${tree}`, 'add', '-A', '.'], at('git')))
 
     const { cid } = /** @type {{ cid: import('multiformats/cid').CID }} */ (await store.tags.get('tree'))
+    if (peer !== undefined) {
+      let hash = ''
+      await timed('in', 'iroh-blobs', () => { hash = run(peer, ['import', tree, at('iroh')], folder) })
+      if (hash.trim() !== base16.baseEncode(cid.multihash.digest)) throw new Error('iroh-blobs has another root')
+      rmSync(at('iroh'), { recursive: true })
+    }
+
     await timed('out', 'export', () => exportDirectory(store, cid, at('export')))
     mkdirSync(at('untar'))
     await timed('out', 'tar x', () => run('tar', ['xf', at('tar')], at('untar')))

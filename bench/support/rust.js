@@ -2,9 +2,7 @@
 // same machine, minutes before: a speed of ours and one of theirs never shared a round. What compares fairly is the
 // share of its own hash that each one keeps, since there both sides took turns.
 
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { compileRelease, outputOf } from './cargo.js'
 import { MiB } from './inputs.js'
 import { measure } from './measure.js'
 import { effort, flags, report } from './run.js'
@@ -12,10 +10,7 @@ import { effort, flags, report } from './run.js'
 /** @import { Case } from './run.js' */
 /** @import { Result } from './tables.js' */
 
-const FOLDER = fileURLToPath(new URL('../rust/', import.meta.url))
-const TARGET = fileURLToPath(new URL('../../node_modules/.cache/bench-rust/', import.meta.url))
-const PROGRAM = join(TARGET, 'release', 'baobox-bench-rust')
-const LONGEST_BUILD = 10 * 60_000
+const FOLDER = new URL('../rust/', import.meta.url)
 
 /** Goes behind the question of a table with such rows. */
 export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of its own, minutes apart)'
@@ -38,25 +33,13 @@ export const ANOTHER_PROCESS = '(rows in Rust: same machine, but a process of it
  * @returns {RustCase[]}
  */
 export function measureRust (group, size) {
-  const build = ['build', '--release', '--quiet']
-  const env = { ...process.env, CARGO_TARGET_DIR: TARGET }
-  const built = spawnSync('cargo', build, { cwd: FOLDER, env, encoding: 'utf8', timeout: LONGEST_BUILD })
-  if (built.status !== 0) return nothing(reasonOf('cargo', built))
-  const ran = spawnSync(PROGRAM, [group, String(size / MiB), ...flags.quick ? ['--quick'] : []], { encoding: 'utf8' })
-  return ran.status === 0 ? JSON.parse(ran.stdout) : nothing(reasonOf('bench/rust', ran))
-}
-
-/** @param {string} reason @returns {RustCase[]} */
-function nothing (reason) {
-  console.error(`NOT MEASURED: bao and bao-tree in Rust: ${reason}`)
-  return []
-}
-
-/** @param {string} name @param {ReturnType<typeof spawnSync>} result */
-function reasonOf (name, { error, stderr, status }) {
-  if (error?.code === 'ENOENT') return `${name} is not installed`
-  const line = String(stderr).split('\n').find(line => line.startsWith('error')) ?? ''
-  return error?.message ?? `${name} exited with ${status}: ${line}`
+  try {
+    const program = compileRelease(FOLDER, 'baobox-bench-rust', 'bench-rust')
+    return JSON.parse(outputOf(program, [group, String(size / MiB), ...flags.quick ? ['--quick'] : []]))
+  } catch (error) {
+    console.error(`NOT MEASURED: bao and bao-tree in Rust: ${error.message}`)
+    return []
+  }
 }
 
 /**
