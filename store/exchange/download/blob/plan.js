@@ -10,7 +10,7 @@ import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 const SEGMENT_MS = 2000
 /** Bytes of a segment, at least and at most. The first one of every mirror has the least. */
 const MIN_LEN = 1 << 20
-const MAX_LEN = 1 << 26
+const MAX_LEN = 1 << 28
 const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
 
 /**

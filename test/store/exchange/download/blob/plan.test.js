@@ -18,7 +18,7 @@ describe('the plan of a download', () => {
     const lens = [0, 5 * MIB, 20 * MIB, 500 * MIB].map(rate => {
       return plan.take(mirror({ rate }), { now: 0, mirrors: 1 }).len / MIB
     })
-    expect(lens).to.deep.equal([1, 10, 40, 64])
+    expect(lens).to.deep.equal([1, 10, 40, 256])
   })
 
   it('gives less where several mirrors share what is left', () => {
@@ -78,7 +78,7 @@ describe('the plan of a download', () => {
         const { ranges, len } = plan.take(mirror({ rate }), { now: 0, mirrors })
         expect(ranges.intersect(given).isEmpty).to.equal(true)
         expect(ranges.boundaries.every(chunk => chunk % 16 === 0)).to.equal(true)
-        expect(len).to.be.at.most(64 * MIB)
+        expect(len).to.be.at.most(256 * MIB)
         given = given.union(ranges)
       }
       expect(given.equals(missing)).to.equal(true)
