@@ -160,7 +160,7 @@ describe('store: damage to a file that blobs share', () => {
               const pieces = []
               try {
                 for await (const piece of store.get(root)) pieces.push(new Uint8Array(piece))
-              } catch {}
+              } catch {} // at the damage, which other cases expect
               const bytes = concat(pieces)
               expect(same(bytes, part(bytes.length)), 'a piece').to.equal(true)
               return part(size)
