@@ -67,11 +67,11 @@ export const get = define({
     ...readStore,
     output,
     ...range,
-    recursive: flag('write the files that a collection names below the folder OUTPUT', 'r'),
+    recursive: flag('write the files that a collection or manifest names below the folder OUTPUT', 'r'),
     reflink: flag('clone large files instead of copying them, where the disk can'),
     link: flag('hard-link large files to those of the store: changing one damages the store')
   },
-  excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count', 'output'], link: ['reflink'] },
+  excludes: { ...rangeExcludes, recursive: ['start', 'end', 'count'], link: ['reflink'] },
   requires: { link: 'recursive', reflink: 'recursive' },
   notes: [
     'Without OUTPUT, or with -, writes to stdout. ' +

@@ -2,7 +2,7 @@
 
 import { UsageError } from '../../terminal/errors.js'
 import { SIZE_WIDTH, arrivalText, entryText, escapeName, fileLine, sizeText } from '../../terminal/format.js'
-import { printResult } from '../../terminal/output.js'
+import { outputOf, printResult } from '../../terminal/output.js'
 import { withProgress } from '../../terminal/progress.js'
 import { Manifest, collectionEntries, getCollection, putManifest } from '../../../store/exchange/collections/index.js'
 import { findManifest, rootOfSource } from '../../../store/exchange/collections/web/stored.js'
@@ -77,8 +77,10 @@ export async function importFolder (store, path, { manifest, tag, ...options }) 
 }
 
 /** baobox get -r @param {GivenToGet} given @param {Context} context */
-export async function getFolder ({ values, operands: [name, folder] }, context) {
+export async function getFolder ({ values, operands: [name, operand] }, context) {
+  const folder = outputOf(operand, values.output)
   if (folder === undefined) throw new UsageError('missing argument OUTPUT: --recursive writes to a folder')
+  if (folder === '-') throw new UsageError('OUTPUT is -: a collection cannot go to stdout, give a folder')
   const { signal } = context
   const mode = values.link ? 'link' : values.reflink ? 'reflink' : 'copy'
   await withStore(values, context, async store => {

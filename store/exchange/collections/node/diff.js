@@ -1,4 +1,4 @@
-// Compares a collection with a folder, file by file.
+// Compares a collection or manifest with a folder, file by file.
 
 import { realpath } from 'node:fs/promises'
 import { absolute, realPath } from '#disk'
@@ -15,6 +15,7 @@ import { FILE_FROM } from '../../../write/blob-builder.js'
 import { contextOf } from '../../context-of.js'
 import { getCollection } from '../get.js'
 import { compareNames } from '../safe-names.js'
+import { filesIn, findManifest } from '../web/stored.js'
 import { assertFound, readSmallFile } from './read-file.js'
 import { selectionOf } from './selection.js'
 import { prefixOf, walkFolder } from './walk.js'
@@ -36,26 +37,29 @@ import { prefixOf, walkFolder } from './walk.js'
 const HASHED_AHEAD = 8
 
 /**
- * Compares a collection with what `importDirectory` would make of a folder. All files that both have are read. The
- * store need not have the members.
+ * Compares a collection or manifest with what `importDirectory` would make of a folder. All files that both have are
+ * read. The store need not have the members.
  *
  * @param {BlobStore} store
- * @param {BlobName} cid  of the collection, which is read into memory
+ * @param {BlobName} cid  of the collection or manifest, which is read into memory
  * @param {string | URL} path  of the folder
- * @param {DiffOptions} [options]
+ * @param {DiffOptions} [options]  default of `top` for a manifest: `''`, for its paths begin at the top
  * @returns {AsyncGenerator<DirectoryDifference>} in the order of names; none when both have the same files. Of a name
  *   that the collection has twice only the first entry counts
- * @throws {import('../../../../lib/core/errors.js').BaoError} as `getCollection`; PATH_UNSAFE as `importDirectory`
+ * @throws {import('../../../../lib/core/errors.js').BaoError} as `getCollection` and
+ *   `getManifest`; PATH_UNSAFE as `importDirectory`
  */
 export async function * diffDirectory (store, cid, path, options = {}) {
   const { databases } = contextOf(store)
   assertKnownOptions(options, ['include', 'ignore', 'top', 'signal'])
   const { signal } = options
-  const collection = await getCollection(store, cid, { signal })
+  const manifest = await findManifest(store, cid, { signal })
+  const collection = manifest ? new Map(await filesIn(store, manifest)) : await getCollection(store, cid, { signal })
+  const { top = manifest && '' } = options
   const pace = paceBeside(databases.data)
   const ownPath = await realPath(databases.location)
-  const files = walkFolder(path, options, pace, file => file === ownPath)
-  const pairs = pairsOf(await namesIn(collection, path, options), files)
+  const files = walkFolder(path, { ...options, top }, pace, file => file === ownPath)
+  const pairs = pairsOf(await namesIn(collection, path, { ...options, top }), files)
   /** @type {(pair: { name: string, file?: FoundFile }) => Promise<DirectoryDifference | undefined>} */
   const compare = async ({ name, file }) => {
     const member = collection.get(name)

@@ -140,19 +140,28 @@ export class Manifest {
   /**
    * Makes a collection of iroh that has the same blobs, with names only.
    *
+   * @param {{ index?: string }} [options]  as for `files`
+   * @returns {Collection}
+   * @throws {BaoError} CID_UNSUPPORTED for a `src` of another hash function than BLAKE3
+   */
+  toCollection (options) { return Collection.from(this.files(options)) }
+
+  /**
+   * The resources as files: the name of each is its path without the slash in front.
+   *
    * @param {{ index?: string }} [options]  `index`: the name of what is at `/`, unless it has another path, too.
    *   Default: `index.html`
-   * @returns {Collection}
+   * @returns {[name: string, src: CID][]}
    */
-  toCollection (options = {}) {
+  files (options = {}) {
     assertKnownOptions(options, ['index'])
     const { index = 'index.html' } = options
-    const entries = /** @type {[string, CID][]} */ ([])
+    const files = /** @type {[string, CID][]} */ ([])
     for (const [path, { src }] of this.#resources) {
       const hasOther = path === '/' && [...this.#resources].some(([other, at]) => other !== '/' && at.src.equals(src))
-      if (!hasOther) entries.push([path === '/' ? index : path.slice(1), src])
+      if (!hasOther) files.push([path === '/' ? index : path.slice(1), src])
     }
-    return Collection.from(entries)
+    return files
   }
 
   /** How many resources. */

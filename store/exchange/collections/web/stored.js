@@ -15,6 +15,7 @@ import { Manifest } from './manifest.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../blob-store.js' */
+/** @import { CollectionEntry } from '../collection.js' */
 /** @import { PutCollectionOptions } from '../put.js' */
 
 /** Bytes of a manifest in memory, unless the caller allows more: some hundred thousand resources. */
@@ -45,8 +46,7 @@ export async function putManifest (store, manifest, options = {}) {
   const { signal } = options
   const roots = /** @type {Map<string, Uint8Array>} */ (new Map())
   for (const [, { src }] of manifest) {
-    const root = await rootOfSource(store, src)
-    if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
+    const root = await knownRoot(store, src)
     roots.set(`${toCid(root)}`, root)
   }
   const hold = store.tempTag()
@@ -104,6 +104,26 @@ export async function findManifest (store, cid, options = {}) {
     }
   }
   return undefined
+}
+
+/**
+ * The files that a manifest names, with the CIDs that their blobs have in the store.
+ *
+ * @param {BlobStore} store @param {Manifest} manifest
+ * @returns {Promise<CollectionEntry[]>}
+ * @throws {BaoError} STORE_NOT_FOUND { cid } for a `src` of another hash function that the store has under no alias
+ */
+export async function filesIn (store, manifest) {
+  const files = /** @type {CollectionEntry[]} */ ([])
+  for (const [name, src] of manifest.files()) files.push([name, toCid(await knownRoot(store, src))])
+  return files
+}
+
+/** As `rootOfSource`, but throws when the store has no such blob. @param {BlobStore} store @param {CID} src */
+async function knownRoot (store, src) {
+  const root = await rootOfSource(store, src)
+  if (root === undefined) throw new BaoError('STORE_NOT_FOUND', `no blob of this store is ${src}`, { cid: src })
+  return root
 }
 
 /**

@@ -134,7 +134,7 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(await readdir(folder.at('site'))).to.have.length(3)
   })
 
-  it('add -r --manifest makes a manifest, whose paths ls, cat and get take', async () => {
+  it('add -r --manifest makes a manifest, which ls, cat, get and diff take', async () => {
     await mkdir(folder.at('web'))
     await writeFiles(folder.at('web'), { 'index.html': '<p>', 'css/main.css': 'p {}', data: 'x' })
     const args = ['--store', 'sites']
@@ -158,6 +158,11 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
     expect(lines.map(line => JSON.parse(line)).find(({ name }) => name === '/css/main.css')).to.deep.equal({
       name: '/css/main.css', cid: `${toCid(hash(bytesOf('p {}')))}`, size: 4, type: 'text/css; charset=utf-8'
     })
+    for (const [name, ...to] of [[cid, 'web by CID'], ['web', '-o', 'web by tag']]) {
+      expect(await folder.run(['get', ...args, '-r', name, ...to])).to.include({ code: 0, out: '', err: '' })
+      expect(await filesBelow(folder.at(to.at(-1)))).to.deep.equal(await filesBelow(folder.at('web')))
+    }
+    expect(await folder.run(['diff', ...args, cid, 'web'])).to.include({ code: 0, out: '', err: '' })
     const none = await folder.run(['get', ...args, 'web/none'])
     expect([none.code, none.err]).to.deep.equal([1, "baobox: the manifest web has no '/none'\n"])
     const below = await folder.run(['add', ...args, '-r', '--manifest', 'web', '--top', 'a', '--json'])
@@ -216,6 +221,8 @@ describe('baobox add -r, get -r, ls CID, cat CID/NAME, diff', () => {
       [['add', '-r', 'site', 'other', '--tag', 'x'], '--tag goes with one FILE only'],
       [['add', '-r', 'site', 'other', '--known', 'x'], '--known goes with one folder only'],
       [['get', '-r', cid], 'missing argument OUTPUT'],
+      [['get', '-r', cid, '-'], 'a collection cannot go to stdout'],
+      [['get', '-r', cid, 'x', '-o', 'y'], 'OUTPUT excludes --output'],
       [['get', '-r', cid, 'x', '--start', '1'], '--recursive excludes --start'],
       [['get', cid, 'x', '--link'], '--link needs --recursive'],
       [['get', '-r', cid, 'x', '--link', '--reflink'], '--link excludes --reflink'],

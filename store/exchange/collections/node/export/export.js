@@ -1,10 +1,11 @@
-// Writes the files that a collection names. It first checks all names and members. Then it writes the files below a new
-// folder of its own, and moves them to their places when all of them are complete. So it follows, replaces and changes
-// nothing in the target.
+// Writes the files that a collection or manifest names. It first checks all names and members. Then it writes the files
+// below a new folder of its own, and moves them to their places when all of them are complete. So it follows, replaces
+// and changes nothing in the target.
 
 import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absolute } from '#disk'
+import { areEqual } from '../../../../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../../../../lib/core/options.js'
 import { fromCid, parseRoot } from '../../../../../lib/hash/cid.js'
 import { ChunkRanges } from '../../../../../lib/tree/ranges.js'
@@ -13,6 +14,7 @@ import { damagedRecord, missing, notFound } from '../../../../storage/errors.js'
 import { contextOf } from '../../../context-of.js'
 import { entryBatches } from '../../get.js'
 import { SafeNames } from '../../safe-names.js'
+import { filesIn, findManifest } from '../../web/stored.js'
 import { MemberWriter } from './member-writer.js'
 import { Staging, pathExists } from './staging.js'
 
@@ -20,6 +22,7 @@ import { Staging, pathExists } from './staging.js'
 /** @import { BlobName, BlobStore } from '../../../../blob-store.js' */
 /** @import { BlobRecord } from '../../../../storage/format/records.js' */
 /** @import { StoreContext } from '../../../store-context.js' */
+/** @import { CollectionEntry } from '../../collection.js' */
 /** @import { DirectoryEvent } from '../import.js' */
 /** @import { ExportMode } from './member-writer.js' */
 
@@ -32,22 +35,24 @@ import { Staging, pathExists } from './staging.js'
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:export` for every file
  */
 
+/** @typedef {() => Iterable<CollectionEntry[]> | AsyncIterable<CollectionEntry[]>} ReadFiles  names and their blobs */
+
 /** Files that are written at the same time. */
 const WRITES_AHEAD = 8
 
 /**
- * Writes the files that a collection names, below a folder: `path/top/file`. Nothing in the folder may have the first
- * part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the folder as
- * it was.
+ * Writes the files that a collection or manifest names, below a folder: `path/top/file`. Nothing in the folder may have
+ * the first part of a name as its name yet, and what gets such a name meanwhile is not replaced. A failure leaves the
+ * folder as it was.
  *
  * @param {BlobStore} store
- * @param {BlobName} cid  of the collection
+ * @param {BlobName} cid  of the collection, of the manifest, or of the sequence that `putManifest` has kept with it
  * @param {string | URL} path  of a folder, made when it is missing
  * @param {ExportDirectoryOptions} [options]
  * @returns {Promise<{ length: number, size: number }>} how many files, and their bytes
  * @throws {BaoError} PATH_UNSAFE { entry } when a name could lead out of the folder, or to the file of another name;
  *   PATH_EXISTS { location }; PATH_MOVED { location } when somebody moves what is being written; COLLECTION_INVALID; as
- *   `store.get`
+ *   `getManifest` and `store.get`
  */
 export async function exportDirectory (store, cid, path, options = {}) {
   const context = contextOf(store)
@@ -58,13 +63,18 @@ export async function exportDirectory (store, cid, path, options = {}) {
   }
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
-  const hold = store.tempTag(root, { format: 'hashseq' })
+  const manifest = await findManifest(store, root, { signal })
+  // A manifest names its members in no way that a tag understands. The sequence that is kept with it does.
+  const isManifest = manifest !== undefined && areEqual(root, 0, fromCid(manifest.cid))
+  const hold = store.tempTag(root, { format: isManifest ? 'raw' : 'hashseq' })
   try {
-    const tops = await checked(store, context, root, signal)
+    const files = manifest && [await filesIn(store, manifest)]
+    const readFiles = () => files ?? entryBatches(store, root, signal)
+    const tops = await checked(context, readFiles)
     const isNew = await mkdir(target, { recursive: true }) !== undefined
     try {
       await assertAbsent(target, tops)
-      return await exportTo(target, tops, folder => writeAll(store, context, root, folder, { ...options, mode }))
+      return await exportTo(target, tops, folder => writeAll(store, context, readFiles, folder, { ...options, mode }))
     } catch (error) {
       if (isNew) await rmdir(target).catch(() => {}) // somebody may have put something there
       throw error
@@ -77,12 +87,12 @@ export async function exportDirectory (store, cid, path, options = {}) {
 /**
  * Looks at all names and members.
  *
- * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {AbortSignal} [signal]
+ * @param {StoreContext} context @param {ReadFiles} readFiles
  * @returns {Promise<string[]>} what is to be made in the target
  */
-async function checked (store, { catalog, presence }, root, signal) {
+async function checked ({ catalog, presence }, readFiles) {
   const names = new SafeNames({ isForWindows: process.platform === 'win32' })
-  for await (const batch of entryBatches(store, root, signal)) {
+  for await (const batch of readFiles()) {
     for (const [name] of batch) names.add(name)
     const roots = batch.map(([, cid]) => fromCid(cid))
     for (const [i, { isThere, record }] of (await catalog.findMany(roots)).entries()) {
@@ -131,14 +141,14 @@ async function exportTo (target, tops, write) {
 }
 
 /**
- * @param {BlobStore} store @param {StoreContext} context @param {Uint8Array} root @param {string} folder
+ * @param {BlobStore} store @param {StoreContext} context @param {ReadFiles} readFiles @param {string} folder
  * @param {ExportDirectoryOptions & { mode: ExportMode }} options
  */
-async function writeAll (store, { catalog }, root, folder, { mode, signal, onProgress }) {
+async function writeAll (store, { catalog }, readFiles, folder, { mode, signal, onProgress }) {
   const writer = new MemberWriter(store, folder, { mode, signal })
   const done = { length: 0, size: 0 }
   async function * members () {
-    for await (const batch of entryBatches(store, root, signal)) {
+    for await (const batch of readFiles()) {
       const looks = await catalog.findMany(batch.map(([, cid]) => fromCid(cid)))
       const all = batch.map(([name, cid], i) => ({ name, cid, record: looks[i].record }))
       yield * writer.withBytes(all)

@@ -3,7 +3,7 @@ import { mkdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hash } from '../../../../../lib/index.js'
-import { putCollection } from '../../../../../store/exchange/collections/index.js'
+import { Manifest, getCollection, putCollection, putManifest } from '../../../../../store/exchange/collections/index.js'
 import { diffDirectory, importDirectory } from '../../../../../store/exchange/collections/node/index.js'
 import { MIB } from '../../../../support/constants.js'
 import { errorOf, listed } from '../../../../support/feeding.js'
@@ -30,6 +30,16 @@ describe('diffDirectory', () => {
   it('finds nothing where nothing has changed', async () => {
     const { store, path, cid } = await imported()
     expect(await differences(store, cid, path)).to.deep.equal([])
+  })
+
+  it('compares a manifest, by its CID or by that of its sequence', async () => {
+    const { store, path } = await imported()
+    const collection = await getCollection(store, (await importDirectory(store, path, { top: '' })).cid)
+    const { cid, sequence } = await putManifest(store, Manifest.fromCollection(collection))
+    await writeFiles(path, { 'a.txt': 'TWO', new: '' })
+    for (const name of [cid, sequence]) {
+      expect(await differences(store, name, path)).to.deep.equal(['changed a.txt', 'added new'])
+    }
   })
 
   it('finds what was added, removed and changed, in the order of names', async () => {

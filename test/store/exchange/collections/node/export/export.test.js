@@ -4,8 +4,11 @@ import { link, lstat, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
 import { fromCid, hash } from '../../../../../../lib/index.js'
-import { putCollection } from '../../../../../../store/exchange/collections/index.js'
+import { asBlockstore } from '../../../../../../store/index.js'
+import { Manifest, putCollection, putManifest } from '../../../../../../store/exchange/collections/index.js'
 import { exportDirectory, importDirectory } from '../../../../../../store/exchange/collections/node/index.js'
 import { MIB } from '../../../../../support/constants.js'
 import { errorOf } from '../../../../../support/feeding.js'
@@ -46,6 +49,44 @@ describe('exportDirectory', () => {
         expect(await filesBelow(folder)).to.deep.equal(before)
       })
     }
+  })
+
+  it('writes nothing for a manifest with a path that leads out', async () => {
+    const { store } = await newStore()
+    const folder = await newFolder()
+    const { cid: src } = await store.put(text('content'))
+    for (const path of ['/../out', '//out', '/a/../../out', '/a/', '/C:/out']) {
+      const { cid } = await putManifest(store, Manifest.from([['/first', { src }], [path, { src }]]))
+      const error = await errorOf(exportDirectory(store, cid, join(folder, 'target')))
+      expect(error).to.include({ code: 'PATH_UNSAFE', entry: path.slice(1) })
+      expect(await filesBelow(folder)).to.deep.equal({})
+    }
+  })
+
+  it('writes a manifest, by its CID or by that of its sequence', async () => {
+    const { store } = await newStore()
+    const [page, style] = [await store.put(text('page')), await store.put(text('style'))]
+    const { cid, sequence } = await putManifest(store, Manifest.from([
+      ['/', { src: page.cid }], ['/css/main.css', { src: style.cid, 'content-type': 'text/css' }]
+    ]), { tag: 'site' })
+    for (const name of [cid, sequence]) {
+      const folder = await newFolder()
+      expect(await exportDirectory(store, name, folder)).to.deep.equal({ length: 2, size: 9 })
+      expect(await filesBelow(folder)).to.deep.equal({ 'index.html': 'page', 'css/': '', 'css/main.css': 'style' })
+    }
+  })
+
+  it('writes a manifest whose blobs have names of another hash function', async () => {
+    const { store } = await newStore()
+    const src = CID.createV1(0x55, await sha256.digest(text('page')))
+    const { cid } = await store.put(Manifest.from([['/page', { src }]]).toBytes())
+    const folder = await newFolder()
+    const error = await errorOf(exportDirectory(store, cid, folder))
+    expect(error).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(`${error.cid}`).to.equal(`${src}`)
+    await asBlockstore(store).put(src, text('page'))
+    await exportDirectory(store, cid, folder)
+    expect(await filesBelow(folder)).to.deep.equal({ page: 'page' })
   })
 
   it('writes harmless names', async () => {
