@@ -7,17 +7,15 @@ import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { toCid } from '../../../lib/hash/cid.js'
 import { sliceLenOf } from '../../../lib/slice/slicer.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { withPatience } from '../../../verifier/mirrors/patience.js'
 import { SliceSource } from '../../../verifier/slice/slice-source.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
-import { isOfMirror } from './blob/blob-download.js'
 
 /** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
 /** @import { StoreContext } from '../store-context.js' */
 /** @import { HeadReceiver } from './blob/head-receiver.js' */
-/** @import { DownloadTerms } from './downloader.js' */
 /** @import { Member } from './members.js' */
+/** @import { MirrorRequest } from './mirror-request.js' */
 /** @import { MemberState } from './progress.js' */
 
 /** Members of a run, at most. */
@@ -29,31 +27,32 @@ const IMPOSSIBLE_LEN = 1 << 18
 
 export class MemberRun {
   #store
-  #terms
   #heads
+  #request
   #sequence
   #onWhole
-  /** Bytes that wait to be kept, and what resolves when some are. */
+  /** Bytes of small members that wait to be kept. */
   #unkept = 0
+  /** The members that are being kept. */
   #keeping = /** @type {Set<Promise<void>>} */ (new Set())
-  /** Why something could not be kept, or told. @type {{ error: unknown } | undefined} */
+  /** Why a member could not be kept, or the caller not be told of it. @type {{ error: unknown } | undefined} */
   #fault
-  /** Bytes that have come of the first of those that are left. */
-  #len = 0
-  /** Those that have not come. */
+  /** How much of the stream had come when the first of the members that are left began. */
+  #start = 0
+  /** The members that have not come. */
   left
-  /** Verified bytes that have come. */
+  /** Bytes of members that have been kept. */
   received = 0
 
   /**
-   * @param {StoreContext} store @param {DownloadTerms} terms @param {HeadReceiver} heads
+   * @param {StoreContext} store @param {HeadReceiver} heads @param {MirrorRequest} request
    * @param {{ sequence: Uint8Array, members: Member[], onWhole: (member: Member, size: number) => void }} what
    *   `sequence`: its hash; `members`: in their order; `onWhole` gets each when it is kept
    */
-  constructor (store, terms, heads, { sequence, members, onWhole }) {
+  constructor (store, heads, request, { sequence, members, onWhole }) {
     this.#store = store
-    this.#terms = terms
     this.#heads = heads
+    this.#request = request
     this.#sequence = sequence
     this.#onWhole = onWhole
     this.left = members
@@ -62,44 +61,52 @@ export class MemberRun {
   /** @returns {MemberState[]} */
   get current () {
     const [member] = this.left
-    return member === undefined ? [] : [{ index: member.index, cid: toCid(member.root), done: this.#len }]
+    if (member === undefined) return []
+    return [{ index: member.index, cid: toCid(member.root), done: this.#request.len - this.#start }]
   }
 
   /**
-   * Keeps what is right of the members that a mirror sends, up to the first that is wrong, or that the mirror lacks.
+   * Keeps what is right of the members that the mirror sends, up to the first that is wrong, or that the mirror lacks.
    *
-   * @param {Mirror} mirror @param {AbortSignal} signal
    * @returns {Promise<unknown>} what the mirror has failed with, if it has
    * @throws what the store has failed with
    */
-  async fetch (mirror, signal) {
-    const watched = { error: undefined }
-    const slices = new SliceSource(this.#pieces(mirror, signal, watched))
+  async fetch () {
+    const request = this.#request
+    const slices = new SliceSource(this.#pieces())
     let failure
     try {
       while (this.left.length > 0 && this.#fault === undefined && !await slices.isAtEnd()) {
-        await this.#receive(this.left[0], slices, signal)
+        await this.#receive(this.left[0], slices)
         this.left.shift()
-        this.#len = 0
+        this.#start = request.len
       }
     } catch (error) {
       failure = error
     } finally {
-      await slices.close().catch(() => {}) // it has failed before
+      await slices.close().catch(() => {}) // the failure is known by now
       await Promise.all(this.#keeping)
     }
     if (this.#fault !== undefined) throw this.#fault.error
-    if (failure !== undefined && !signal.aborted && !isOfMirror(failure, watched)) throw failure
+    if (failure !== undefined && !request.signal.aborted && !request.isCauseOf(failure)) throw failure
     return failure
   }
 
-  /** @param {Member} member @param {SliceSource} slices @param {AbortSignal} signal */
-  async #receive (member, slices, signal) {
+  /** What the mirror sends. */
+  #pieces () {
+    const { members } = /** @type {{ members: NonNullable<Mirror['members']> }} */ (this.#request.supply.mirror)
+    const indices = this.left.map(({ index }) => index)
+    return this.#request.pieces(signal => members(this.#sequence, indices, signal))
+  }
+
+  /** @param {Member} member @param {SliceSource} slices */
+  async #receive (member, slices) {
+    const { signal } = this.#request
     const header = await slices.read(HEADER_LEN)
     const size = u64FromBytes(header)
     if (size > FILE_FROM) {
       await this.#store.receiver.receive(member.root, largeSlice(slices, header, size), ChunkRanges.all, { signal })
-      return this.#came(member, size)
+      return this.#kept(member, size)
     }
     const blob = new ByteQueue()
     const verifier = new SliceVerifier({ root: member.root, size })
@@ -112,7 +119,7 @@ export class MemberRun {
   #keep (member, bytes) {
     this.#unkept += bytes.length
     const keeping = this.#heads.keep(bytes)
-      .then(() => this.#came(member, bytes.length))
+      .then(() => this.#kept(member, bytes.length))
       .catch(error => { this.#fault ??= { error } })
       .finally(() => {
         this.#unkept -= bytes.length
@@ -122,32 +129,9 @@ export class MemberRun {
   }
 
   /** @param {Member} member @param {number} size */
-  #came (member, size) {
+  #kept (member, size) {
     this.received += size
     this.#onWhole(member, size)
-  }
-
-  /**
-   * What the mirror sends, as long as it sends enough.
-   *
-   * @param {Mirror} mirror @param {AbortSignal} signal @param {{ error?: unknown }} watched
-   */
-  async * #pieces (mirror, signal, watched) {
-    const { stall, clock, progress } = this.#terms
-    const { location, members } = mirror
-    const indices = this.left.map(({ index }) => index)
-    const open = (/** @type {AbortSignal} */ signal) =>
-      /** @type {NonNullable<Mirror['members']>} */ (members)(this.#sequence, indices, signal)
-    try {
-      for await (const piece of withPatience(open, { location, stall, clock, signal })) {
-        this.#len += piece.length
-        yield piece
-        progress.report()
-      }
-    } catch (error) {
-      watched.error = error
-      throw error
-    }
   }
 }
 

@@ -11,6 +11,7 @@ import { Supply } from '../../../verifier/mirrors/supply.js'
 import { BlobDownload } from './blob/blob-download.js'
 import { HeadReceiver } from './blob/head-receiver.js'
 import { MemberRun, RUN_COUNT } from './member-run.js'
+import { MirrorRequest } from './mirror-request.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Health } from '../../../verifier/mirrors/health.js' */
@@ -194,22 +195,19 @@ export class MemberDownloads {
     const names = new Set(members.map(({ name }) => name))
     const { root: sequence } = this.#sequence
     const onWhole = (/** @type {Member} */ member, /** @type {number} */ size) => this.#ended(member, size, size)
-    const run = new MemberRun(this.#store, this.#terms, this.#heads, { sequence, members, onWhole })
+    const request = new MirrorRequest(this.#terms, this.#signal, new Supply(health))
+    const run = new MemberRun(this.#store, this.#heads, request, { sequence, members, onWhole })
     this.#run = { run, names }
-    const { clock, retries } = this.#terms
     return async () => {
-      const since = clock.now()
-      const failure = await run.fetch(health.mirror, this.#signal)
+      const failure = await run.fetch()
       this.#run = undefined
       this.#runHasEnded = true
-      if (run.received > 0) health.gained(run.received, clock.now() - since)
-      if (this.#signal.aborted || run.left.length === 0) return
+      if (run.received > 0) request.gained(run.received)
+      if (request.signal.aborted || run.left.length === 0) return
       const [first, ...others] = run.left
       if (run.left.length === names.size) this.#noRuns.add(health)
       this.#next.unshift({ ...first, isSingle: true }, ...others)
-      if (failure === undefined) return
-      new Supply(health).failed(failure, ChunkRanges.all, { retries, now: clock.now(), since })
-      this.#terms.progress.report({ isDue: true })
+      if (failure !== undefined) request.failed(failure, ChunkRanges.all)
     }
   }
 

@@ -5,6 +5,7 @@ import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 
 /** @import { Supply } from '../../../../verifier/mirrors/supply.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
 
 /** Milliseconds that a segment should take the mirror that fetches it. */
 const SEGMENT_MS = 2000
@@ -19,21 +20,11 @@ const GROUP_LEN = CHUNK_LEN * 2 ** DEFAULT_GROUP_LOG
  * @typedef {object} Segment
  * @property {ChunkRanges} ranges
  * @property {number} len  bytes
- * @property {Set<Fetching>} fetchings
- */
-
-/**
- * A mirror that fetches a segment.
- *
- * @typedef {object} Fetching
- * @property {Supply} supply
- * @property {number} since  when it began
- * @property {number} len  bytes of its slice that have come
- * @property {AbortController} ended  aborted when another mirror has been quicker
+ * @property {Set<MirrorRequest>} requests  that are under way
  */
 
 export class Plan {
-  /** What is missing and nobody fetches. */
+  /** What is missing, and in no segment. */
   free
   /** @type {Set<Segment>} */
   segments = new Set()
@@ -50,7 +41,7 @@ export class Plan {
    *
    * @param {Supply} supply
    * @param {{ now: number, mirrors: number, mayRace?: boolean }} options  `mirrors`: how many may be asked; `mayRace`:
-   *   may it help with a segment that another mirror fetches? Default: true
+   *   may the mirror help with a segment that another one fetches? Default: true
    * @returns {Segment | undefined} undefined when the mirror can do nothing now
    */
   take (supply, { now, mirrors, mayRace = true }) {
@@ -60,7 +51,7 @@ export class Plan {
   }
 
   /**
-   * A segment is not fetched any more.
+   * No mirror fetches a segment any more.
    *
    * @param {Segment} segment @param {ChunkRanges} missing  what is missing of it
    */
@@ -81,7 +72,7 @@ export class Plan {
     const chunks = Math.ceil(wanted / GROUP_LEN) * GROUP_LEN / CHUNK_LEN
     const ranges = new ChunkRanges([start, mirror.isSequential ? end : Math.min(end, start + chunks)])
     /** @type {Segment} */
-    const segment = { ranges, len: CHUNK_LEN * chunksIn(ranges), fetchings: new Set() }
+    const segment = { ranges, len: CHUNK_LEN * chunksIn(ranges), requests: new Set() }
     this.segments.add(segment)
     this.free = this.free.difference(ranges)
     return segment
@@ -96,17 +87,17 @@ export class Plan {
     let slowest
     let longest = -1
     for (const segment of this.segments) {
-      const fetchings = [...segment.fetchings]
-      if (fetchings.some(fetching => fetching.supply === supply)) continue
+      const requests = [...segment.requests]
+      if (requests.some(request => request.supply === supply)) continue
       if (!segment.ranges.intersect(supply.lacks).isEmpty) continue
-      const left = Math.min(...fetchings.map(fetching => timeLeft(fetching, segment.len, now)))
+      const left = Math.min(...requests.map(request => timeLeft(request, segment.len, now)))
       if (left > longest) [slowest, longest] = [segment, left]
     }
     return slowest
   }
 }
 
-/** Milliseconds, at the pace so far. @param {Fetching} fetching @param {number} segmentLen @param {number} now */
+/** Milliseconds, at the pace so far. @param {MirrorRequest} request @param {number} segmentLen @param {number} now */
 function timeLeft ({ since, len }, segmentLen, now) {
   const left = Math.max(0, segmentLen - len)
   return len === 0 ? Infinity : left * (now - since) / len

@@ -2,48 +2,97 @@
 // the last byte shows whether they are right, so what comes is bounded, and is kept under no name until then.
 
 import { fetchRefused } from '../../../../lib/core/errors.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 
-/** @import { Supply } from '../../../../verifier/mirrors/supply.js' */
 /** @import { WholeFile } from '../../../../verifier/mirrors/server/url-mirror.js' */
-/** @import { StoreContext } from '../../store-context.js' */
+/** @import { Supply } from '../../../../verifier/mirrors/supply.js' */
+/** @import { Task } from '../downloader.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { AskedForBlob } from './blob-download.js' */
+/** @import { WantedBlob } from './wanted-blob.js' */
 
+/** A step of a download, while a file is chosen: see `Step` in blob-download.js. */
 export class WholeFiles {
+  #blob
   #maxLen
-  #found = /** @type {Map<Supply, WholeFile>} */ (new Map())
+  #onRight
+  /** The file that is read from its beginning, or is to be. */
+  #chosen = /** @type {{ supply: Supply, file: WholeFile, request?: MirrorRequest } | undefined} */ (undefined)
+  isDone = false
 
-  /** @param {StoreContext} store @param {{ maxUnverified?: number }} options  bytes */
-  constructor ({ quota }, { maxUnverified = 0 }) {
-    this.#maxLen = Math.min(maxUnverified, quota.limit)
+  /**
+   * @param {WantedBlob} blob @param {number} maxUnverified  bytes
+   * @param {(size: number) => Promise<void>} onRight  called when the store has the blob
+   */
+  constructor (blob, maxUnverified, onRight) {
+    this.#blob = blob
+    this.#maxLen = Math.min(maxUnverified, blob.store.quota.limit)
+    this.#onRight = onRight
   }
 
-  /** A server has said that it has one. @param {Supply} supply @param {WholeFile} file */
-  add (supply, file) {
-    if (this.#maxLen > 0) this.#found.set(supply, file)
-  }
+  get isChosen () { return this.#chosen !== undefined }
 
-  /** One that is to be read now, if there is any. It is not given again, unless the server is asked again. */
-  take () {
-    for (const [supply, file] of this.#found) {
-      this.#found.delete(supply)
-      if (supply.health.isUsable) return { supply, file }
+  /** Chooses a file. It is not chosen again, unless its server is asked again. @returns {boolean} is there one? */
+  choose () {
+    const { wholeFiles } = this.#blob
+    for (const [supply, file] of this.#maxLen > 0 ? wholeFiles : []) {
+      wholeFiles.delete(supply)
+      if (!supply.health.isUsable) continue
+      this.#chosen = { supply, file }
+      return true
     }
-    return undefined
+    return false
+  }
+
+  /** @param {Supply} supply @param {AskedForBlob} asked @returns {Task | undefined} */
+  take (supply, { smallOnly }) {
+    const chosen = this.#chosen
+    if (smallOnly || chosen?.supply !== supply || chosen.request !== undefined) return undefined
+    const request = this.#blob.request(supply)
+    chosen.request = request
+    return { run: () => this.#fetch(request, chosen.file), isSmall: false }
+  }
+
+  isHopeless () { return false }
+
+  /** @returns {{ done: number, total?: number }} bytes */
+  get progress () { return { done: this.#chosen?.request?.len ?? 0, total: this.#blob.size } }
+
+  /**
+   * Has a server send a file, and keeps the file when it has turned out right.
+   *
+   * @param {MirrorRequest} request @param {WholeFile} file
+   */
+  async #fetch (request, file) {
+    const { root, size, store: { writer } } = this.#blob
+    const { signal } = request
+    try {
+      const pieces = request.pieces(signal => this.#pieces(request, file, signal))
+      const stored = await writer.put(pieces, { expect: root, size, signal })
+      request.gained(stored.size)
+      await this.#onRight(stored.size)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!request.isCauseOf(error)) throw error
+      request.failed(error, ChunkRanges.all)
+    } finally {
+      this.#chosen = undefined
+    }
   }
 
   /**
    * The bytes of a file, unverified.
    *
-   * @param {Supply} supply  that has it @param {WholeFile} file
-   * @param {number | undefined} size  of the blob, if it is proven
-   * @param {AbortSignal} signal
+   * @param {MirrorRequest} request @param {WholeFile} file @param {AbortSignal} signal
    * @throws {import('../../../../lib/core/errors.js').BaoError} FETCH_REFUSED when there are too many
    */
-  async * pieces ({ mirror }, file, size, signal) {
+  async * #pieces ({ supply }, file, signal) {
     // Of a blob whose size is proven, the store takes no byte more than that.
-    const maxLen = size === undefined ? this.#maxLen : Infinity
+    const maxLen = this.#blob.size === undefined ? this.#maxLen : Infinity
     const tooLong = () => {
       const why = `nothing proves a part of the blob, and it is longer than ${maxLen} bytes`
-      return fetchRefused(mirror.location, `${why}. Give an outboard, or raise "maxUnverified" (--max-unverified)`)
+      const advice = 'Give an outboard, or raise "maxUnverified" (--max-unverified)'
+      return fetchRefused(supply.mirror.location, `${why}. ${advice}`)
     }
     if (file.size !== undefined && file.size > maxLen) throw tooLong()
     let len = 0

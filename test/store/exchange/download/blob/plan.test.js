@@ -10,7 +10,7 @@ const chunks = (start, end) => ChunkRanges.fromBytes(start, end)
 const mirror = ({ rate = 0, lacks = ChunkRanges.none, isSequential = false } = {}) =>
   ({ rate, lacks, mirror: { isSequential } })
 /** Notes that a mirror has begun to fetch a segment. */
-const begin = (segment, health, since = 0, len = 0) => segment.fetchings.add({ supply: health, since, len })
+const begin = (segment, health, since = 0, len = 0) => segment.requests.add({ supply: health, since, len })
 
 describe('the plan of a download', () => {
   it('gives 1 MiB to a mirror of unknown speed, and 2 s of work to others', () => {
