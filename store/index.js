@@ -29,8 +29,8 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./exchange/download/progress.js').MembersState} MembersState */
 /** @typedef {import('./exchange/download/progress.js').MemberState} MemberState */
 /** @typedef {import('./exchange/download/download.js').FileDownloadOptions} FileDownloadOptions */
-/** @typedef {import('./exchange/download/members.js').MissingMember} MissingMember */
-/** @typedef {import('./exchange/download/members.js').WholeMember} WholeMember */
+/** @typedef {import('./exchange/download/members/lost-members.js').MissingMember} MissingMember */
+/** @typedef {import('./exchange/download/members/member-downloads.js').WholeMember} WholeMember */
 /** @typedef {import('../verifier/mirrors/health.js').MirrorReport} MirrorReport */
 /** @typedef {import('../verifier/mirrors/health.js').MirrorState} MirrorState */
 /** @typedef {import('../verifier/mirrors/mirror.js').GiveSlice} GiveSlice */

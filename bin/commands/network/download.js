@@ -6,7 +6,7 @@ import { withMirrors } from './peers.js'
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobName, BlobStore } from '../../../store/blob-store.js' */
 /** @import { DownloadOptions, DownloadResult } from '../../../store/exchange/download/download.js' */
-/** @import { WholeMember } from '../../../store/exchange/download/members.js' */
+/** @import { WholeMember } from '../../../store/exchange/download/members/member-downloads.js' */
 /** @import { DownloadEvent } from '../../../store/exchange/download/progress.js' */
 
 /**

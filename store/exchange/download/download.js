@@ -13,7 +13,7 @@ import { assertName } from '../../catalog/names/tag-target.js'
 import { BlobDownload } from './blob/blob-download.js'
 import { Downloader } from './downloader.js'
 import { DownloadProgress } from './progress.js'
-import { MemberDownloads } from './members.js'
+import { MemberDownloads } from './members/member-downloads.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Clock } from '../../../verifier/mirrors/patience.js' */
@@ -24,7 +24,7 @@ import { MemberDownloads } from './members.js'
 /** @import { MirrorReport } from '../../../verifier/mirrors/health.js' */
 /** @import { TagFormat } from '../../storage/format/tags.js' */
 /** @import { DownloadTerms } from './downloader.js' */
-/** @import { WholeMember } from './members.js' */
+/** @import { WholeMember } from './members/member-downloads.js' */
 /** @import { DownloadEvent } from './progress.js' */
 
 /**

@@ -1,6 +1,6 @@
-// Has mirrors do the work of a download. It knows which mirrors there are, which of them are idle, and when one may be
-// asked again. What is fetched, the work itself decides: one blob (blob/blob-download.js), or the members of a sequence
-// (members.js).
+// Gives the tasks of a download to its mirrors. The downloader knows which mirrors there are, which of them are idle,
+// and when one may be asked again. The work decides what the tasks are: there is the work of one blob
+// (blob/blob-download.js), and that of the members of a sequence (members/member-downloads.js).
 
 import { Duplicates } from '../../../verifier/mirrors/duplicates.js'
 import { Health } from '../../../verifier/mirrors/health.js'

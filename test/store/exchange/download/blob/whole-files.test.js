@@ -1,13 +1,13 @@
 // Downloads of long blobs from plain servers that have no outboard: nothing proves a part of them.
 import { expect } from 'chai'
-import { createOutboardSync, encodeSliceSync } from '../../../../encoder/index.js'
-import { fetchVerified, mirrorOf } from '../../../../verifier/index.js'
-import { same } from '../../../support/bytes.js'
-import { errorOf } from '../../../support/feeding.js'
-import { noise } from '../../../support/inputs.js'
-import { endings, endpoint, fetchOf, file, piecesOf, status } from '../../../support/servers.js'
-import { idsIn } from '../../../support/store/inspect.js'
-import { inMemory } from '../../../support/store/stores.js'
+import { createOutboardSync, encodeSliceSync } from '../../../../../encoder/index.js'
+import { fetchVerified, mirrorOf } from '../../../../../verifier/index.js'
+import { same } from '../../../../support/bytes.js'
+import { errorOf } from '../../../../support/feeding.js'
+import { noise } from '../../../../support/inputs.js'
+import { endings, endpoint, fetchOf, file, piecesOf, status } from '../../../../support/servers.js'
+import { idsIn } from '../../../../support/store/inspect.js'
+import { inMemory } from '../../../../support/store/stores.js'
 
 const MIB = 1 << 20
 const content = noise(17 * MIB + 5, 373)

@@ -1,15 +1,15 @@
 // Members of a sequence from one server: many with one request where it knows that, and one by one elsewhere.
 import { expect } from 'chai'
-import { HASHSEQ, hash, toCid } from '../../../../lib/index.js'
-import { mirrorOf } from '../../../../verifier/index.js'
-import { createHandler } from '../../../../store/exchange/http/index.js'
-import { concat, same } from '../../../support/bytes.js'
-import { FakeClock } from '../../../support/fake-clock.js'
-import { errorOf } from '../../../support/feeding.js'
-import { noise } from '../../../support/inputs.js'
-import { endings, streamOf } from '../../../support/servers.js'
-import { downloadBy } from '../../../support/store/inspect.js'
-import { newStores } from '../../../support/store/stores.js'
+import { HASHSEQ, hash, toCid } from '../../../../../lib/index.js'
+import { mirrorOf } from '../../../../../verifier/index.js'
+import { createHandler } from '../../../../../store/exchange/http/index.js'
+import { concat, same } from '../../../../support/bytes.js'
+import { FakeClock } from '../../../../support/fake-clock.js'
+import { errorOf } from '../../../../support/feeding.js'
+import { noise } from '../../../../support/inputs.js'
+import { endings, streamOf } from '../../../../support/servers.js'
+import { downloadBy } from '../../../../support/store/inspect.js'
+import { newStores } from '../../../../support/store/stores.js'
 
 const MIB = 1 << 20
 const LENS = [5, 1024, 16_385, 3 * MIB + 5, MIB, 70_000, 1, 2, 3]

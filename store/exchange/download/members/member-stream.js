@@ -1,31 +1,31 @@
-// Downloads members of a sequence that a mirror sends in one stream, one behind the other. Ten thousand small blobs
-// cost ten requests then.
+// Keeps the members of a sequence that a mirror sends in one stream, one behind the other. So ten thousand small blobs
+// cost ten requests.
 
-import { ByteQueue } from '../../../lib/core/byte-queue.js'
-import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
-import { DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
-import { toCid } from '../../../lib/hash/cid.js'
-import { sliceLenOf } from '../../../lib/slice/slicer.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { SliceSource } from '../../../verifier/slice/slice-source.js'
-import { SliceVerifier } from '../../../verifier/slice/slice.js'
-import { FILE_FROM } from '../../write/blob-builder.js'
+import { ByteQueue } from '../../../../lib/core/byte-queue.js'
+import { HEADER_LEN, u64FromBytes } from '../../../../lib/core/bytes.js'
+import { DEFAULT_GROUP_LOG } from '../../../../lib/core/constants.js'
+import { toCid } from '../../../../lib/hash/cid.js'
+import { sliceLenOf } from '../../../../lib/slice/slicer.js'
+import { ChunkRanges } from '../../../../lib/tree/ranges.js'
+import { SliceSource } from '../../../../verifier/slice/slice-source.js'
+import { SliceVerifier } from '../../../../verifier/slice/slice.js'
+import { FILE_FROM } from '../../../write/blob-builder.js'
 
-/** @import { Mirror } from '../../../verifier/mirrors/mirror.js' */
-/** @import { StoreContext } from '../store-context.js' */
-/** @import { HeadReceiver } from './blob/head-receiver.js' */
-/** @import { Member } from './members.js' */
-/** @import { MirrorRequest } from './mirror-request.js' */
-/** @import { MemberState } from './progress.js' */
+/** @import { Mirror } from '../../../../verifier/mirrors/mirror.js' */
+/** @import { StoreContext } from '../../store-context.js' */
+/** @import { HeadReceiver } from '../blob/head-receiver.js' */
+/** @import { Member } from './member-queue.js' */
+/** @import { MirrorRequest } from '../mirror-request.js' */
+/** @import { MemberState } from '../progress.js' */
 
-/** Members of a run, at most. */
-export const RUN_COUNT = 1000
+/** Members of a stream, at most. */
+export const MAX_STREAM_COUNT = 1000
 /** Bytes of small blobs that wait to be kept, before no more are read. */
 const MAX_UNKEPT_LEN = 1 << 24
 /** Bytes that are handed on behind a size that no blob can have. */
 const IMPOSSIBLE_LEN = 1 << 18
 
-export class MemberRun {
+export class MemberStream {
   #store
   #heads
   #request
