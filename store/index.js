@@ -42,7 +42,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('../verifier/mirrors/server/url-mirror.js').SliceRequest} SliceRequest */
 /** @typedef {import('../verifier/mirrors/server/url-mirror.js').OnDuplicate} OnDuplicate */
 /** @typedef {import('../verifier/mirrors/server/url-mirror.js').WholeFile} WholeFile */
-/** @typedef {import('../verifier/sources/http.js').HttpOptions} HttpOptions */
+/** @typedef {import('../verifier/sources/http/options.js').HttpOptions} HttpOptions */
 /** @typedef {import('./read/get-many.js').GetResult} GetResult */
 /** @typedef {import('./write/put-many.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./write/put-many.js').PutResult} PutResult */

@@ -2,7 +2,7 @@
 
 export { fetchVerified } from './mirrors/fetch.js'
 export { Mirror, mirrorOf } from './mirrors/mirror.js'
-export { httpSource } from './sources/http.js'
+export { httpSource } from './sources/http/source.js'
 export { SliceVerifier, decode, verifySlice } from './slice/slice.js'
 export { SliceSource } from './slice/slice-source.js'
 export { VerifiedReader } from './sources/reader.js'
@@ -27,7 +27,7 @@ export { verifyProof } from './proof.js'
 /** @typedef {import('./mirrors/server/url-mirror.js').OnDuplicate} OnDuplicate */
 /** @typedef {import('./mirrors/relay.js').TryOptions} TryOptions */
 /** @typedef {import('./sources/reader.js').ReadOptions} ReadOptions */
-/** @typedef {import('./sources/http.js').HttpOptions} HttpOptions */
+/** @typedef {import('./sources/http/options.js').HttpOptions} HttpOptions */
 /** @typedef {import('./slice/leaves.js').KeepOptions} KeepOptions */
 /** @typedef {import('./slice/leaves.js').Leaf} Leaf */
 /** @typedef {import('./slice/wanted-bytes.js').ExactOptions} ExactOptions */

@@ -16,7 +16,7 @@ export const LEFT_OUT = {
   'lib/parallel/workers.test.js': 'threads of Node.js',
   'encoder/files.test.js': 'files',
   'verifier/sources/files.test.js': 'files, and streams of Node.js',
-  'verifier/sources/http.test.js': 'servers',
+  'verifier/sources/http/': 'servers',
   'verifier/mirrors/redirects.test.js': 'servers',
   'store/exchange/appended-files.test.js': 'files',
   'store/exchange/collections/node/': 'directories',

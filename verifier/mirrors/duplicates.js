@@ -1,10 +1,10 @@
 // Decides which of the mirrors that servers name (`Link: <...>; rel=duplicate`) are added to those of the caller.
 
 import { assertInteger } from '../../lib/core/bytes.js'
-import { locationOf } from '../sources/http.js'
+import { locationOf } from '../sources/http/urls.js'
 import { mirrorOf } from './mirror.js'
 
-/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { Mirror } from './mirror.js' */
 
 /**

@@ -2,7 +2,8 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/constants.js'
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
-import { HTTP_OPTIONS, urlOf } from '../sources/http.js'
+import { HTTP_OPTIONS } from '../sources/http/options.js'
+import { urlOf } from '../sources/http/urls.js'
 import { Relay, TRY_OPTIONS } from './relay.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -14,7 +15,7 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
 
 /** @import { NamedBlob } from '../../lib/hash/cid.js' */
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
-/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { MirrorLike, SliceGiver } from './mirror.js' */
 /** @import { TryOptions } from './relay.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */

@@ -2,7 +2,9 @@
 
 import { DEFAULT_GROUP_LOG, HASH_LEN } from '../../lib/core/constants.js'
 import { LruCache } from '../../lib/core/lru.js'
-import { HTTP_OPTIONS, HttpFile, urlOf, withoutCredentials } from '../sources/http.js'
+import { HttpFile } from '../sources/http/file.js'
+import { HTTP_OPTIONS, withoutCredentials } from '../sources/http/options.js'
+import { urlOf } from '../sources/http/urls.js'
 import { UrlMirror } from './server/url-mirror.js'
 import { areEqual, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
@@ -17,7 +19,7 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { ChunkRanges } from '../../lib/tree/ranges.js' */
-/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { SliceRequest } from './server/url-mirror.js' */
 /** @import { RandomAccess, SliceOutboard, Source } from '../../lib/core/types.js' */
 

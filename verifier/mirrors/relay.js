@@ -12,7 +12,7 @@ import { verifyPieces } from '../slice/pieces.js'
 
 /** @import { Clock } from './patience.js' */
 /** @import { Leaf } from '../slice/leaves.js' */
-/** @import { HttpOptions } from '../sources/http.js' */
+/** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { Mirror } from './mirror.js' */
 
 /**

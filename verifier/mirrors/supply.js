@@ -2,7 +2,7 @@
 
 import { BaoError } from '../../lib/core/errors.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
-import { meansNotHere } from '../sources/http.js'
+import { meansNotHere } from '../sources/http/answer.js'
 
 /** @import { Health, MirrorReport } from './health.js' */
 

@@ -10,7 +10,7 @@ import { abortable, untilAborted } from '../../../lib/source/async-util.js'
 
 /** @import { Clock } from '../../../verifier/mirrors/patience.js' */
 /** @import { Mirror, MirrorLike } from '../../../verifier/mirrors/mirror.js' */
-/** @import { HttpOptions } from '../../../verifier/sources/http.js' */
+/** @import { HttpOptions } from '../../../verifier/sources/http/options.js' */
 /** @import { DownloadProgress } from './progress.js' */
 
 /** More than any mirror has. */

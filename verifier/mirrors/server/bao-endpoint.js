@@ -4,9 +4,12 @@
 import { BaoError, fetchFailed, fetchRefused } from '../../../lib/core/errors.js'
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
-import { download, finalUrlOf, locationOf, statusError } from '../../sources/http.js'
+import { linkHeaderOf, statusError } from '../../sources/http/answer.js'
+import { requestBody } from '../../sources/http/request.js'
+import { locationOf } from '../../sources/http/urls.js'
 
-/** @import { HttpOptions } from '../../sources/http.js' */
+/** @import { LinkHeader } from '../../sources/http/answer.js' */
+/** @import { HttpOptions } from '../../sources/http/options.js' */
 
 const SLICE_TYPE = 'application/vnd.bao-slice'
 const MEMBERS_TYPE = 'application/vnd.bao-members'
@@ -23,8 +26,7 @@ const MAX_REPORT_LEN = 1 << 16
  * @param {{ ranges: ChunkRanges, groupLog: number }} what
  * @param {HttpOptions} options
  * @param {AbortSignal} signal
- * @param {(link: string, base: URL) => void} [onLink]  gets the `Link` header of the answer, if it has one, and the URL
- *   that it came from
+ * @param {(link: LinkHeader) => void} [onLink]  gets the `Link` header of the answer, if it has one
  * @returns {AsyncGenerator<Uint8Array>}
  * @throws {BaoError} FETCH_REFUSED when the answer is no slice; FETCH_STATUS, with `ranges` when the server says
  *   which bytes it lacks; FETCH_FAILED
@@ -56,7 +58,7 @@ export function membersOfEndpoint (url, indices, options, signal) {
  *
  * @param {URL} url @param {{ query: string[][], type: string, groupLog: number }} what
  * @param {HttpOptions} options @param {AbortSignal} signal
- * @param {(link: string, base: URL) => void} [onLink]
+ * @param {(link: LinkHeader) => void} [onLink]
  * @returns {AsyncGenerator<Uint8Array>}
  */
 async function * askEndpoint (url, { query, type, groupLog }, options, signal, onLink) {
@@ -65,12 +67,12 @@ async function * askEndpoint (url, { query, type, groupLog }, options, signal, o
   for (const [name, value] of query) request.url.searchParams.set(name, value)
   request.url.searchParams.set('group-log', String(groupLog))
   request.headers.set('accept', `${type}; group-log=${groupLog}`)
-  yield * download(request, async response => {
+  yield * requestBody(request, async response => {
     const { status, headers } = response
     if (status !== 200) throw await refusal(locationOf(url), response)
     if (isOfType(headers.get('content-type'), type, groupLog)) {
-      const link = headers.get('link')
-      if (link !== null) onLink?.(link, finalUrlOf(response, url))
+      const link = linkHeaderOf(response, url)
+      if (link !== undefined) onLink?.(link)
       return true
     }
     const got = headers.get('content-type') ?? 'no type'

@@ -6,7 +6,9 @@ import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/c
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
-import { HttpFile, meansNotHere, optionsFor } from '../../sources/http.js'
+import { meansNotHere } from '../../sources/http/answer.js'
+import { HttpFile } from '../../sources/http/file.js'
+import { optionsFor } from '../../sources/http/options.js'
 import { PairTable } from '../../../lib/outboard/pairs.js'
 import { SliceVerifier } from '../../slice/slice.js'
 import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
@@ -19,7 +21,7 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { verifyPieces } from '../../slice/pieces.js'
 
-/** @import { HttpOptions } from '../../sources/http.js' */
+/** @import { HttpOptions } from '../../sources/http/options.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 /** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */

@@ -4,7 +4,10 @@
 import { CHUNK_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
 import { HEADER_LEN, u64FromBytes } from '../../../lib/core/bytes.js'
-import { HttpFile, locationOf, meansNotHere, optionsFor, urlOf } from '../../sources/http.js'
+import { meansNotHere } from '../../sources/http/answer.js'
+import { HttpFile } from '../../sources/http/file.js'
+import { optionsFor } from '../../sources/http/options.js'
+import { locationOf, urlOf } from '../../sources/http/urls.js'
 import { LruCache } from '../../../lib/core/lru.js'
 import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { PlainFinder } from './plain-finder.js'
@@ -12,7 +15,8 @@ import { membersOfEndpoint, sliceOfEndpoint } from './bao-endpoint.js'
 import { duplicateLinks } from './links.js'
 import { sliceOfPlain } from '../plain/plain-slice.js'
 
-/** @import { HttpOptions } from '../../sources/http.js' */
+/** @import { LinkHeader } from '../../sources/http/answer.js' */
+/** @import { HttpOptions } from '../../sources/http/options.js' */
 /** @import { FoundBlob } from './plain-finder.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
 
@@ -120,18 +124,18 @@ export class UrlMirror {
 
   /** @param {SliceRequest} request @param {AbortSignal} signal */
   #sliceOfEndpoint (request, signal) {
-    const onLink = (/** @type {string} */ link, /** @type {URL} */ base) => this.#noteDuplicates(request, link, base)
-    return sliceOfEndpoint(this.#url, request, this.#http, signal, onLink)
+    return sliceOfEndpoint(this.#url, request, this.#http, signal, link => this.#noteDuplicates(request, link))
   }
 
   /**
    * Takes the further URLs of the blob from the first answer that has a `Link` header.
    *
-   * @param {SliceRequest} request @param {string} [link]  the header @param {URL} [base]  that it came from
+   * @param {SliceRequest} request @param {LinkHeader} [link]
    */
-  #noteDuplicates (request, link, base = this.#url) {
+  #noteDuplicates (request, link) {
     if (this.#duplicates !== undefined || link === undefined) return
-    this.#duplicates = duplicateLinks(link, base, this.#url).map(url =>
+    const { header, base } = link
+    this.#duplicates = duplicateLinks(header, base, this.#url).map(url =>
       [url, optionsFor(url, [this.#url, base], this.#http)])
     this.#reportDuplicates(request)
   }
@@ -195,10 +199,7 @@ export class UrlMirror {
 
   /** @param {SliceRequest} request @param {AbortSignal} signal @returns {Promise<FoundBlob | undefined>} */
   #findPlainBlob (request, signal) {
-    return this.#finder.find(request, signal, () => {
-      const { header, base } = this.#file.link ?? {}
-      this.#noteDuplicates(request, header, base)
-    })
+    return this.#finder.find(request, signal, () => this.#noteDuplicates(request, this.#file.link))
   }
 
   /**

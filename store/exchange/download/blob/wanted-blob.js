@@ -8,7 +8,7 @@ import { MirrorRequest } from '../mirror-request.js'
 /** @import { Mirror } from '../../../../verifier/mirrors/mirror.js' */
 /** @import { WholeFile } from '../../../../verifier/mirrors/server/url-mirror.js' */
 /** @import { Supply } from '../../../../verifier/mirrors/supply.js' */
-/** @import { HttpOptions } from '../../../../verifier/sources/http.js' */
+/** @import { HttpOptions } from '../../../../verifier/sources/http/options.js' */
 /** @import { BlobRecord } from '../../../storage/format/records.js' */
 /** @import { StoreContext } from '../../store-context.js' */
 /** @import { DownloadTerms } from '../downloader.js' */

@@ -1,12 +1,12 @@
 // Blobs behind HTTP servers: good ones, plain ones, and liars.
 import { createServer } from 'node:http'
 import { expect } from 'chai'
-import { createOutboardSync, encode, encodeSliceSync, openOutboard } from '../../../encoder/index.js'
-import { VerifiedReader, fetchVerified, httpSource } from '../../../verifier/index.js'
-import { same } from '../../support/bytes.js'
-import { collect, errorOf } from '../../support/feeding.js'
-import { KEY, noise } from '../../support/inputs.js'
-import { forEachKernel } from '../../support/kernels.js'
+import { createOutboardSync, encode, encodeSliceSync, openOutboard } from '../../../../encoder/index.js'
+import { VerifiedReader, fetchVerified, httpSource } from '../../../../verifier/index.js'
+import { same } from '../../../support/bytes.js'
+import { collect, errorOf } from '../../../support/feeding.js'
+import { KEY, noise } from '../../../support/inputs.js'
+import { forEachKernel } from '../../../support/kernels.js'
 
 const content = noise(2_500_000, 71)
 const outboard = createOutboardSync(content)

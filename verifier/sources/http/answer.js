@@ -1,0 +1,80 @@
+// Reads what the status and the headers of an answer tell. All of it is a claim.
+// Source: RFC 9110, 13 and 14 (validators, ranges).
+
+import { BaoError, fetchStatus } from '../../../lib/core/errors.js'
+
+/** @typedef {{ header: string, base: URL }} LinkHeader  `base`: the URL that it came from */
+
+/**
+ * @typedef {object} FileClaims
+ * @property {string | null} etag
+ * @property {string | null} modified
+ * @property {number} [size]  bytes of the whole file
+ * @property {{ start: number, end: number }} [range]  of the file, that the body has; NaN where it is not told
+ * @property {boolean} isEncoded  is the body compressed?
+ */
+
+/** What an answer of status 200, 206 or 416 tells of a file. @param {Response} response @returns {FileClaims} */
+export function claimsOf ({ status, headers }) {
+  const range = contentRange(headers.get('content-range'))
+  return {
+    etag: headers.get('etag'),
+    modified: headers.get('last-modified'),
+    size: status === 200 ? wholeLen(headers) : range?.size,
+    range,
+    isEncoded: isEncoded(headers)
+  }
+}
+
+/** Bytes of a whole file, as the headers of an answer of status 200 tell. @param {Headers} headers */
+export const wholeLen = headers => isEncoded(headers) ? undefined : lengthOf(headers.get('content-length'))
+
+/** @param {Headers} headers */
+const isEncoded = headers => (headers.get('content-encoding') ?? 'identity') !== 'identity'
+
+/** @param {string | null} header @returns {{ start: number, end: number, size?: number } | undefined} */
+function contentRange (header) {
+  const match = header?.match(/^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/)
+  if (!match) return undefined
+  const [start, last, size] = match.slice(1).map(lengthOf)
+  return { start: start ?? NaN, end: (last ?? NaN) + 1, size }
+}
+
+/** A number of bytes in a header; undefined if it is none. @param {string | null | undefined} text */
+function lengthOf (text) {
+  const len = /^\d+$/.test(text ?? '') ? Number(text) : NaN
+  return Number.isSafeInteger(len) ? len : undefined
+}
+
+/**
+ * The `Link` header of an answer, if it has one.
+ *
+ * @param {Response} response @param {URL} url  that was asked for
+ * @returns {LinkHeader | undefined}
+ */
+export function linkHeaderOf ({ headers, redirected, url: final }, url) {
+  const header = headers.get('link')
+  return header === null ? undefined : { header, base: redirected && URL.canParse(final) ? new URL(final) : url }
+}
+
+/**
+ * The error of an answer with another status than those of success, and when the server may be asked again.
+ *
+ * @param {string} location @param {Response} response
+ */
+export function statusError (location, { status, headers }) {
+  const error = fetchStatus(location, status)
+  const after = headers.get('retry-after') ?? ''
+  const ms = /^\d+$/.test(after) ? 1000 * Number(after) : Date.parse(after) - Date.now()
+  if (ms > 0) error.retryAfter = ms
+  return error
+}
+
+/** Does an error say that a server has no such thing? It may have another. @param {unknown} error */
+export function meansNotHere (error) {
+  if (!(error instanceof BaoError) || error.ranges !== undefined) return false
+  return error.code === 'FETCH_REFUSED' || (error.code === 'FETCH_STATUS' && isFinal(error.status ?? 0))
+}
+
+/** Will a server that answers with this status do so again? @param {number} status */
+const isFinal = status => status < 500 && status !== 408 && status !== 425 && status !== 429

@@ -1,0 +1,210 @@
+// Reads a file behind a URL, from any HTTP server. Nothing that the server says is believed. Its answers are checked
+// only to fail early with a clear error, and to download no more than was asked for.
+
+import { BaoError, fetchChanged, fetchRefused } from '../../../lib/core/errors.js'
+import { ByteQueue } from '../../../lib/core/byte-queue.js'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { claimsOf, linkHeaderOf, statusError, wholeLen } from './answer.js'
+import { requestBody } from './request.js'
+import { locationOf, urlOf } from './urls.js'
+
+/** @import { FileClaims, LinkHeader } from './answer.js' */
+/** @import { HttpOptions } from './options.js' */
+
+/** Bytes that are read and thrown away, at most, if a server gives files only from their start. */
+const MAX_SKIP = 1 << 20
+/** How often in a row an answer may end before its range does without bringing 16 KiB. */
+const MAX_BREAKS = 4
+const MIN_ANSWER_LEN = 1 << 14
+
+/** One file of one server, as it was when first seen. */
+export class HttpFile {
+  #url
+  #fetch
+  #headers
+  #signal
+  #isLenient
+  /** What the first answer has told. Later answers must tell the same. @type {FileClaims | undefined} */
+  #first
+  /** As the server claims. @type {number | undefined} */
+  size
+  /** The `Link` header of the first answer that had one. @type {LinkHeader | undefined} */
+  link
+  /** Has the server answered with the whole file instead of the range that it was asked for? */
+  ignoresRanges = false
+
+  /**
+   * @param {string | URL} url @param {HttpOptions} [options]
+   * @param {{ isLenient?: boolean }} [reading]  `isLenient`: are all bytes verified later? Then whatever may be right
+   *   is taken: a changed file, a range with a wrong end, a file that must be read from its beginning. Default: false
+   */
+  constructor (url, { fetch = globalThis.fetch, headers, signal } = {}, { isLenient = false } = {}) {
+    this.#url = urlOf(url)
+    this.#isLenient = isLenient
+    if (typeof fetch !== 'function') throw new TypeError(`"fetch" expected a function, got ${describe(fetch)}`)
+    this.#fetch = fetch
+    this.#headers = new Headers(headers)
+    this.#headers.set('accept-encoding', 'identity')
+    this.#signal = signal
+  }
+
+  get location () { return locationOf(this.#url) }
+
+  /**
+   * @param {number} start @param {number} end @param {AbortSignal} [signal]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>} fresh; fewer bytes only where the file ends
+   */
+  async read (start, end, signal) {
+    const read = new ByteQueue()
+    for await (const piece of this.pieces(start, end, signal)) read.push(piece, end - start)
+    return new Uint8Array(read.bytes)
+  }
+
+  /**
+   * The same piece by piece. If an answer ends too early, the next request continues there.
+   *
+   * @param {number} start @param {number} end  Infinity for all there is
+   * @param {AbortSignal} [signal]
+   * @returns {AsyncGenerator<Uint8Array>}
+   */
+  async * pieces (start, end, signal) {
+    assertInteger('start', start)
+    const isEnd = (/** @type {number} */ at) => at >= (this.#isLenient ? end : Math.min(end, this.size ?? Infinity))
+    for (let at = start, breaks = 0; !isEnd(at);) {
+      const before = at
+      const answer = { isWhole: false }
+      let failure
+      try {
+        for await (const piece of this.#answer(at, end, answer, signal)) {
+          at += piece.length
+          yield piece
+        }
+      } catch (error) {
+        const isBreak = error instanceof BaoError && error.code === 'FETCH_FAILED' && at > start
+        if (!isBreak) throw error
+        failure = error
+      }
+      if (failure === undefined) {
+        if (at === before || (this.size === undefined && !this.#isLenient)) return
+        if (answer.isWhole && at >= (this.size ?? 0)) return
+      }
+      breaks = at - before < MIN_ANSWER_LEN ? breaks + 1 : 0
+      if (breaks > MAX_BREAKS) throw failure ?? fetchRefused(this.location, 'one answer after the other ends too early')
+    }
+  }
+
+  /**
+   * Bytes of the whole file, found without a range: as Content-Length tells, which scripts may read at other origins,
+   * or else counted to the end.
+   *
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<number>} a claim
+   */
+  async measure (signal) {
+    let claim
+    let counted = 0
+    const pieces = requestBody(this.#request(this.#headers, signal), response => {
+      if (response.status !== 200) throw statusError(this.location, response)
+      claim = wholeLen(response.headers)
+      return claim === undefined
+    })
+    for await (const { length } of pieces) counted += length
+    return claim ?? counted
+  }
+
+  /**
+   * The bytes that one request brings, at most those it asked for.
+   *
+   * @param {number} start @param {number} end
+   * @param {{ isWhole: boolean }} answer  `isWhole` is set when the server answers with the whole file
+   * @param {AbortSignal} [signal]
+   */
+  async * #answer (start, end, answer, signal) {
+    let toSkip = 0
+    let left = end - start
+    const pieces = requestBody(this.#request(this.#headersFor(start, end), signal), response => {
+      toSkip = this.#check(response, start, end)
+      answer.isWhole = response.status === 200
+      return toSkip < Infinity
+    })
+    for await (const piece of pieces) {
+      const skipped = Math.min(toSkip, piece.length)
+      const wanted = piece.subarray(skipped, skipped + left)
+      toSkip -= skipped
+      left -= wanted.length
+      if (wanted.length > 0) yield wanted
+      if (left === 0) return
+    }
+  }
+
+  /** @param {Headers} headers @param {AbortSignal} [signal] */
+  #request (headers, signal) {
+    return { fetch: this.#fetch, url: this.#url, headers, signals: [this.#signal, signal] }
+  }
+
+  /** @param {number} start @param {number} end */
+  #headersFor (start, end) {
+    const headers = new Headers(this.#headers)
+    headers.set('range', `bytes=${start}-${end === Infinity ? '' : end - 1}`)
+    // If the file has changed, this saves a body that would be thrown away. Pages must not send it to
+    // other origins without asking them first, so they leave it out there.
+    const etag = this.#isLenient ? undefined : this.#first?.etag
+    const origin = globalThis.location?.origin ?? this.#url.origin
+    if (etag?.startsWith('"') && origin === this.#url.origin) headers.set('if-range', etag)
+    return headers
+  }
+
+  /**
+   * Checks that an answer belongs to its request.
+   *
+   * @param {Response} response @param {number} start @param {number} end
+   * @returns {number} bytes of the body before `start`; Infinity when the file ends there
+   */
+  #check (response, start, end) {
+    const { status, headers } = response
+    if (status !== 200 && status !== 206 && status !== 416) throw statusError(this.location, response)
+    this.link ??= linkHeaderOf(response, this.#url)
+    const claims = claimsOf(response)
+    this.#recognize(claims)
+    if (status === 206) {
+      if (this.#isPart(claims, start, end)) return 0
+      const got = headers.get('content-range') ?? 'no readable Content-Range (servers of other origins must expose it)'
+      throw fetchRefused(this.location, `asked for bytes ${start} to ${end}, it answers with ${got}`)
+    }
+    if (status === 416) {
+      if (this.#isLenient || (claims.size !== undefined && start >= claims.size)) return Infinity
+      throw fetchRefused(this.location, `it says that it has no bytes from ${start} on, but not that it ends before`)
+    }
+    this.ignoresRanges = true
+    if (this.#isLenient || start <= MAX_SKIP) return start
+    throw fetchRefused(this.location, `it does not support ranges: ${start} bytes would have to be thrown away`)
+  }
+
+  /** Is it still the same file? @param {FileClaims} claims */
+  #recognize (claims) {
+    const { etag, modified } = this.#first ?? claims
+    const isChanged = differ(etag, claims.etag) || differ(modified, claims.modified) || differ(claims.size, this.size)
+    if (isChanged && !this.#isLenient) throw fetchChanged(this.location)
+    this.#first ??= claims
+    this.size ??= claims.size
+  }
+
+  /**
+   * Does a body have the range that was asked for, or its beginning?
+   *
+   * @param {FileClaims} claims @param {number} start @param {number} end
+   */
+  #isPart ({ range, size = Infinity, isEncoded }, start, end) {
+    if (isEncoded) return false
+    if (this.#isLenient) return (range?.start ?? start) === start
+    return range !== undefined && range.start === start && range.end > start && range.end <= Math.min(end, size)
+  }
+}
+
+/**
+ * Are two values different, if both are known?
+ *
+ * @template T
+ * @param {T | null | undefined} a @param {T | null | undefined} b
+ */
+const differ = (a, b) => a != null && b != null && a !== b

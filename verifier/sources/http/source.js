@@ -1,0 +1,44 @@
+// Makes a source of a file behind a URL.
+
+import { fetchRefused } from '../../../lib/core/errors.js'
+import { assertKnownOptions } from '../../../lib/core/options.js'
+import { HttpFile } from './file.js'
+import { HTTP_OPTIONS } from './options.js'
+
+/** @import { RandomAccess } from '../../../lib/core/types.js' */
+/** @import { HttpOptions } from './options.js' */
+
+/**
+ * Bytes of the first request: the header of an encoding and the pairs above its first group, and all of
+ * many small files.
+ */
+const FIRST_READ_LEN = 1 << 14
+
+/**
+ * A file behind a URL that can be read at any place, as a source for `VerifiedReader`, `openOutboard`
+ * and everything else.
+ *
+ * Every read is a request for exactly its bytes. When a connection breaks, another request continues
+ * where it broke. If the file is replaced meanwhile, that is an error, as far as the server tells
+ * (ETag, Last-Modified, length).
+ *
+ *     const reader = new VerifiedReader({ root, encoded: await httpSource('https://example.org/movie.bao') })
+ *
+ * @param {string | URL} url
+ * @param {HttpOptions} [options]  `signal` ends all reads
+ * @returns {Promise<RandomAccess>} when the server has told the size, which is a claim like everything else
+ * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_FAILED { cause }, FETCH_STATUS { status },
+ *   FETCH_CHANGED, FETCH_REFUSED; each with `location`
+ */
+export async function httpSource (url, options) {
+  assertKnownOptions(options, HTTP_OPTIONS)
+  const file = new HttpFile(url, options)
+  const start = await file.read(0, FIRST_READ_LEN)
+  const { size } = file
+  if (size === undefined) throw fetchRefused(file.location, 'it does not tell the size')
+  return {
+    size,
+    overlaps: true,
+    read: (from, to, signal) => to <= start.length ? start.slice(from, to) : file.read(from, to, signal)
+  }
+}

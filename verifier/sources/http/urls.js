@@ -1,0 +1,25 @@
+// Checks URLs of callers, and shows URLs in errors.
+
+import { describe } from '../../../lib/core/bytes.js'
+
+/** A URL as errors show it, without the parts that may be secret. @param {URL} url */
+export const locationOf = url => url.origin + url.pathname
+
+/**
+ * @param {string | URL} url
+ * @param {{ name?: string, shown?: string | URL }} [inErrors]  `name`: of the argument, default: url; `shown`: what the
+ *   caller has given, default: the URL
+ * @returns {URL} a copy
+ */
+export function urlOf (url, { name = 'url', shown = url } = {}) {
+  if (typeof url !== 'string' && !(url instanceof URL)) {
+    throw new TypeError(`"${name}" expected a string or URL, got ${describe(url)}`)
+  }
+  const base = globalThis.location?.href
+  const absolute = URL.canParse(url, base) ? new URL(url, base) : undefined
+  if (absolute?.protocol === 'http:' || absolute?.protocol === 'https:') return absolute
+  const advice = absolute?.protocol === 'file:'
+    ? '. A file is given as { source: path, outboard }, a store as the open store'
+    : ''
+  throw new TypeError(`"${name}" expected a URL that begins with https:// or http://, got '${shown}'${advice}`)
+}
