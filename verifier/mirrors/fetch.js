@@ -4,7 +4,7 @@ import { CHUNK_LEN, DEFAULT_GROUP_LOG, MAX_GROUP_LOG } from '../../lib/core/cons
 import { ChunkRanges, toRanges } from '../../lib/tree/ranges.js'
 import { HTTP_OPTIONS } from '../sources/http/options.js'
 import { urlOf } from '../sources/http/urls.js'
-import { Relay, TRY_OPTIONS } from './relay.js'
+import { FailoverReader, TRY_OPTIONS } from './failover.js'
 import { assertInteger, assertOptions } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'
 import { Mirror, mirrorOf, mirrorsOf } from './mirror.js'
@@ -17,7 +17,7 @@ import { rootOf, toCid } from '../../lib/hash/cid.js'
 /** @import { RangesLike } from '../../lib/tree/ranges.js' */
 /** @import { HttpOptions } from '../sources/http/options.js' */
 /** @import { MirrorLike, SliceGiver } from './mirror.js' */
-/** @import { TryOptions } from './relay.js' */
+/** @import { TryOptions } from './failover.js' */
 /** @import { ProgressOptions, SliceOutboard } from '../../lib/core/types.js' */
 
 /**
@@ -90,7 +90,7 @@ export async function fetchVerified (input, options) {
     // What a Request sends to its server is not for others.
     ...[...options.from ?? []].flatMap(from => mirrorsOf(from, { fetch: http.fetch, headers: options.headers }))
   ]
-  const relay = new Relay(mirrors, {
+  const reader = new FailoverReader(mirrors, {
     root, groupLog, key, retries, stall, maxDuplicates, signal: AbortSignal.any(signals)
   })
 
@@ -99,7 +99,7 @@ export async function fetchVerified (input, options) {
   const isWhole = start === 0 && end === Infinity
   const asked = isWhole ? askedRange(request, etag) : undefined
   if (asked !== undefined) {
-    const size = await relay.provenSize()
+    const size = await reader.provenSize()
     ;({ start, end } = asked(size))
     end = Math.min(end, size)
     headers.set('content-range', start < end ? `bytes ${start}-${end - 1}/${size}` : `bytes */${size}`)
@@ -111,13 +111,13 @@ export async function fetchVerified (input, options) {
     headers.set('content-length', String(Math.max(end - start, 0)))
   }
   if (request?.method === 'HEAD') {
-    setLength(await relay.provenSize())
+    setLength(await reader.provenSize())
     return new Response(null, { status, headers })
   }
 
-  const pieces = piecesOf(relay, start, end, outboard?.groupLog ?? groupLog)
+  const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
   let next = await pieces.next()
-  if (relay.size !== undefined) setLength(relay.size)
+  if (reader.size !== undefined) setLength(reader.size)
   let done = 0
   const cancel = (/** @type {unknown} */ reason) => {
     cancelled.abort(reason)
@@ -207,12 +207,12 @@ function checkedRange (range) {
 /**
  * The verified bytes of a range, from whole groups.
  *
- * @param {Relay} relay @param {number} start @param {number} end @param {number} groupLog
+ * @param {FailoverReader} reader @param {number} start @param {number} end @param {number} groupLog
  * @returns {AsyncGenerator<Uint8Array>}
  */
-async function * piecesOf (relay, start, end, groupLog) {
+async function * piecesOf (reader, start, end, groupLog) {
   if (start === end) return
-  for await (const { offset, bytes } of relay.leaves(toRanges({ start, end }).roundToGroups(groupLog))) {
+  for await (const { offset, bytes } of reader.leaves(toRanges({ start, end }).roundToGroups(groupLog))) {
     const part = bytes.subarray(Math.max(start - offset, 0), Math.max(end - offset, 0))
     if (part.length > 0) yield part
   }

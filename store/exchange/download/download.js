@@ -1,7 +1,7 @@
 // Downloads a blob, parts of it, or a sequence of hashes and its members into a store: the options of the call, and
 // what protects the blobs meanwhile.
 
-import { DEFAULT_RETRIES, DEFAULT_STALL } from '../../../verifier/mirrors/relay.js'
+import { DEFAULT_RETRIES, DEFAULT_STALL } from '../../../verifier/mirrors/failover.js'
 import { DEFAULT_MAX_DUPLICATES } from '../../../verifier/mirrors/duplicates.js'
 import { assertInteger, describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'

@@ -2,7 +2,7 @@
 
 import { CHUNK_LEN, DEFAULT_GROUP_LOG } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
-import { DEFAULT_STALL } from '../../../verifier/mirrors/relay.js'
+import { DEFAULT_STALL } from '../../../verifier/mirrors/failover.js'
 import { SliceVerifier } from '../../../verifier/slice/slice.js'
 import { fetchExhausted } from '../../../lib/core/errors.js'
 import { mirrorsOf } from '../../../verifier/mirrors/mirror.js'

@@ -1,4 +1,4 @@
-// Reads verified bytes from several mirrors, one at a time: where one fails, the next goes on.
+// Reads verified bytes from several mirrors, one at a time: where one mirror fails, the next one goes on.
 
 import { CHUNK_LEN } from '../../lib/core/constants.js'
 import { ChunkRanges } from '../../lib/tree/ranges.js'
@@ -28,19 +28,19 @@ export const DEFAULT_RETRIES = 3
 export const DEFAULT_STALL = 15_000
 
 /**
- * @typedef {object} RelayOptions
+ * @typedef {object} FailoverOptions
  * @property {Uint8Array} root @property {number} groupLog @property {Uint8Array} [key]
  * @property {AbortSignal} [signal] @property {Clock} [clock]
  */
 
-export class Relay {
+export class FailoverReader {
   #mirrors
   #options
   #duplicates
   /** Bytes of the blob, once the last chunk has proven them. @type {number | undefined} */
   size
 
-  /** @param {Mirror[]} mirrors @param {RelayOptions & TryOptions} options */
+  /** @param {Mirror[]} mirrors @param {FailoverOptions & TryOptions} options */
   constructor (mirrors, options) {
     const { retries = DEFAULT_RETRIES, stall = DEFAULT_STALL, clock = systemClock } = options
     this.#duplicates = new Duplicates(options.maxDuplicates ?? DEFAULT_MAX_DUPLICATES)
