@@ -36,8 +36,8 @@ const OUTBOARD_MS = 30_000
 /**
  * @typedef {object} FoundBlob
  * @property {PlainBlob} blob
- * @property {boolean} isEnough  has the last chunk verified, or would a look at it cost too much? If not, only the
- *   first pair is known to be right, and another way may be better
+ * @property {boolean} isSettled  has the last chunk verified, or would a look at it cost too much? If not, only the
+ *   first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  of an outboard, and the URLs that led to it */
 /** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  of a size; `tail`: the bytes that it was found by */
@@ -70,12 +70,12 @@ export class PlainFinder {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
     onAnswer()
     const small = blobOf(start, request)
-    if (small !== undefined) return { blob: small, isEnough: true }
+    if (small !== undefined) return { blob: small, isSettled: true }
     this.#failures = [...this.#stalled.values()]
     let likely
     for (const place of this.#places().filter(({ url }) => !this.#stalled.has(url.href))) {
       const found = await this.#tryPlace(place, request, signal)
-      if (found?.isEnough) return found
+      if (found?.isSettled) return found
       likely ??= found
     }
     this.#stalled.clear()
@@ -91,10 +91,10 @@ export class PlainFinder {
    */
   async readWhole (request, signal) {
     const { size = 0 } = this.#file
-    const most = size > MAX_WHOLE_LEN ? 0 : MAX_WHOLE_LEN + 1
+    const most = MAX_WHOLE_LEN + 1
     const queue = new ByteQueue()
-    for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
-    if (queue.len === most) {
+    if (size < most) for await (const piece of this.#file.pieces(0, most, signal)) queue.push(piece, most)
+    if (size >= most || queue.len === most) {
       request.onWhole?.({ size: this.#file.size, open: signal => this.#file.pieces(0, Infinity, signal) })
       const why = 'it has no outboard and gives no slices, and the blob is longer than 16 MiB. Put its outboard ' +
         'beside it, with .obao4 behind the name, or use another mirror'
@@ -144,7 +144,7 @@ export class PlainFinder {
     const claim = request.size ?? this.#file.size
     if (claim !== undefined && groupCount(claim, groupLog) === 1) {
       const blob = this.#blobWith(emptyOutboard(root, claim, groupLog))
-      if (await isProven(blob, request, signal)) return { blob, isEnough: true }
+      if (await isProven(blob, request, signal)) return { blob, isSettled: true }
     }
     const file = new HttpFile(url, optionsFor(url, from, this.#http), { isLenient: true })
     const start = await file.read(0, HEADER_LEN + PAIR_LEN, signal)
@@ -159,8 +159,8 @@ export class PlainFinder {
         const pieces = tail ?? blob.pieces
         // A server that knows no ranges would send all of a long blob for its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
-        if (isFar || await isProven({ ...blob, pieces }, request, signal)) return { blob, isEnough: true }
-        likely ??= { blob, isEnough: false }
+        if (isFar || await isProven({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
+        likely ??= { blob, isSettled: false }
       }
     } catch (error) {
       if (likely === undefined || signal.aborted) throw error

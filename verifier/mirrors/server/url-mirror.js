@@ -23,10 +23,12 @@ import { sliceOfPlain } from '../plain/plain-slice.js'
 /** Bytes that are read of an endpoint's least slice. */
 const FIRST_READ_LEN = 1 << 14
 
+/** Origins that are remembered, at most. */
+const MAX_ORIGINS = 1000
 /** Origins whose servers do not give many members at once. */
-const single = /** @type {LruCache<string, boolean>} */ (new LruCache(1000))
-/** How the servers of an origin had their blobs: `bao` or `plain`. */
-const seen = /** @type {LruCache<string, string>} */ (new LruCache(1000))
+const withoutMembers = /** @type {LruCache<string, boolean>} */ (new LruCache(MAX_ORIGINS))
+/** How the servers of an origin had their blobs. @type {LruCache<string, 'bao' | 'plain'>} */
+const lastWays = new LruCache(MAX_ORIGINS)
 
 /**
  * @typedef {object} SliceRequest
@@ -91,7 +93,7 @@ export class UrlMirror {
     if (typeof this.#access === 'object' && request.size !== undefined && this.#access.size !== request.size) {
       this.#access = undefined // nothing proved its size
     }
-    if (this.#access === undefined && seen.get(this.#url.origin) !== 'plain' && !isLastChunk(request.ranges)) {
+    if (this.#access === undefined && lastWays.get(this.#url.origin) !== 'plain' && !isLastChunk(request.ranges)) {
       // Most often no other request is needed to find out that it is an endpoint.
       if (yield * this.#tryEndpoint(request, signal)) return
       this.#isNoEndpoint = true
@@ -102,23 +104,24 @@ export class UrlMirror {
   }
 
   /**
-   * Whole members of the sequence that is here, as slices one behind the other, unverified. A server that does not know
-   * such requests answers one of them, and its origin is not asked again.
+   * Whole members of the sequence behind the URL, as slices one behind the other, unverified. When a server does not
+   * know such a request, its origin gets no other one.
    *
    * @param {number[]} indices  rising, from 0
    * @param {AbortSignal} signal
-   * @returns {AsyncGenerator<Uint8Array>} ends where the server lacks a member; empty where it cannot be asked
+   * @returns {AsyncGenerator<Uint8Array>} ends where the server lacks a member; empty when it does not know the request
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_STATUS, FETCH_FAILED
    */
   async * members (indices, signal) {
     const { origin } = this.#url
-    if (seen.get(origin) === 'plain' || single.has(origin)) return
+    if (lastWays.get(origin) === 'plain' || withoutMembers.has(origin)) return
     try {
       yield * membersOfEndpoint(this.#url, indices, this.#http, signal)
     } catch (error) {
       if (!meansNotHere(error)) throw error
-      // It may have the sequence, and not the first of the members.
-      if (/** @type {import('../../../lib/core/errors.js').BaoError} */ (error).status !== 404) single.set(origin, true)
+      // After a 404 the server may know the request, and lack the first of the members.
+      const { status } = /** @type {import('../../../lib/core/errors.js').BaoError} */ (error)
+      if (status !== 404) withoutMembers.set(origin, true)
     }
   }
 
@@ -158,7 +161,7 @@ export class UrlMirror {
       if (meansNotHere(error)) return false
       throw error
     }
-    seen.set(this.#url.origin, 'bao')
+    lastWays.set(this.#url.origin, 'bao')
     this.#access = 'bao'
     return true
   }
@@ -171,16 +174,28 @@ export class UrlMirror {
    */
   async #findAccess (request, signal) {
     const { origin } = this.#url
-    const isEndpoint = async () => !this.#isNoEndpoint && await this.#claimedSize(request, signal) !== undefined
-    let refusal
+    /** @type {PlainBlob | undefined} */
     let likely
-    for (const way of seen.get(origin) === 'plain' ? ['plain', 'bao'] : ['bao', 'plain']) {
+    const ways = {
+      bao: async () => {
+        if (this.#isNoEndpoint || await this.#claimedSize(request, signal) === undefined) return undefined
+        return /** @type {const} */ ('bao')
+      },
+      plain: async () => {
+        const found = await this.#findPlainBlob(request, signal)
+        if (found?.isSettled) return found.blob
+        likely = found?.blob
+        return undefined
+      }
+    }
+    /** @type {('bao' | 'plain')[]} */
+    const order = lastWays.get(origin) === 'plain' ? ['plain', 'bao'] : ['bao', 'plain']
+    let refusal
+    for (const way of order) {
       try {
-        const found = way === 'plain' ? await this.#findPlainBlob(request, signal) : undefined
-        if (found !== undefined && !found.isEnough) likely = found.blob
-        const access = way === 'plain' ? found?.isEnough && found.blob : await isEndpoint() && 'bao'
-        if (!access) continue
-        seen.set(origin, way)
+        const access = await ways[way]()
+        if (access === undefined) continue
+        lastWays.set(origin, way)
         return access
       } catch (error) {
         if (!meansNotHere(error)) throw error
