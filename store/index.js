@@ -69,7 +69,7 @@ export { asBlockstore } from './exchange/blockstore/blockstore.js'
 /** @typedef {import('./storage/format/tags.js').TagFormat} TagFormat */
 /** @typedef {import('./gc/protection.js').TempTag} TempTag */
 /** @typedef {import('./exchange/blockstore/blockstore.js').AbortOptions} AbortOptions */
-/** @typedef {import('./exchange/blockstore/blockstore.js').BlockBytes} BlockBytes */
+/** @typedef {import('./exchange/blockstore/block-checker.js').BlockBytes} BlockBytes */
 /** @typedef {ReturnType<typeof import('./exchange/blockstore/blockstore.js').asBlockstore>} Blockstore */
 /** @typedef {import('./exchange/blockstore/blockstore.js').BlockstoreOptions} BlockstoreOptions */
 /** @typedef {import('./exchange/blockstore/blockstore.js').InputPair} InputPair */

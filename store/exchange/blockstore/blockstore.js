@@ -6,17 +6,14 @@
 // has its BLAKE3 hash as a name.
 
 import { CID } from 'multiformats/cid'
-import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import * as Digest from 'multiformats/hashes/digest'
-import { equals } from 'uint8arrays/equals'
-import { hash } from '../../../lib/hash/hasher.js'
-import { RAW, toCid, unsupported } from '../../../lib/hash/cid.js'
+import { RAW, toCid } from '../../../lib/hash/cid.js'
 import { abortable, untilAborted } from '../../../lib/source/async-util.js'
 import { assertKnownOptions } from '../../../lib/core/options.js'
-import { assertInteger, concat, describe } from '../../../lib/core/bytes.js'
-import { toPieces } from '../../../lib/source/source.js'
-import { blockNotFound, blockTooLong, damagedAlias, mismatch } from '../../storage/errors.js'
+import { assertInteger, describe } from '../../../lib/core/bytes.js'
+import { blockNotFound, damagedAlias } from '../../storage/errors.js'
 import { BlockBatch, unhurried } from './block-batch.js'
+import { BlockChecker } from './block-checker.js'
 import { LOOKUP_COUNT } from '../../read/get-many.js'
 import { keepMany } from '../../write/put-many.js'
 import { Name, lookUp } from './block-name.js'
@@ -26,9 +23,9 @@ import { contextOf } from '../context-of.js'
 
 /** @import { MultihashHasher } from 'multiformats/hashes/interface' */
 /** @import { BlobStore } from '../../blob-store.js' */
+/** @import { BlockBytes } from './block-checker.js' */
 /** @import { HeldBlock } from './block-name.js' */
 
-/** @typedef {Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>} BlockBytes */
 /**
  * @typedef {{ cid: CID, bytes: AsyncGenerator<Uint8Array<ArrayBuffer>> }} Pair  the bytes are read only when the caller
  *   asks for them
@@ -58,18 +55,16 @@ export const asBlockstore = (store, options = {}) => new Blockstore(store, optio
 class Blockstore {
   #store
   #context
-  #hashers
-  #maxBlockLen
+  #checker
 
   /** @param {BlobStore} store @param {BlockstoreOptions} options */
   constructor (store, options) {
     assertKnownOptions(options, ['hashers', 'maxBlockLen'])
     const { hashers = [], maxBlockLen = MAX_BLOCK_LEN } = options
     if (maxBlockLen !== Infinity) assertInteger('maxBlockLen', maxBlockLen)
-    this.#maxBlockLen = maxBlockLen
+    this.#checker = new BlockChecker(hashers, maxBlockLen)
     this.#store = store
     this.#context = contextOf(store)
-    this.#hashers = new Map([sha256, sha512, ...hashers].map(hasher => [hasher.code, hasher]))
   }
 
   /**
@@ -96,7 +91,7 @@ class Blockstore {
     signal?.throwIfAborted()
     if (name.isOwn) await this.#write(bytes, signal, { cid })
     else {
-      const block = await this.#verified(name, bytes, signal)
+      const block = await this.#checker.gather(name, bytes, signal)
       if (!name.isContent) await this.#write(block, signal, { alias: name.multihash })
     }
     return cid
@@ -123,7 +118,8 @@ class Blockstore {
         const name = new Name(cid)
         assertBlock(bytes)
         signal?.throwIfAborted()
-        const block = name.isOwn && !this.#isForBatch(bytes) ? undefined : await this.#verified(name, bytes, signal)
+        const isStreamed = name.isOwn && !this.#isForBatch(bytes)
+        const block = isStreamed ? undefined : await this.#checker.gather(name, bytes, signal)
         if (name.isContent) batch.add(cid)
         else if (block !== undefined && this.#isForBatch(block)) {
           batch.add(cid, { bytes: block, alias: name.isOwn ? undefined : name.multihash })
@@ -243,7 +239,7 @@ class Blockstore {
   /** @param {HeldBlock} block @param {AbortOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
   async * #held ({ name, root, bytes }, options) {
     options.signal?.throwIfAborted()
-    if (await this.#isNamed(name, bytes)) {
+    if (await this.#checker.isNamed(name, bytes)) {
       this.#context.catalog.uses.touch(root)
       yield this.#context.databases.owned(bytes)
     } else yield * this.get(name.cid, options) // This also says what is damaged.
@@ -289,24 +285,12 @@ class Blockstore {
     const block = await this.#store.bytes(root, { verify: false, signal }).catch(error => {
       if (!isCode(error, 'STORE_CORRUPT')) throw error
     })
-    if (block !== undefined && await this.#isNamed(name, block)) yield block
+    if (block !== undefined && await this.#checker.isNamed(name, block)) yield block
     else {
       const verified = await this.#store.bytes(root, { verify: true, signal }) // This also says what is damaged.
-      if (!await this.#isNamed(name, verified)) throw damagedAlias(name.cid)
+      if (!await this.#checker.isNamed(name, verified)) throw damagedAlias(name.cid)
       yield verified
     }
-  }
-
-  /**
-   * Returns a verified copy of a block. It is the copy that was hashed, so the caller may change the original bytes
-   * meanwhile.
-   *
-   * @param {Name} name @param {BlockBytes} bytes @param {AbortSignal} [signal]
-   */
-  async #verified (name, bytes, signal) {
-    const block = await gathered(bytes, { cid: name.cid, limit: name.isOwn ? Infinity : this.#maxBlockLen, signal })
-    if (!await this.#isNamed(name, block)) throw mismatch(name.cid)
-    return block
   }
 
   /**
@@ -316,22 +300,6 @@ class Blockstore {
    */
   #isForBatch (bytes) {
     return bytes instanceof Uint8Array && bytes.length <= FILE_FROM && !this.#context.quota.isLimited
-  }
-
-  /** @param {Name} name @param {Uint8Array} block */
-  async #isNamed (name, block) {
-    if (name.isOwn) return equals(hash(block), name.digest)
-    if (name.isContent) return equals(block, name.digest)
-    const hasher = this.#hashers.get(name.code)
-    if (hasher === undefined) {
-      throw unsupported(name.cid, `hash function 0x${name.code.toString(16)}, for which no hasher was given`)
-    }
-    const { digest } = await hasher.digest(block)
-    // Refuse a shorter hash: it would be easier to forge.
-    if (digest.length !== name.digest.length) {
-      throw unsupported(name.cid, `a hash of ${name.digest.length} bytes, expected ${digest.length}`)
-    }
-    return equals(digest, name.digest)
   }
 
   /**
@@ -349,25 +317,6 @@ class Blockstore {
 function assertBlock (bytes) {
   if (typeof bytes === 'object' && bytes !== null && (Symbol.asyncIterator in bytes || Symbol.iterator in bytes)) return
   throw new TypeError(`"bytes" expected a Uint8Array or an iterable of them, got ${describe(bytes)}`)
-}
-
-/**
- * Copies bytes into memory of their own. Bytes that are in memory already are copied at once.
- *
- * @param {BlockBytes} bytes @param {{ cid: CID, limit: number, signal?: AbortSignal }} options
- */
-async function gathered (bytes, { cid, limit, signal }) {
-  const pieces = /** @type {Uint8Array<ArrayBuffer>[]} */ ([])
-  let len = 0
-  /** @param {Uint8Array} piece */
-  const add = piece => {
-    len += piece.length
-    if (len > limit) throw blockTooLong(cid, limit)
-    pieces.push(new Uint8Array(piece))
-  }
-  if (bytes instanceof Uint8Array) add(bytes)
-  else for await (const piece of toPieces(bytes, { signal })) add(piece)
-  return pieces.length === 1 ? pieces[0] : concat(pieces)
 }
 
 /** @param {Uint8Array} multihash  a key, which may be damaged */
