@@ -13,7 +13,8 @@ import { missing, notFound } from '../../storage/errors.js'
 import { BATCH_COUNT, BATCH_LEN, keepMany } from '../../write/put-many.js'
 import { areSameTags } from '../../storage/format/tags.js'
 import { FILE_FROM } from '../../write/blob-builder.js'
-import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js'
+import { copySlices, isLoss } from './copy-slices.js'
+import { assertSelection, chosenBlobs, chosenTags } from './selection.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { StoreContext } from '../store-context.js' */
@@ -38,8 +39,6 @@ import { LOSSES, assertSelection, chosenBlobs, chosenTags } from './selection.js
 
 /** How many batches of small blobs may be under way while the next one is read. */
 const BATCHES_AHEAD = 2
-/** How often the copy of a blob begins again because the blob was replaced while it was read. */
-const CHANGES = 3
 
 /**
  * See `BlobStore.copyTo`.
@@ -167,83 +166,24 @@ class Copy {
   }
 
   /**
-   * Copies what the other store lacks of a blob, as slices. Bytes that are damaged here are left out.
+   * Copies what the other store lacks of a long or partial blob, and then its names.
    *
    * @param {Found} blob
    * @param {unknown} [failure]  the error of an attempt to read the whole blob
    */
   async #copyLong ({ root, hasAliases }, failure = null) {
-    let damaged = ChunkRanges.none
-    let copied = 0
-    let changes = 0
-    for (let hasMore = true; hasMore;) {
-      const { record } = await this.#from.catalog.find(root)
-      if (record === undefined) break // The blob was deleted meanwhile.
-      const wanted = (await this.#lacking(root, record)).difference(damaged)
-      if (wanted.isEmpty) break
-      const { received, error } = await this.#send(root, wanted)
-      copied += received
-      const found = damagedChunks(error).difference(damaged)
-      damaged = damaged.union(found)
-      failure = error ?? failure
-      if (error === null) hasMore = received > 0
-      else hasMore = !found.isEmpty || (isChanged(error) && ++changes <= CHANGES)
-    }
+    const { signal } = this.#options
+    const onCopied = (/** @type {number} */ len) => this.#progress(len)
+    const { copied, error } = await copySlices(this.#from, this.#to, root, { signal, onCopied })
+    const lastFailure = error ?? failure
     if (copied > 0) this.#result.blobs++
     const [{ record }, { record: there }] = [await this.#from.catalog.find(root), await this.#to.catalog.find(root)]
-    if (!there?.complete && failure !== null) this.#failed(root, failure)
+    if (!there?.complete && lastFailure !== null) this.#failed(root, lastFailure)
     // An earlier read has noted damage here.
     else if (!there?.complete && record?.isDamaged) {
       this.#failed(root, missing(root, record.size, await this.#from.presence.missing(record, ChunkRanges.all)))
     }
     if (record?.complete && there?.complete) await this.#addNames({ root, record, hasAliases }, there)
-  }
-
-  /** Finds the chunks that are present here and missing there. @param {Uint8Array} root @param {BlobRecord} record */
-  async #lacking (root, record) {
-    const present = record.complete ? ChunkRanges.all : await this.#from.presence.of(record)
-    const { record: there } = await this.#to.catalog.find(root)
-    return there === undefined ? present : (await this.#to.presence.missing(there, present)).intersect(present)
-  }
-
-  /**
-   * @param {Uint8Array} root @param {ChunkRanges} wanted
-   * @returns {Promise<{ received: number, error: unknown }>} `received`: bytes that the other store lacked; `error`:
-   *   why reading here has failed, or null
-   */
-  async #send (root, wanted) {
-    const { signal } = this.#options
-    let error = /** @type {unknown} */ (null)
-    let received = 0
-    /** @param {AsyncIterable<Uint8Array>} slice */
-    const watched = async function * (slice) {
-      try {
-        yield * slice
-      } catch (failure) {
-        error = failure
-        throw failure
-      }
-    }
-    const before = await this.#lenThere(root)
-    try {
-      const slice = watched(this.#from.slices.slice(root, wanted, { reuse: true, signal }))
-      received = (await this.#to.receiver.receive(root, slice, wanted, { signal })).received
-    } catch (failure) {
-      signal?.throwIfAborted()
-      // If this store does not verify what it reads, the other store notices the damage.
-      const isDamage = failure instanceof BaoError && failure.code.startsWith('BAO_')
-      if (!isDamage && (failure !== error || !isLoss(failure))) throw failure
-      error = failure
-      received = await this.#lenThere(root) - before
-    }
-    this.#progress(received)
-    return { received, error }
-  }
-
-  /** Counts the bytes that the other store has of a blob. @param {Uint8Array} root */
-  async #lenThere (root) {
-    const { record } = await this.#to.catalog.find(root)
-    return record === undefined ? 0 : this.#to.presence.len(record)
   }
 
   /** May a blob have aliases here? When all blobs are copied, call this in their order. @param {Uint8Array} root */
@@ -313,21 +253,6 @@ class Copy {
     if (error.code === 'STORE_NOT_FOUND' && this.#options.cids === undefined) return
     this.#result.failed.push({ cid: root && toCid(root), error })
   }
-}
-
-/** @param {unknown} error @returns {error is BaoError} */
-const isLoss = error => error instanceof BaoError && (LOSSES.has(error.code) || error.code.startsWith('BAO_'))
-
-/** @param {unknown} error */
-const isChanged = error => error instanceof BaoError && error.code === 'STORE_CHANGED'
-
-/** Returns the chunks that an error says are damaged or missing. @param {unknown} error */
-function damagedChunks (error) {
-  if (!(error instanceof BaoError)) return ChunkRanges.none
-  const { start, len, ranges } = error
-  if (ranges !== undefined) return ranges
-  if (error.code !== 'STORE_CORRUPT' || start === undefined || !len) return ChunkRanges.none
-  return ChunkRanges.fromBytes(start, start + len).roundToGroups(4)
 }
 
 /** @param {unknown} error @returns {undefined} */
