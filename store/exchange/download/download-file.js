@@ -78,7 +78,7 @@ async function isRight (store, root, signal) {
 }
 
 /**
- * Gives the file that the store keeps the blob in its name, which takes no time and no space.
+ * Links the file in which the store keeps the blob to the target. That takes no time and no space.
  *
  * @param {BlobStore} store @param {Uint8Array} root @param {string} target @param {number} size
  * @returns {Promise<boolean>} false when the blob is in no file of its own, or the system has no links

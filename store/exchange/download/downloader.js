@@ -35,8 +35,9 @@ const MAX_REQUESTS = 6
  */
 
 /**
- * @typedef {object} Asked
- * @property {number} now @property {number} mirrors  how many may be asked at once
+ * @typedef {object} Asked  what a mirror is asked for
+ * @property {number} now
+ * @property {number} mirrorCount  how many mirrors may be asked at once
  * @property {boolean} isIdle  does the mirror do nothing now?
  * @property {boolean} smallOnly  must the task be small?
  */
@@ -46,8 +47,9 @@ const MAX_REQUESTS = 6
  * @property {(mirrors: Health[]) => Promise<void>} refill  looks for what is to be done. Called before tasks are taken
  * @property {boolean} isDone
  * @property {(health: Health, asked: Asked) => Task | undefined} take  undefined when the mirror can do nothing now
- * @property {(mirrors: Health[], isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, unless more
- *   mirrors may come (`isOpen`). Was anything given up? Throws when the work has failed
+ * @property {(mirrors: Health[], isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, or has it
+ *   brought in the last way, unless more mirrors may come (`isOpen`). Has that changed what is to be done? Throws when
+ *   the work has failed
  */
 
 export class Downloader {
@@ -151,7 +153,7 @@ export class Downloader {
         if (tasks.length === 0 ? this.#busy.size >= parallel : tasks.length >= MAX_REQUESTS) continue
         const smallOnly = tasks.some(({ isSmall }) => !isSmall)
         const isIdle = tasks.length === 0
-        const task = work.take(health, { now, mirrors: Math.min(usable.length, parallel), isIdle, smallOnly })
+        const task = work.take(health, { now, mirrorCount: Math.min(usable.length, parallel), isIdle, smallOnly })
         if (task === undefined) continue
         this.#begin(health, task)
         isGiven = true

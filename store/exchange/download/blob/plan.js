@@ -40,13 +40,13 @@ export class Plan {
    * A segment for a mirror that is idle: a new one, or else the one that would be finished last without its help.
    *
    * @param {Supply} supply
-   * @param {{ now: number, mirrors: number, mayRace?: boolean }} options  `mirrors`: how many may be asked; `mayRace`:
-   *   may the mirror help with a segment that another one fetches? Default: true
+   * @param {{ now: number, mirrorCount: number, mayRace?: boolean }} options  `mirrorCount`: how many may be asked;
+   *   `mayRace`: may the mirror help with a segment that another one fetches? Default: true
    * @returns {Segment | undefined} undefined when the mirror can do nothing now
    */
-  take (supply, { now, mirrors, mayRace = true }) {
+  take (supply, { now, mirrorCount, mayRace = true }) {
     const possible = this.free.difference(supply.lacks)
-    if (!possible.isEmpty) return this.#begin(supply, possible, mirrors)
+    if (!possible.isEmpty) return this.#begin(supply, possible, mirrorCount)
     return mayRace ? this.#slowest(supply, now) : undefined
   }
 
@@ -63,11 +63,11 @@ export class Plan {
   /**
    * The next segment. It is short where little is left, so that no mirror has work when the others have none.
    *
-   * @param {Supply} supply @param {ChunkRanges} possible @param {number} mirrors
+   * @param {Supply} supply @param {ChunkRanges} possible @param {number} mirrorCount
    */
-  #begin ({ rate, mirror }, possible, mirrors) {
+  #begin ({ rate, mirror }, possible, mirrorCount) {
     const [start, end] = possible.boundaries
-    const share = mirrors > 1 ? CHUNK_LEN * chunksIn(possible) / (2 * mirrors) : Infinity
+    const share = mirrorCount > 1 ? CHUNK_LEN * chunksIn(possible) / (2 * mirrorCount) : Infinity
     const wanted = Math.max(MIN_LEN, Math.min(rate * SEGMENT_MS / 1000, share, MAX_LEN))
     const chunks = Math.ceil(wanted / GROUP_LEN) * GROUP_LEN / CHUNK_LEN
     const ranges = new ChunkRanges([start, mirror.isSequential ? end : Math.min(end, start + chunks)])
