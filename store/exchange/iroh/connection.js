@@ -1,7 +1,7 @@
 // A connection to a peer, for many requests at a time. It is opened at the first request, and again after it broke.
 //
-// A stream on which a read waits cannot be stopped. So an abort during a read retires the whole connection: requests
-// that are under way on it go on, the next one opens another, and when the last has ended it is closed.
+// A stream on which a read waits cannot be stopped. So an abort during a read retires the whole connection: its other
+// requests go on, and the connection is closed when the last of them has ended. The next request opens a new one.
 
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { ALPN_BYTES, toIrohAddress } from './endpoint.js'
@@ -10,7 +10,7 @@ import { ALPN_BYTES, toIrohAddress } from './endpoint.js'
 /** @import { IrohConnection, IrohEndpoint } from './types.js' */
 
 /** One connection, and how many requests use it. */
-class Link {
+class OpenConnection {
   #users = 0
   #isRetired = false
 
@@ -42,7 +42,7 @@ class Link {
 export class PeerConnection {
   #address
   #openEndpoint
-  /** @type {Promise<Link> | undefined} */
+  /** @type {Promise<OpenConnection> | undefined} */
   #opening
   #isClosed = false
 
@@ -56,18 +56,18 @@ export class PeerConnection {
    * Opens the connection if necessary, and counts the caller as a user of it. The caller must call `leave`.
    *
    * @param {AbortSignal} [signal]  ends the wait
-   * @returns {Promise<Link>}
+   * @returns {Promise<OpenConnection>}
    */
   async enter (signal) {
     if (this.#isClosed) throw new Error('the mirror is closed')
     this.#opening ??= this.#open()
     const opening = this.#opening
-    const link = await untilAborted(opening, signal)
-    if (link.isUsable) {
-      link.enter()
-      return link
+    const opened = await untilAborted(opening, signal)
+    if (opened.isUsable) {
+      opened.enter()
+      return opened
     }
-    link.retire()
+    opened.retire()
     if (this.#opening === opening) this.#opening = undefined
     return this.enter(signal)
   }
@@ -81,7 +81,7 @@ export class PeerConnection {
   async #open () {
     try {
       const endpoint = await this.#openEndpoint()
-      return new Link(await endpoint.connect(await toIrohAddress(this.#address), ALPN_BYTES))
+      return new OpenConnection(await endpoint.connect(await toIrohAddress(this.#address), ALPN_BYTES))
     } catch (error) {
       this.#opening = undefined
       throw error

@@ -66,7 +66,7 @@ class IrohMirror {
    */
   async * slice (cid, ranges, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
-    yield * this.#verbatim(root, encodeGet(root, toRanges(ranges)), signal)
+    yield * this.#ask(root, encodeGet(root, toRanges(ranges)), signal)
   }
 
   /**
@@ -79,11 +79,15 @@ class IrohMirror {
    */
   async * members (cid, indices, { signal } = {}) {
     const root = parseRoot(cid, 'cid')
-    yield * this.#verbatim(root, encodeRequest({ root, wanted: wantedMembers(indices) }), signal)
+    yield * this.#ask(root, encodeRequest({ root, wanted: wantedMembers(indices) }), signal)
   }
 
-  /** The answer to a request. @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal] */
-  async * #verbatim (root, request, signal) {
+  /**
+   * The answer to a request. Its errors say what they mean for the blob.
+   *
+   * @param {Uint8Array} root @param {number[]} request @param {AbortSignal} [signal]
+   */
+  async * #ask (root, request, signal) {
     signal?.throwIfAborted()
     let len = 0
     try {
@@ -112,11 +116,11 @@ class IrohMirror {
     return this.#own
   }
 
-  /** The bytes of an answer. @param {number[]} request @param {AbortSignal} [signal] */
+  /** The bytes of an answer as they come. @param {number[]} request @param {AbortSignal} [signal] */
   async * #answer (request, signal) {
-    const link = await this.#connection.enter(signal)
+    const opened = await this.#connection.enter(signal)
     let isWaiting = false
-    /** Until it has been read to its end. @type {IrohStream | undefined} */
+    /** The stream, until it has been read to its end. @type {IrohStream | undefined} */
     let stream
     /** @template T @param {Promise<T>} call @returns {Promise<T>} */
     const wait = call => {
@@ -126,7 +130,7 @@ class IrohMirror {
       return untilAborted(call, signal)
     }
     try {
-      stream = await wait(link.connection.openBi())
+      stream = await wait(opened.connection.openBi())
       await wait(stream.send.writeAll(request))
       await wait(stream.send.finish())
       while (true) {
@@ -141,9 +145,9 @@ class IrohMirror {
       const code = signal?.aborted ? undefined : await stream?.recv.receivedReset().catch(() => undefined)
       throw typeof code === 'number' ? new ResetError(code, error) : error
     } finally {
-      if (isWaiting) link.retire()
+      if (isWaiting) opened.retire()
       else stream?.recv.stop(0n).catch(() => {}) // it may have ended
-      link.leave()
+      opened.leave()
     }
   }
 

@@ -1,4 +1,4 @@
-// One connection of a peer that asks: its streams, and how long it may keep them.
+// Answers the requests of one connection of a peer.
 //
 // A stream on which a call waits cannot be reset. So a peer that takes too long loses its connection.
 
@@ -53,7 +53,7 @@ export class ServedConnection {
   constructor (connection, terms) {
     this.#connection = connection
     this.#terms = terms
-    /** Its id, in 64 hexadecimal digits. */
+    /** The id of the peer, in 64 hexadecimal digits. */
     this.peer = connection.remoteId().toString()
   }
 
