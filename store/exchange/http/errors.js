@@ -57,14 +57,14 @@ const STATUSES = /** @type {Record<string, number>} */ ({
 const MOST_RANGES = 1000
 
 /**
- * How a client is told of an error. Messages of the server's own faults, and those about a place, may name its files,
+ * What a client is told of an error. Messages of the server's own faults, and those about a place, may name its files,
  * so they are kept back.
  *
  * @param {unknown} error
  * @returns {{ status: number, headers?: Record<string, string>, details: { code: string, message?: string,
  *   missing?: [number, number | null][] } }}
  */
-export function toldAs (error) {
+export function errorAnswer (error) {
   if (error instanceof HttpError) {
     const { status, headers, code, message } = error
     return { status, headers, details: { code, message } }

@@ -16,7 +16,7 @@ import { stalled } from './response/body.js'
 
 /** @typedef {Exclude<Outcome, 'failed'>} Delivery  what has become of an answer that was given to the server */
 /**
- * @typedef {object} Carrier  what is known of the server
+ * @typedef {object} ServerHooks  what a server gives to the handler that runs in it
  * @property {ResponseClass} [Response]  for bodies in one piece, where it costs a fifth of the runtime's. Default: the
  *   runtime's
  * @property {(request: Request) => Promise<Delivery>} [delivered]  called when the answer begins. Default: an answer is
@@ -51,18 +51,18 @@ export class Exchange {
    * @param {Request} request  whose URL can be parsed
    * @param {BlobStore} store
    * @param {CheckedOptions} options
-   * @param {Carrier} carrier
+   * @param {ServerHooks} hooks
    * @param {(event: RequestEvent) => void} onEnd
    */
-  constructor (request, store, options, carrier, onEnd) {
+  constructor (request, store, options, hooks, onEnd) {
     this.request = request
     this.url = new URL(request.url)
     this.store = store
     this.context = contextOf(store)
     this.options = options
-    this.Response = carrier.Response
+    this.Response = hooks.Response
     this.isHead = request.method === 'HEAD'
-    this.#delivery = carrier.delivered?.(request)
+    this.#delivery = hooks.delivered?.(request)
     this.#onEnd = onEnd
   }
 
@@ -94,7 +94,7 @@ export class Exchange {
    * @param {Uint8Array} root @param {BlobRecord} record @param {ChunkRanges} ranges
    * @throws {import('../../../lib/core/errors.js').BaoError} STORE_MISSING { ranges }
    */
-  async require (root, record, ranges) {
+  async requirePresent (root, record, ranges) {
     const { presence, healer, catalog } = this.context
     const lacking = await presence.missing(record, ranges)
     if (lacking.isEmpty) return
@@ -115,7 +115,7 @@ export class Exchange {
    * @param {number} status  of the answer
    * @param {() => void} release  what is held while it is sent
    */
-  forBody (status, release) {
+  bodyOptions (status, release) {
     this.isStreaming = true
     this.#status = status
     /** @param {Outcome} outcome @param {number} sent @param {unknown} [error] */

@@ -26,7 +26,7 @@ import { redirectTo, respond, respondError, respondJson, respondOptions } from '
 /** @import { BlobStore } from '../../blob-store.js' */
 /** @import { HandlerOptions } from './options.js' */
 /** @import { SiteName } from './options.js' */
-/** @import { Carrier } from './exchange.js' */
+/** @import { ServerHooks } from './exchange.js' */
 /** @import { BlobRoute, MountedRoute, SiteRoute } from './request/routes.js' */
 /** @import { Target } from './request/names.js' */
 /** @import { Outcome } from './response/body.js' */
@@ -86,13 +86,13 @@ const HEADERS = ['accept', 'authorization', 'if-match', 'if-none-match', 'if-ran
 export const createHandler = (store, options = {}) => handlerOf(store, options)
 
 /**
- * Like `createHandler`, for a server of which more is known: see `Carrier`.
+ * Like `createHandler`, for a server that gives more than requests: see `ServerHooks`.
  *
- * @param {BlobStore} store @param {HandlerOptions} options @param {Carrier} [carrier]
+ * @param {BlobStore} store @param {HandlerOptions} options @param {ServerHooks} [hooks]
  * @returns {Handler}
  */
-export function handlerOf (store, options, carrier = {}) {
-  const server = new HttpServer(store, options, carrier)
+export function handlerOf (store, options, hooks = {}) {
+  const server = new HttpServer(store, options, hooks)
   return Object.assign((/** @type {Request} */ request) => server.answer(request), {
     close: (/** @type {{ grace?: number } | undefined} */ options) => server.close(options),
     stats: () => server.stats
@@ -102,7 +102,7 @@ export function handlerOf (store, options, carrier = {}) {
 class HttpServer {
   #store
   #options
-  #carrier
+  #hooks
   #sites
   #active = /** @type {Set<Exchange>} */ (new Set())
   #isClosing = false
@@ -116,12 +116,12 @@ class HttpServer {
     outcomes: { complete: 0, aborted: 0, stalled: 0, failed: 0 }
   }
 
-  /** @param {BlobStore} store @param {HandlerOptions} options @param {Carrier} carrier */
-  constructor (store, options, carrier) {
+  /** @param {BlobStore} store @param {HandlerOptions} options @param {ServerHooks} hooks */
+  constructor (store, options, hooks) {
     contextOf(store) // throws when it is no store
     this.#store = store
     this.#options = checkedOptions(options)
-    this.#carrier = carrier
+    this.#hooks = hooks
     this.#sites = new Sites(store)
   }
 
@@ -136,7 +136,7 @@ class HttpServer {
     // Servers make this URL from the `Host` header, which the client chooses.
     if (!URL.canParse(request.url)) return respond(null, 400, {})
     const onEnd = (/** @type {RequestEvent} */ event) => this.#ended(exchange, event)
-    const exchange = new Exchange(request, this.#store, this.#options, this.#carrier, onEnd)
+    const exchange = new Exchange(request, this.#store, this.#options, this.#hooks, onEnd)
     this.#active.add(exchange)
     let response
     try {

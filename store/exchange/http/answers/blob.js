@@ -35,7 +35,7 @@ export async function answerBytes (exchange, root, record, common) {
   const { size } = record
   const range = exchange.isHead ? 'whole' : rangeOf(headers, common.etag, size)
   const span = typeof range === 'object' ? range : { start: 0, end: size }
-  await exchange.require(root, record, range === 'none' ? ChunkRanges.last : chunksOf(span))
+  await exchange.requirePresent(root, record, range === 'none' ? ChunkRanges.last : chunksOf(span))
   if (range === 'none') throw noSuchRange(size)
 
   const total = record.sizeProven ? size : '*'

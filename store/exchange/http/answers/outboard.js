@@ -25,7 +25,7 @@ export async function answerOutboard (exchange, route, record) {
     etag
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
-  await exchange.require(root, record, ChunkRanges.all)
+  await exchange.requirePresent(root, record, ChunkRanges.all)
 
   const size = outboardLen(record.size, groupLog)
   const range = exchange.isHead ? 'whole' : rangeOf(headers, etag, size)

@@ -35,7 +35,7 @@ export async function respondPieces (exchange, root, { status, headers, format, 
   try {
     const first = await read(rest, isShort ? len : 1)
     if (first.length < len) {
-      const body = bodyOf(first, rest, { ...exchange.forBody(status, release), len })
+      const body = bodyOf(first, rest, { ...exchange.bodyOptions(status, release), len })
       return new Response(body, { status, headers: headersWith(withLen) })
     }
     await rest.return(undefined)

@@ -31,7 +31,7 @@ export async function answerSlice (exchange, route, record, { ranges, groupLog, 
     ...!url.searchParams.has('format') && { vary: 'Accept' }
   }
   if (isKnown(headers, etag)) return respond(null, 304, common)
-  await exchange.require(root, record, ranges.canonical(size).roundToGroups(groupLog))
+  await exchange.requirePresent(root, record, ranges.canonical(size).roundToGroups(groupLog))
 
   return respondPieces(exchange, route.target.root, {
     status: 200,

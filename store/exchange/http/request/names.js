@@ -20,7 +20,7 @@ import { HttpError } from '../errors.js'
  * @typedef {object} Target
  * @property {Uint8Array} root
  * @property {number} code  multicodec of the content
- * @property {'name' | 'alias' | 'tag'} by  how it was named. What an alias or a tag means is this store's word only
+ * @property {'name' | 'alias' | 'tag'} by  what has named it. Only this store says what an alias or a tag means
  */
 
 /** The first bytes of an S5 BlobId: the type, and the multicodec of BLAKE3. The hash and the size follow. */

@@ -1,6 +1,6 @@
 // The headers that all answers share, and short answers.
 
-import { toldAs } from '../errors.js'
+import { errorAnswer } from '../errors.js'
 
 /** @import { Exchange } from '../exchange.js' */
 
@@ -61,7 +61,7 @@ export function respondJson ({ isHead }, status, value, headers) {
 
 /** @param {Exchange} exchange @param {unknown} error */
 export function respondError (exchange, error) {
-  const { status, headers, details } = toldAs(error)
+  const { status, headers, details } = errorAnswer(error)
   exchange.refusal = { code: details.code, error }
   // The rest of the upload is not read, so the connection cannot be used again.
   const mayHaveBody = !['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method)
