@@ -105,7 +105,7 @@ export async function importDirectory (store, path, options = {}) {
 /** @typedef {{ file: FoundFile, root?: Uint8Array }} Known  `root`: of the last import, if it has not changed since */
 
 /**
- * @typedef {object} How
+ * @typedef {object} ImportTerms
  * @property {TempTag} hold
  * @property {KnownFiles} [known]
  * @property {'copy' | 'reference'} mode
@@ -117,7 +117,7 @@ export async function importDirectory (store, path, options = {}) {
 /** One import: small files go through `putMany`, longer ones are put by themselves, and all come out in order. */
 class Importing {
   #store
-  #how
+  #terms
   /** Files that were loaded, whose entries are still to be given. */
   #waiting = /** @type {Loaded[]} */ ([])
   #files = 0
@@ -125,25 +125,25 @@ class Importing {
   unread = 0
   unsafe = new UnsafeNames()
 
-  /** @param {BlobStore} store @param {How} how */
-  constructor (store, how) {
+  /** @param {BlobStore} store @param {ImportTerms} terms */
+  constructor (store, terms) {
     this.#store = store
-    this.#how = how
+    this.#terms = terms
   }
 
   /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<CollectionEntry>} in the same order */
   async * entries (files) {
-    const { hold, signal } = this.#how
+    const { hold, signal } = this.#terms
     for await (const { cid, size } of this.#store.putMany(this.#smallOnes(files), { tag: hold, signal })) {
-      yield * this.#stored()
+      yield * this.#storedEntries()
       const { file } = /** @type {Loaded} */ (this.#waiting.shift())
       yield await this.#entryOf(file, fromCid(cid), size)
     }
-    yield * this.#stored()
+    yield * this.#storedEntries()
   }
 
   /** The entries of files that come next, and that are in the store already. */
-  async * #stored () {
+  async * #storedEntries () {
     const next = this.#waiting.findIndex(({ root }) => root === undefined)
     for (const loaded of this.#waiting.splice(0, next === -1 ? this.#waiting.length : next)) {
       const { file, root, size, isUnread } = /** @type {Stored} */ (loaded)
@@ -154,7 +154,7 @@ class Importing {
 
   /** @param {FoundFile} file @param {Uint8Array} root @param {number} size @returns {Promise<CollectionEntry>} */
   async #entryOf (file, root, size) {
-    const { known, onProgress } = this.#how
+    const { known, onProgress } = this.#terms
     await known?.note(file, root)
     this.unsafe.note(file.name)
     this.#files++
@@ -166,24 +166,24 @@ class Importing {
   /** The bytes of small files. Others are put meanwhile. @param {AsyncIterable<FoundFile>} files */
   async * #smallOnes (files) {
     const aheadOf = (/** @type {Known} */ { file }) => Number(file.stat.size) > FILE_FROM ? LONG_AHEAD : SMALL_AHEAD
-    for await (const loaded of inOrder(this.#looked(files), aheadOf, known => this.#load(known))) {
+    for await (const loaded of inOrder(this.#withKnownRoots(files), aheadOf, known => this.#load(known))) {
       this.#waiting.push(loaded)
       if (loaded.bytes !== undefined) yield loaded.bytes
     }
   }
 
   /** @param {AsyncIterable<FoundFile>} files @returns {AsyncGenerator<Known>} */
-  async * #looked (files) {
-    for await (const file of files) yield { file, root: await this.#how.known?.find(file) }
+  async * #withKnownRoots (files) {
+    for await (const file of files) yield { file, root: await this.#terms.known?.find(file) }
   }
 
   /** @param {Known} known @returns {Promise<Loaded>} */
   async #load ({ file, root }) {
-    const { hold, mode, pace, signal } = this.#how
+    const { hold, mode, pace, signal } = this.#terms
     const size = Number(file.stat.size)
     if (root !== undefined) {
       hold.add(root) // before the lookup: a blob that was found must stay
-      if (await this.#isThere(root, file)) return { file, root, size, isUnread: true }
+      if (await this.#isStored(root, file)) return { file, root, size, isUnread: true }
     }
     const isReference = mode === 'reference' && size > GROUP_LEN
     const bytes = isReference || size > FILE_FROM ? undefined : await readSmallFile(file, FILE_FROM, pace)
@@ -206,10 +206,10 @@ class Importing {
    *
    * @param {Uint8Array} root @param {FoundFile} file
    */
-  async #isThere (root, { path }) {
+  async #isStored (root, { path }) {
     const { catalog, databases } = contextOf(this.#store)
     const { record } = await catalog.find(root)
     if (record === undefined || isKept(record)) return record !== undefined
-    return this.#how.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
+    return this.#terms.mode === 'reference' && record.complete && path === await pathOfReference(databases, record.id)
   }
 }
