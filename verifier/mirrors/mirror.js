@@ -24,9 +24,9 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
 /** @import { RandomAccess, SliceOutboard, Source } from '../../lib/core/types.js' */
 
 /**
- * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. What it
- * throws means that it does not have the blob, or not now; STORE_MISSING and STORE_NOT_FOUND that another range may
- * be there.
+ * Gives a slice that proves some ranges of a blob: the size in 8 bytes, then pairs and bytes at group log 4. An error
+ * means that the blob cannot be had here, or not now. After STORE_MISSING and STORE_NOT_FOUND, other ranges of the blob
+ * are still asked for.
  *
  * @callback GiveSlice
  * @param {CID} cid
@@ -37,8 +37,8 @@ import { toPieces, toRandomAccess } from '../../lib/source/source.js'
  */
 
 /**
- * Gives whole members of a sequence of hashes, as slices one behind the other. When it has not the sequence or a
- * member, they end there, or it throws STORE_NOT_FOUND.
+ * Gives whole members of a sequence of hashes, as slices one behind the other. Where the sequence or a member is not
+ * there, the slices end, or STORE_NOT_FOUND is thrown.
  *
  * @callback GiveMembers
  * @param {CID} cid  of the sequence
@@ -85,7 +85,7 @@ export class Mirror {
   members
   /** Can it be asked for any blob, and not for one alone? */
   hasAnyBlob
-  /** Mirrors that came with it: those of the other hints of a RASL URL. @type {readonly Mirror[]} */
+  /** The mirrors of the other hints of the same RASL URL. @type {readonly Mirror[]} */
   others
   /** Names it in errors and progress: a URL without query, as a rule. */
   location
@@ -226,7 +226,7 @@ function mirrorOfSlices (giver, location) {
 function mirrorOfPlain ({ source, outboard }, http, location) {
   pairsOf(outboard)
   const size = outboard.size
-  const isRemote = source instanceof URL || typeof source === 'string' ? /^https?:/i.test(String(source)) : false
+  const isRemote = (source instanceof URL || typeof source === 'string') && /^https?:/i.test(String(source))
   if (isRemote) {
     const file = new HttpFile(/** @type {URL} */ (source), http, { isLenient: true })
     const pieces = file.pieces.bind(file)

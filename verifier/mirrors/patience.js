@@ -51,8 +51,9 @@ export async function * withPatience (open, { location, stall, clock, signal }) 
   /** Milliseconds of waiting, and bytes, since the last 16 KiB. */
   let waited = 0
   let len = 0
-  /** When the wait for a piece began, and what ends it. @type {number | undefined} */
+  /** When the wait for a piece began; undefined while none is waited for. @type {number | undefined} */
   let since
+  /** Ends the wait with an error. */
   let fail = (/** @type {unknown} */ _error) => {}
   const onAbort = () => fail(signal?.reason)
   const watch = async () => {

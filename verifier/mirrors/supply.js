@@ -92,6 +92,6 @@ function named (thrown, location) {
 function lackOf ({ code, ranges: lacks }, ranges) {
   if (code === 'STORE_NOT_FOUND') return ranges
   if (lacks === undefined || (code !== 'STORE_MISSING' && code !== 'FETCH_STATUS')) return undefined
-  // The last chunk has a number there, and none here as long as the size is not known.
+  // The mirror names its last chunk by a number. Here it is `ChunkRanges.last` as long as the size is not known.
   return ranges.equals(ChunkRanges.last) ? lacks.union(ranges) : lacks
 }

@@ -11,13 +11,18 @@ import { pairsOf } from '../../../lib/outboard/paged-outboard.js'
 /** Pairs that are read together: those of 8 MiB of a blob at group log 4. */
 const COUNT = 512
 
-/** @typedef {{ nodes: number[], bytes: Uint8Array, good: number }} Pairs  of parents; of the first `good` there are */
+/**
+ * @typedef {object} Pairs  pairs that were read together
+ * @property {number[]} nodes  the parents
+ * @property {Uint8Array} bytes
+ * @property {number} count  how many pairs there are: those of the first parents, up to one that the outboard lacks
+ */
 
 export class PairsAhead {
   #walk
   #reader
   /** @type {Pairs} */
-  #current = { nodes: [], bytes: new Uint8Array(0), good: 0 }
+  #current = { nodes: [], bytes: new Uint8Array(0), count: 0 }
   #index = 0
   #next = /** @type {Promise<Pairs> | undefined} */ (undefined)
 
@@ -28,21 +33,22 @@ export class PairsAhead {
   }
 
   /**
-   * Must `load` be called before `of`?
+   * Goes on to the pair of a parent.
    *
-   * @param {number} node  in-order number of a parent, in the order of the walk
+   * @param {number} node  in-order number of the parent, in the order of the walk
+   * @returns {boolean} false when `load` must be called first
    */
-  lacks (node) {
+  seek (node) {
     const { nodes } = this.#current
     while (this.#index < nodes.length && nodes[this.#index] !== node) this.#index++
-    return this.#index === nodes.length
+    return this.#index < nodes.length
   }
 
-  /** The pair of the parent that `lacks` was asked about. @returns {Uint8Array | undefined} when there is none */
+  /** The pair that `seek` has found. @returns {Uint8Array | undefined} undefined when the outboard lacks it */
   get pair () {
-    const { bytes, good } = this.#current
+    const { bytes, count } = this.#current
     const at = this.#index * PAIR_LEN
-    return this.#index < good ? bytes.subarray(at, at + PAIR_LEN) : undefined
+    return this.#index < count ? bytes.subarray(at, at + PAIR_LEN) : undefined
   }
 
   /** Waits for the next pairs. @returns {Promise<boolean>} are there any? */
@@ -66,6 +72,6 @@ export class PairsAhead {
     const isMissing = (/** @type {Step} */ step, /** @type {number} */ i) =>
       !this.#reader.copyPair(step, bytes, i * PAIR_LEN)
     const missing = steps.findIndex(isMissing)
-    return { nodes, bytes, good: missing < 0 ? nodes.length : missing }
+    return { nodes, bytes, count: missing < 0 ? nodes.length : missing }
   }
 }

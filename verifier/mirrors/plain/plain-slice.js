@@ -23,8 +23,8 @@ import { modeOf } from '../../../lib/hash/mode-options.js'
  */
 /** @typedef {{ ranges: ChunkRanges, groupLog: number, key?: Uint8Array }} Wanted */
 /**
- * Waits for what a slice lacks, and tells whether it goes on then: not at its end, nor where the blob or its outboard
- * has too little.
+ * Waits until more of a slice can be made. Gives false when there will be no more: at the end of the slice, and where
+ * the blob or its outboard ends too early.
  *
  * @typedef {() => Promise<boolean> | boolean} ReadOn
  */
@@ -111,7 +111,7 @@ class PlainSlice {
 
   /** Adds a pair of the outboard. @returns {ReadOn | undefined} */
   #addStored () {
-    if (this.#pairs.lacks(this.#walk.node)) return () => this.#pairs.load()
+    if (!this.#pairs.seek(this.#walk.node)) return () => this.#pairs.load()
     const { pair } = this.#pairs
     if (pair === undefined) return () => false
     this.#push(pair)
