@@ -1,5 +1,5 @@
-// What the parts of one open store share: made when the store is opened, and ended when it is closed. It stands beside
-// the folders of exchange because it imports all other rooms.
+// What the parts of one open store share: made when the store is opened, and ended when it is closed. This file stands
+// beside the folders of exchange because it imports from all other folders of the store.
 
 import { assertInteger, describe } from '../../lib/core/bytes.js'
 import { assertKnownOptions } from '../../lib/core/options.js'

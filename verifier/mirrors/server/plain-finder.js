@@ -2,28 +2,22 @@
 // when the last chunk verifies under it, and so do the pairs above that chunk.
 
 import { BaoError, fetchRefused, leafMismatch } from '../../../lib/core/errors.js'
-import { CHUNK_LEN, DEFAULT_GROUP_LOG, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
+import { CHUNK_LEN, HASH_LEN, PAIR_LEN } from '../../../lib/core/constants.js'
 import { ByteQueue } from '../../../lib/core/byte-queue.js'
-import { ChunkRanges } from '../../../lib/tree/ranges.js'
 import { HEADER_LEN, areEqual } from '../../../lib/core/bytes.js'
 import { meansNotHere } from '../../sources/http/answer.js'
 import { HttpFile } from '../../sources/http/file.js'
 import { optionsFor } from '../../sources/http/options.js'
-import { PairTable } from '../../../lib/outboard/pairs.js'
-import { SliceVerifier } from '../../slice/slice.js'
-import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
 import { groupCount, outboardLen } from '../../../lib/tree/geometry.js'
-import { modeOf } from '../../../lib/hash/mode-options.js'
 import { openOutboard } from '../../../lib/outboard/paged-outboard.js'
 import { outboardLinks } from './links.js'
 import { rootHash } from '../../../lib/hash/subtree.js'
-import { sliceOfPlain } from '../plain/plain-slice.js'
+import { blobInMemory, emptyOutboard, hasProvenSize } from '../plain/plain-blob.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
-import { verifyPieces } from '../../slice/pieces.js'
 
 /** @import { HttpOptions } from '../../sources/http/options.js' */
 /** @import { PlainBlob } from '../plain/plain-slice.js' */
-/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
+/** @import { SliceOutboard } from '../../../lib/core/types.js' */
 /** @import { SliceRequest } from './url-mirror.js' */
 
 /** Bytes of the first request: all of many small blobs. */
@@ -40,7 +34,7 @@ const OUTBOARD_MS = 30_000
  *   first pair is known to be right, and another outboard or the whole file may be better
  */
 /** @typedef {{ url: URL, groupLog: number, from: URL[] }} Place  of an outboard, and the URLs that led to it */
-/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  of a size; `tail`: the bytes that it was found by */
+/** @typedef {{ size: number, tail?: PlainBlob['pieces'] }} Claim  `tail`: the last group, if that tells the size */
 
 export class PlainFinder {
   #url
@@ -69,7 +63,7 @@ export class PlainFinder {
   async find (request, signal, onAnswer) {
     const start = await this.#file.read(0, FIRST_READ_LEN, signal)
     onAnswer()
-    const small = blobOf(start, request)
+    const small = blobInMemory(start, request)
     if (small !== undefined) return { blob: small, isSettled: true }
     this.#failures = [...this.#stalled.values()]
     let likely
@@ -100,7 +94,7 @@ export class PlainFinder {
         'beside it, with .obao4 behind the name, or use another mirror'
       throw this.#failures[0] ?? fetchRefused(this.#file.location, why)
     }
-    const blob = blobOf(queue.bytes, request)
+    const blob = blobInMemory(queue.bytes, request)
     if (blob === undefined) throw leafMismatch(0, queue.len)
     return blob
   }
@@ -144,7 +138,7 @@ export class PlainFinder {
     const claim = request.size ?? this.#file.size
     if (claim !== undefined && groupCount(claim, groupLog) === 1) {
       const blob = this.#blobWith(emptyOutboard(root, claim, groupLog))
-      if (await isProven(blob, request, signal)) return { blob, isSettled: true }
+      if (await hasProvenSize(blob, request, signal)) return { blob, isSettled: true }
     }
     const file = new HttpFile(url, optionsFor(url, from, this.#http), { isLenient: true })
     const start = await file.read(0, HEADER_LEN + PAIR_LEN, signal)
@@ -159,7 +153,7 @@ export class PlainFinder {
         const pieces = tail ?? blob.pieces
         // A server that knows no ranges would send all of a long blob for its end.
         const isFar = this.#file.ignoresRanges && size > MAX_WHOLE_LEN && tail === undefined
-        if (isFar || await isProven({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
+        if (isFar || await hasProvenSize({ ...blob, pieces }, request, signal)) return { blob, isSettled: true }
         likely ??= { blob, isSettled: false }
       }
     } catch (error) {
@@ -175,8 +169,8 @@ export class PlainFinder {
   }
 
   /**
-   * Sizes that the blob may have. After the one that the server tells come those that follow from the length of the
-   * outboard, which tells the number of groups, and from where the bytes of the last group end.
+   * Sizes that the blob may have. The first is the one that the server tells. The others follow from the length of the
+   * outboard, which tells where the last group begins, and from the bytes of that group.
    *
    * @param {SliceRequest} request
    * @param {{ file: HttpFile, at: number, groupLog: number }} outboard  `at`: where its first pair begins
@@ -202,24 +196,6 @@ export class PlainFinder {
 }
 
 /**
- * Does the last chunk of a blob verify, so that its size is right, and its outboard reaches to its end?
- *
- * @param {PlainBlob} blob @param {SliceRequest} request @param {AbortSignal} signal
- */
-async function isProven (blob, { root, key }, signal) {
-  const wanted = { root, ranges: ChunkRanges.last, groupLog: blob.outboard.groupLog, key }
-  const verifier = new SliceVerifier(wanted)
-  try {
-    const leaves = verifyPieces(verifier, sliceOfPlain(blob, wanted, signal))
-    while (!(await leaves.next()).done);
-    return verifier.sizeProven
-  } catch (error) {
-    if (error instanceof BaoError && error.code.startsWith('BAO_')) return false
-    throw error
-  }
-}
-
-/**
  * The outboard in a file, whose pairs are read as they are needed.
  *
  * @param {HttpFile} file @param {number} at  where its first pair begins
@@ -234,40 +210,3 @@ function outboardIn (file, at, info) {
   }
   return openOutboard(pairs, info)
 }
-
-/**
- * A blob in memory.
- *
- * @param {Uint8Array} bytes @param {SliceRequest} request
- * @returns {PlainBlob | undefined} undefined when these are not its bytes
- */
-function blobOf (bytes, { root, key }) {
-  const table = new PairTable(bytes.length, DEFAULT_GROUP_LOG, 'pre')
-  const tree = new TreeBuilder(modeOf({ key }), { sink: table })
-  tree.update(bytes)
-  if (!areEqual(root, 0, tree.hash())) return undefined
-  return {
-    size: bytes.length,
-    outboard: outboardOf(root, bytes.length, table.bytes),
-    pieces: async function * (start, end) { yield bytes.subarray(start, end) }
-  }
-}
-
-/**
- * The outboard of a blob that is one group: there are no pairs.
- *
- * @param {Uint8Array} root @param {number} size @param {number} groupLog
- * @returns {SliceOutboard}
- */
-const emptyOutboard = (root, size, groupLog) => ({ root, size, groupLog, copyPair: () => false })
-
-/** @param {Uint8Array} root @param {number} size @param {Uint8Array} pairs @returns {SliceOutboard} */
-const outboardOf = (root, size, pairs) => ({
-  root,
-  size,
-  groupLog: DEFAULT_GROUP_LOG,
-  copyPair (/** @type {Step} */ { pre }, /** @type {Uint8Array} */ out, /** @type {number} */ at) {
-    out.set(pairs.subarray(pre * PAIR_LEN, (pre + 1) * PAIR_LEN), at)
-    return true
-  }
-})

@@ -16,7 +16,7 @@ import { respondPieces } from './pieces.js'
  * @param {Exchange} exchange @param {FoundRoute} route @param {BlobRecord} record @param {SliceQuery} query
  */
 export async function answerSlice (exchange, route, record, { ranges, groupLog, label }) {
-  const { request: { headers }, url, context, options: { mirrors = [] } } = exchange
+  const { request: { headers }, url, context, options: { mirrors } } = exchange
   const { target: { root }, cid, top } = route
   const hex = base16.baseEncode(root)
   const { size } = record

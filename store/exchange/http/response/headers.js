@@ -24,10 +24,10 @@ const REQUEST_HEADERS = 'Accept, Authorization, Content-Type, If-Match, If-None-
 /**
  * The links to other servers that have a blob. Source: RFC 6249, 3.
  *
- * @param {string[] | undefined} mirrors  URLs to which a hash can be added @param {string} hex  the hash
+ * @param {string[]} mirrors  URLs to which a hash can be added @param {string} hex  the hash
  * @param {string} [more]  parameters of each link
  */
-export const duplicateLinks = (mirrors = [], hex, more = '') =>
+export const duplicateLinks = (mirrors, hex, more = '') =>
   mirrors.map((mirror, i) => `<${mirror}${hex}>; rel=duplicate; pri=${i + 1}${more}`)
 
 /** @param {Record<string, string>} headers  of one answer */

@@ -1,0 +1,70 @@
+// Makes blobs of bytes in memory, and proves the sizes of blobs whose bytes and outboard lie apart.
+
+import { BaoError } from '../../../lib/core/errors.js'
+import { areEqual } from '../../../lib/core/bytes.js'
+import { DEFAULT_GROUP_LOG, PAIR_LEN } from '../../../lib/core/constants.js'
+import { modeOf } from '../../../lib/hash/mode-options.js'
+import { TreeBuilder } from '../../../lib/hash/tree-builder.js'
+import { PairTable } from '../../../lib/outboard/pairs.js'
+import { ChunkRanges } from '../../../lib/tree/ranges.js'
+import { verifyPieces } from '../../slice/pieces.js'
+import { SliceVerifier } from '../../slice/slice.js'
+import { sliceOfPlain } from './plain-slice.js'
+
+/** @import { SliceOutboard, Step } from '../../../lib/core/types.js' */
+/** @import { PlainBlob } from './plain-slice.js' */
+
+/**
+ * Does the last chunk of a blob verify? Then its size is right, and its outboard reaches to its end.
+ *
+ * @param {PlainBlob} blob @param {{ root: Uint8Array, key?: Uint8Array }} name @param {AbortSignal} signal
+ */
+export async function hasProvenSize (blob, { root, key }, signal) {
+  const wanted = { root, ranges: ChunkRanges.last, groupLog: blob.outboard.groupLog, key }
+  const verifier = new SliceVerifier(wanted)
+  try {
+    const leaves = verifyPieces(verifier, sliceOfPlain(blob, wanted, signal))
+    while (!(await leaves.next()).done);
+    return verifier.sizeProven
+  } catch (error) {
+    if (error instanceof BaoError && error.code.startsWith('BAO_')) return false
+    throw error
+  }
+}
+
+/**
+ * A blob in memory.
+ *
+ * @param {Uint8Array} bytes @param {{ root: Uint8Array, key?: Uint8Array }} name
+ * @returns {PlainBlob | undefined} undefined when these are not the bytes of that blob
+ */
+export function blobInMemory (bytes, { root, key }) {
+  const table = new PairTable(bytes.length, DEFAULT_GROUP_LOG, 'pre')
+  const tree = new TreeBuilder(modeOf({ key }), { sink: table })
+  tree.update(bytes)
+  if (!areEqual(root, 0, tree.hash())) return undefined
+  return {
+    size: bytes.length,
+    outboard: outboardOfPairs(root, bytes.length, table.bytes),
+    pieces: async function * (start, end) { yield bytes.subarray(start, end) }
+  }
+}
+
+/**
+ * The outboard of a blob that is one group: there are no pairs.
+ *
+ * @param {Uint8Array} root @param {number} size @param {number} groupLog
+ * @returns {SliceOutboard}
+ */
+export const emptyOutboard = (root, size, groupLog) => ({ root, size, groupLog, copyPair: () => false })
+
+/** @param {Uint8Array} root @param {number} size @param {Uint8Array} pairs @returns {SliceOutboard} */
+const outboardOfPairs = (root, size, pairs) => ({
+  root,
+  size,
+  groupLog: DEFAULT_GROUP_LOG,
+  copyPair (/** @type {Step} */ { pre }, /** @type {Uint8Array} */ out, /** @type {number} */ at) {
+    out.set(pairs.subarray(pre * PAIR_LEN, (pre + 1) * PAIR_LEN), at)
+    return true
+  }
+})
