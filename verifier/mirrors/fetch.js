@@ -116,21 +116,39 @@ export async function fetchVerified (input, options) {
   }
 
   const pieces = piecesOf(reader, start, end, outboard?.groupLog ?? groupLog)
-  let next = await pieces.next()
+  const first = await pieces.next()
   if (reader.size !== undefined) setLength(reader.size)
+  const total = end === Infinity ? undefined : end - start
+  const body = streamOf(first, pieces, {
+    onSent: done => onProgress?.({ type: 'baobox:fetch', detail: { done, total } }),
+    onCancel: reason => cancelled.abort(reason)
+  })
+  return new Response(body, { status, headers })
+}
+
+/**
+ * A stream of pieces, which are read only as they are asked for.
+ *
+ * @param {IteratorResult<Uint8Array, void>} first @param {AsyncGenerator<Uint8Array, void>} rest
+ * @param {object} options
+ * @param {(done: number) => void} options.onSent  gets how many bytes were given so far
+ * @param {(reason: unknown) => void} options.onCancel  called when no more pieces are wanted, or one has failed
+ */
+function streamOf (first, rest, { onSent, onCancel }) {
+  let next = first
   let done = 0
   const cancel = (/** @type {unknown} */ reason) => {
-    cancelled.abort(reason)
-    pieces.return(undefined).catch(() => {})
+    onCancel(reason)
+    rest.return(undefined).catch(() => {})
   }
-  const body = new ReadableStream({
+  return new ReadableStream({
     async pull (controller) {
       try {
         if (!next.done) {
           controller.enqueue(next.value)
           done += next.value.length
-          onProgress?.({ type: 'baobox:fetch', detail: { done, total: end === Infinity ? undefined : end - start } })
-          next = await pieces.next()
+          onSent(done)
+          next = await rest.next()
         }
         if (next.done) controller.close()
       } catch (error) {
@@ -140,7 +158,6 @@ export async function fetchVerified (input, options) {
     },
     cancel
   }, { highWaterMark: 0 })
-  return new Response(body, { status, headers })
 }
 
 /**
