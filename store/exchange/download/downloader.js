@@ -50,6 +50,7 @@ const MAX_REQUESTS = 6
  * @property {(mirrors: Health[], isOpen: boolean) => boolean} giveUp  gives up what no mirror can bring, or has it
  *   brought in the last way, unless more mirrors may come (`isOpen`). Has that changed what is to be done? Throws when
  *   the work has failed
+ * @property {number} [wakeAt]  when to look for tasks again, by the clock of the download, even if nothing ends before
  */
 
 export class Downloader {
@@ -98,7 +99,7 @@ export class Downloader {
       if (work.isDone) return
       const now = this.#terms.clock.now() // one time for both: a mirror is asked now, or waited for
       this.#giveTasks(work, now)
-      if (!work.giveUp(this.mirrors, this.#isOpen)) await this.#wait(woken, now)
+      if (!work.giveUp(this.mirrors, this.#isOpen)) await this.#wait(woken, now, work.wakeAt)
       this.#throwFailure()
     }
   }
@@ -175,15 +176,15 @@ export class Downloader {
   }
 
   /**
-   * Waits until a mirror has ended a task, may be asked again, or is added.
+   * Waits until a mirror has ended a task, may be asked again, or is added, and for the work until `wakeAt` at most.
    *
-   * @param {Promise<unknown>} woken @param {number} now
+   * @param {Promise<unknown>} woken @param {number} now @param {number} [wakeAt]
    * @throws {import('../../../lib/core/errors.js').BaoError} FETCH_EXHAUSTED when none of that can happen
    */
-  async #wait (woken, now) {
+  async #wait (woken, now, wakeAt = Infinity) {
     const { clock } = this.#terms
-    const times = this.mirrors.filter(({ isUsable }) => isUsable).map(({ retryAt }) => retryAt)
-      .filter(time => time > now)
+    const retryTimes = this.mirrors.filter(({ isUsable }) => isUsable).map(({ retryAt }) => retryAt)
+    const times = [...retryTimes, wakeAt].filter(time => time > now && time < Infinity)
     if (this.#busy.size === 0 && times.length === 0 && !this.#isOpen && this.#failure === undefined) {
       throw fetchExhausted(this.mirrors.flatMap(({ error }) => error ?? []))
     }

@@ -3,13 +3,11 @@
 import { fetchExhausted } from '../../../../lib/core/errors.js'
 import { ChunkRanges } from '../../../../lib/tree/ranges.js'
 import { toCid } from '../../../../lib/hash/cid.js'
-import { Supply } from '../../../../verifier/mirrors/supply.js'
 import { BlobDownload } from '../blob/blob-download.js'
 import { HeadReceiver } from '../blob/head-receiver.js'
-import { MirrorRequest } from '../mirror-request.js'
 import { LostMembers } from './lost-members.js'
 import { MemberQueue } from './member-queue.js'
-import { MAX_STREAM_COUNT, MemberStream } from './member-stream.js'
+import { MemberStreams } from './member-streams.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { Health } from '../../../../verifier/mirrors/health.js' */
@@ -37,22 +35,12 @@ export class MemberDownloads {
   #signal
   #sequence
   #heads
-  /** The members that were not begun. */
+  /** The members that were not begun. @type {MemberQueue} */
   #queue
   /** The members that are asked for alone, in their order, by name. @type {Map<string, ActiveMember>} */
   #active = new Map()
-  /**
-   * The members that come in one stream, and their names.
-   *
-   * @type {{ stream: MemberStream, names: Set<string> } | undefined}
-   */
-  #streamed
-  /** The mirror that is asked for streams. @type {Health | undefined} */
-  #streaming
-  /** Has a stream ended since members were begun last? */
-  #streamHasEnded = false
-  /** Mirrors whose stream has brought nothing. They are asked for one member at a time. @type {WeakSet<Health>} */
-  #noStreams = new WeakSet()
+  /** The members that come in streams. @type {MemberStreams} */
+  #streams
   /** The members that no mirror has. */
   #lost = new LostMembers()
   #done = { members: 0, bytes: 0 }
@@ -75,18 +63,27 @@ export class MemberDownloads {
       isTaken: name => this.#isUnderWay(name) || this.#lost.has(name),
       onWhole: (member, size) => this.#ended(member, size, 0)
     })
+    this.#streams = new MemberStreams(store, terms, signal, {
+      sequence: sequence.root,
+      queue: this.#queue,
+      heads: this.#heads,
+      onWhole: (member, size) => this.#ended(member, size, size)
+    })
   }
 
   get isDone () { return !this.#hasMore && this.#lost.count === 0 }
 
   /** Are there members that are neither whole nor lost? */
   get #hasMore () {
-    const isReading = !this.#queue.isAtEnd || this.#streamed !== undefined
-    return isReading || this.#queue.length + this.#active.size + this.#lost.parkedCount > 0
+    const count = this.#queue.length + this.#streams.size + this.#active.size + this.#lost.parkedCount
+    return !this.#queue.isAtEnd || count > 0
   }
 
   /** @param {string} name */
-  #isUnderWay (name) { return this.#active.has(name) || this.#streamed?.names.has(name) === true }
+  #isUnderWay (name) { return this.#active.has(name) || this.#streams.has(name) }
+
+  /** When a stream may be ended: see `Work` in downloader.js. */
+  get wakeAt () { return this.#streams.endsAt }
 
   /** Ends members that are whole, and begins others. @param {Health[]} mirrors */
   async refill (mirrors) {
@@ -96,10 +93,9 @@ export class MemberDownloads {
       this.#active.delete(member.name)
       this.#ended(member, member.blob.size ?? 0, member.blob.received)
     }
-    this.#streamHasEnded = false
-    this.#streaming = this.#onlyStream(mirrors)
-    if (this.#streaming !== undefined) await this.#queue.readAhead(MAX_STREAM_COUNT)
-    while (this.#active.size < MAX_ACTIVE && (this.#streaming === undefined || this.#queue.first?.isSingle)) {
+    await this.#streams.refill(mirrors)
+    while (this.#active.size < MAX_ACTIVE) {
+      if (this.#streams.areEnough && !this.#queue.first?.isSingle) return
       const member = await this.#takeNext()
       if (member === undefined) return
       const blob = new BlobDownload(this.#store, this.#terms, this.#signal, {
@@ -109,18 +105,6 @@ export class MemberDownloads {
       if (blob.isDone) this.#ended(member, blob.size ?? 0, blob.received)
       else this.#active.set(member.name, { ...member, blob })
     }
-  }
-
-  /**
-   * The mirror, if there is one only, and it can give many members in one stream. Several mirrors share the members
-   * better when they are asked for single ones.
-   *
-   * @param {Health[]} mirrors
-   */
-  #onlyStream (mirrors) {
-    const [only, ...others] = mirrors.filter(({ isUsable }) => isUsable)
-    const isIt = only?.mirror.members !== undefined && others.length === 0 && !this.#noStreams.has(only)
-    return isIt ? only : undefined
   }
 
   /**
@@ -142,44 +126,16 @@ export class MemberDownloads {
 
   /** @param {Health} health @param {Asked} asked @returns {Task | undefined} */
   take (health, asked) {
-    if (health === this.#streaming && asked.isIdle && this.#streamed === undefined) {
-      const members = this.#queue.takeForStream(MAX_STREAM_COUNT)
-      if (members.length > 0) return { run: this.#beginStream(health, members), isSmall: false }
-    }
+    const stream = asked.isIdle ? this.#streams.take(health, asked) : undefined
+    if (stream !== undefined) return stream
     for (const mayRace of asked.isIdle ? [false, true] : [false]) {
       for (const { blob } of this.#active.values()) {
         const task = blob.take(health, { ...asked, mayRace })
         if (task !== undefined) return task
       }
     }
+    if (asked.isIdle) this.#streams.offerHelp(health)
     return undefined
-  }
-
-  /**
-   * Has a mirror send members in one stream. When the stream ends early, the member at which it has ended is asked for
-   * alone.
-   *
-   * @param {Health} health @param {Member[]} members
-   * @returns {Task['run']}
-   */
-  #beginStream (health, members) {
-    const request = new MirrorRequest(this.#terms, this.#signal, new Supply(health))
-    const stream = new MemberStream(this.#store, this.#heads, request, {
-      sequence: this.#sequence.root, members, onWhole: (member, size) => this.#ended(member, size, size)
-    })
-    const names = new Set(members.map(({ name }) => name))
-    this.#streamed = { stream, names }
-    return async () => {
-      const failure = await stream.fetch()
-      this.#streamed = undefined
-      this.#streamHasEnded = true
-      if (stream.received > 0) request.gained(stream.received)
-      if (request.signal.aborted || stream.left.length === 0) return
-      const [first, ...others] = stream.left
-      if (stream.left.length === names.size) this.#noStreams.add(health)
-      this.#queue.putBack([{ ...first, isSingle: true }, ...others])
-      if (failure !== undefined) request.failed(failure, ChunkRanges.all)
-    }
   }
 
   /**
@@ -196,7 +152,8 @@ export class MemberDownloads {
     }
     const { parkedCount } = this.#lost
     this.#queue.putBack(this.#lost.takeParked(mirrors.length, isOpen))
-    let hasChanged = this.#streamHasEnded || this.#lost.parkedCount < parkedCount
+    this.#streams.endLongest(this.#terms.clock.now())
+    let hasChanged = this.#streams.hasEnded || this.#lost.parkedCount < parkedCount
     for (const { blob, ...member } of this.#active.values()) {
       if (!blob.isHopeless(mirrors)) continue
       if (!this.#lost.add({ ...member, error: blob.makeExhaustedError(mirrors) }, isOpen)) continue
@@ -219,7 +176,7 @@ export class MemberDownloads {
   get progress () {
     const single = Array.from(this.#active.values(), ({ index, root, blob }) =>
       ({ index, cid: toCid(root), ...blob.progress }))
-    const current = /** @type {MemberState[]} */ ([...this.#streamed?.stream.current ?? [], ...single])
+    const current = /** @type {MemberState[]} */ ([...this.#streams.current, ...single])
     const done = current.reduce((sum, { done }) => sum + done, this.#done.bytes)
     return { done, members: { done: this.#done.members, total: this.#sequence.count, current } }
   }

@@ -80,8 +80,8 @@ export class MemberQueue {
     return taken
   }
 
-  /** Puts members back in front. @param {Member[]} members */
-  putBack (members) { this.#members.unshift(...members) }
+  /** Puts members back to their places. @param {Member[]} members */
+  putBack (members) { this.#members = [...members, ...this.#members].sort((a, b) => a.index - b.index) }
 }
 
 /**

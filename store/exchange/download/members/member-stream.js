@@ -18,8 +18,6 @@ import { FILE_FROM } from '../../../write/blob-builder.js'
 /** @import { MirrorRequest } from '../mirror-request.js' */
 /** @import { MemberState } from '../progress.js' */
 
-/** Members of a stream, at most. */
-export const MAX_STREAM_COUNT = 1000
 /** Bytes of small blobs that wait to be kept, before no more are read. */
 const MAX_UNKEPT_LEN = 1 << 24
 /** Bytes that are handed on behind a size that no blob can have. */
@@ -45,11 +43,14 @@ export class MemberStream {
   received = 0
 
   /**
-   * @param {StoreContext} store @param {HeadReceiver} heads @param {MirrorRequest} request
-   * @param {{ sequence: Uint8Array, members: Member[], onWhole: (member: Member, size: number) => void }} what
-   *   `sequence`: its hash; `members`: in their order; `onWhole` gets each when it is kept
+   * @param {StoreContext} store @param {MirrorRequest} request
+   * @param {object} what
+   * @param {Uint8Array} what.sequence  its hash
+   * @param {Member[]} what.members  in their order
+   * @param {HeadReceiver} what.heads  keeps the small ones
+   * @param {(member: Member, size: number) => void} what.onWhole  gets each member when it is kept
    */
-  constructor (store, heads, request, { sequence, members, onWhole }) {
+  constructor (store, request, { sequence, members, heads, onWhole }) {
     this.#store = store
     this.#heads = heads
     this.#request = request

@@ -1,4 +1,4 @@
-// Members of a sequence from one server: many with one request where it knows that, and one by one elsewhere.
+// Members of a sequence from servers: many with one request where a server knows that, and one by one elsewhere.
 import { expect } from 'chai'
 import { HASHSEQ, hash, toCid } from '../../../../../lib/index.js'
 import { mirrorOf } from '../../../../../verifier/index.js'
@@ -21,14 +21,14 @@ const TYPE = 'application/vnd.bao-members; group-log=4'
 
 let servers = 0
 
-describe('a download of members from one server', () => {
+describe('a download of members over HTTP', () => {
   const newStore = newStores()
 
   /** A server with the sequence and its members. `change` may answer requests for members in another way. */
-  async function serve ({ absent = [], members = roots, change } = {}) {
+  async function serve ({ absent = [], blobs = contents, members = blobs.map(bytes => hash(bytes)), change } = {}) {
     const { store } = await newStore()
     await store.put(concat(members))
-    for (const [i, bytes] of contents.entries()) if (!absent.includes(i)) await store.put(bytes)
+    for (const [i, bytes] of blobs.entries()) if (!absent.includes(i)) await store.put(bytes)
     const handler = createHandler(store)
     const asked = []
     const fetch = async (url, init) => {
@@ -179,11 +179,60 @@ describe('a download of members from one server', () => {
     expect(urls).to.have.length.below(20)
   })
 
-  it('shares members among several servers, one by one', async () => {
-    const { store } = await newStore()
-    const [a, b] = [await serve(), await serve()]
-    await store.download(cid, { from: [a.mirror, b.mirror], recursive: true })
-    expect([...a.streams(), ...b.streams()]).to.deep.equal([])
-    await expectHas(store, ALL)
+  describe('from several servers', () => {
+    const MANY = Array.from({ length: 1200 }, (_, i) => noise(100 + i, 5000 + i))
+    const manyCid = toCid(hash(concat(MANY.map(bytes => hash(bytes)))), HASHSEQ)
+    /** How many members the requests for streams have named. */
+    const countOf = server => server.streams().join().split(',').map(range => range.split('-'))
+      .reduce((sum, [start, end]) => sum + (end - start), 0)
+
+    it('takes streams from all of them, and each member once', async () => {
+      const { store } = await newStore()
+      const servers = [await serve({ blobs: MANY }), await serve({ blobs: MANY }), await serve({ blobs: MANY })]
+      const from = servers.map(({ mirror }) => mirror)
+      const result = await store.download(manyCid, { from, recursive: true })
+      expect(result).to.include({ members: 1200, complete: true })
+      const counts = servers.map(countOf)
+      expect(Math.min(...counts), `${counts}`).to.be.above(100)
+      expect(counts.reduce((sum, count) => sum + count, 0)).to.equal(1200)
+    })
+
+    it('does not wait for a server that is slow while another is idle', async () => {
+      for (const at of [0, 40, 100_000, 2 * MIB]) {
+        const { store } = await newStore()
+        const clock = new FakeClock()
+        const slow = await serve({ change: changed(endings.stall(at)) })
+        const from = [slow.mirror, (await serve()).mirror]
+        const result = await clock.until(downloadBy(clock, store, cid, { from, recursive: true }))
+        expect(result, `${at}`).to.include({ complete: true })
+        expect(result.mirrors[0], `${at}`).to.include({ state: 'good' }).and.not.to.have.property('error')
+        expect(clock.now()).to.be.below(10_000) // before the mirror counts as stalled
+        await expectHas(store, ALL)
+      }
+    })
+
+    it('does not end a slow stream for the sake of a server that has nothing', async () => {
+      const { store } = await newStore()
+      const clock = new FakeClock()
+      const slowly = async function * (bytes) {
+        for (let done = 0; done < bytes.length; done += MIB) {
+          await clock.sleep(900)
+          yield bytes.subarray(done, done + MIB)
+        }
+      }
+      const slow = await serve({ change: changed(slowly) })
+      const from = [(await serve({ absent: ALL, members: [] })).mirror, slow.mirror]
+      expect(await clock.until(downloadBy(clock, store, cid, { from, recursive: true }))).to.include({ complete: true })
+      expect(clock.now()).to.be.above(2000)
+      expect(countOf(slow)).to.be.within(8, 9) // one of them may be asked for alone, for the empty server lacks it
+    })
+
+    it('brings what each of them has', async () => {
+      const { store } = await newStore()
+      const servers = [await serve({ absent: [0, 3, 4, 5] }), await serve({ absent: [1, 2, 6, 8] })]
+      const from = servers.map(({ mirror }) => mirror)
+      expect(await store.download(cid, { from, recursive: true })).to.include({ complete: true })
+      await expectHas(store, ALL)
+    })
   })
 })
