@@ -1,4 +1,4 @@
-// Small things tests do with bytes, in whatever runs them: without Buffer.
+// Small things tests do with bytes, in whatever runs them: browsers have no Buffer.
 
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
@@ -23,9 +23,10 @@ export function concat (parts) {
   return out
 }
 
-/** Are they equal? Four bytes are compared at a time: tests spend seconds here. */
+/** Are they equal? Tests spend seconds here: Buffer compares fastest, and four bytes at a time come next. */
 export function same (a, b) {
   if (a.length !== b.length) return false
+  if (globalThis.Buffer) return globalThis.Buffer.compare(a, b) === 0
   const [x, y] = [wordsOf(a), wordsOf(b)]
   for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false
   for (let i = 4 * x.length; i < a.length; i++) if (a[i] !== b[i]) return false

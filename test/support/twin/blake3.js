@@ -11,8 +11,9 @@ const DERIVE_KEY_MATERIAL = 64
 
 const IV = [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19]
 const PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
-const COLUMNS = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]
-const DIAGONALS = [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]]
+/** The order of the words of the message in each of the seven rounds. */
+const ORDERS = [PERMUTATION.map((_, i) => i)]
+while (ORDERS.length < 7) ORDERS.push(PERMUTATION.map(from => ORDERS.at(-1)[from]))
 
 /** @typedef {{ key: ArrayLike<number>, flag: number }} Mode  what every compression of one computation shares */
 /** @typedef {{ cv: ArrayLike<number>, block: Uint8Array, counter: number, flags: number }} Last
@@ -101,11 +102,19 @@ function compress (cv, block, counter, flags) {
   state[14] = block.length
   state[15] = flags
 
-  let message = words(padded(block))
-  for (let round = 0; round < 7; round++) {
-    COLUMNS.forEach((at, i) => mix(state, at, message[2 * i], message[2 * i + 1]))
-    DIAGONALS.forEach((at, i) => mix(state, at, message[8 + 2 * i], message[9 + 2 * i]))
-    message = PERMUTATION.map(from => message[from])
+  const message = words(padded(block))
+  for (const order of ORDERS) {
+    const word = i => message[order[i]]
+    // columns
+    mix(state, 0, 4, 8, 12, word(0), word(1))
+    mix(state, 1, 5, 9, 13, word(2), word(3))
+    mix(state, 2, 6, 10, 14, word(4), word(5))
+    mix(state, 3, 7, 11, 15, word(6), word(7))
+    // diagonals
+    mix(state, 0, 5, 10, 15, word(8), word(9))
+    mix(state, 1, 6, 11, 12, word(10), word(11))
+    mix(state, 2, 7, 8, 13, word(12), word(13))
+    mix(state, 3, 4, 9, 14, word(14), word(15))
   }
 
   for (let i = 0; i < 8; i++) {
@@ -115,7 +124,7 @@ function compress (cv, block, counter, flags) {
   return state
 }
 
-function mix (v, [a, b, c, d], x, y) {
+function mix (v, a, b, c, d, x, y) {
   v[a] = v[a] + v[b] + x
   v[d] = rotr(v[d] ^ v[a], 16)
   v[c] = v[c] + v[d]
@@ -134,10 +143,10 @@ function padded (block) {
   return out
 }
 
-/** Little-endian words of bytes at any offset. @returns {number[]} */
+/** Little-endian words of bytes at any offset. */
 function words (bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true))
+  return new Uint32Array(bytes.length / 4).map((_, i) => view.getUint32(4 * i, true))
 }
 
 function bytesOf (state) {
