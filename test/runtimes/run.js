@@ -4,7 +4,7 @@
 //
 // Two run at a time. A runtime that passes shows its counts; the whole output of those that fail comes last.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,9 @@ const LESS = ['bun', 'deno', 'node@26:1/3', 'node@22:2/3', 'node@24:3/3']
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/runtimes/', import.meta.url))
 const SUITES = fileURLToPath(new URL('suites.js', import.meta.url))
+const { 'node-option': OPTIONS } = JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
+/** Flags of V8, as `npm test` gives them to Node.js. */
+const FLAGS = OPTIONS.map(option => `--${option}`)
 const IS_WINDOWS = process.platform === 'win32'
 const NPM = [
   'install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error',
@@ -33,17 +36,18 @@ const AT_A_TIME = Math.min(2, availableParallelism())
 function describe (wanted) {
   const [spec, part = '1/1'] = wanted.split(':')
   const [name, version = 'latest'] = spec.split('@')
-  const args = [SUITES, `--part=${part}`]
+  const suites = [SUITES, `--part=${part}`]
   switch (name) {
     case 'node': {
       // The package `node` would fetch this one in an install script.
       const platform = `${IS_WINDOWS ? 'win' : process.platform}-${process.arch}`
+      const args = [...FLAGS, ...suites]
       return { title: `Node.js ${version}`, package: `node-${platform}@${version}`, program: 'node', args }
     }
-    case 'bun': return { title: 'Bun', package: `bun@${version}`, program: 'bun', args }
+    case 'bun': return { title: 'Bun', package: `bun@${version}`, program: 'bun', args: suites }
     case 'deno': {
-      const permissions = ['run', '--allow-all', '--no-lock']
-      return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: [...permissions, ...args] }
+      const options = ['run', '--allow-all', '--no-lock', `--v8-flags=${FLAGS.join(',')}`]
+      return { title: 'Deno', package: `deno@${version}`, program: 'deno', args: [...options, ...suites] }
     }
     default: throw new Error(`unknown runtime '${wanted}': choose from ${ALL.join(', ')}`)
   }
