@@ -34,7 +34,7 @@ export class MemberStreams {
   #isHelpWaiting = false
   /** Has a stream ended since members were begun last? */
   hasEnded = false
-  /** Can all mirrors that are of use send streams? Then members are asked for alone only where streams have failed. */
+  /** Can all useful mirrors send streams? Then members are asked for alone only where streams have failed. */
   areEnough = false
 
   /**
@@ -67,7 +67,7 @@ export class MemberStreams {
     this.hasEnded = this.#isHelpWaiting = false
     const usable = mirrors.filter(({ isUsable }) => isUsable)
     const isAny = usable.some(health => this.#canGive(health))
-    this.areEnough = isAny && usable.every(health => this.#canGive(health) || !isHelp(health))
+    this.areEnough = isAny && usable.every(health => this.#canGive(health) || !isUseful(health))
     if (isAny) await this.#queue.readAhead(MAX_COUNT)
   }
 
@@ -110,7 +110,7 @@ export class MemberStreams {
 
   /** A mirror has nothing to do. @param {Health} health */
   offerHelp (health) {
-    if (isHelp(health)) this.#isHelpWaiting = true
+    if (isUseful(health)) this.#isHelpWaiting = true
   }
 
   /** When the next stream may be ended, by the clock of the download; Infinity when no mirror could help. */
@@ -129,5 +129,5 @@ export class MemberStreams {
   get #wanted () { return [...this.#running.values()].filter(({ request }) => !request.signal.aborted) }
 }
 
-/** Is a mirror of use? Not when it has only failed so far. @param {Health} health */
-const isHelp = ({ error, rate }) => error === undefined || rate > 0
+/** Is a mirror useful? Not when it has only failed so far. @param {Health} health */
+const isUseful = ({ error, rate }) => error === undefined || rate > 0

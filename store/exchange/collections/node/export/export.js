@@ -64,7 +64,7 @@ export async function exportDirectory (store, cid, path, options = {}) {
   const root = parseRoot(cid, 'cid')
   const target = absolute(path)
   const manifest = await findManifest(store, root, { signal })
-  // A manifest names its members in no way that a tag understands. The sequence that is kept with it does.
+  // A tag protects the members of a sequence, and not those of a manifest that is named by its own CID.
   const isManifest = manifest !== undefined && areEqual(root, 0, fromCid(manifest.cid))
   const hold = store.tempTag(root, { format: isManifest ? 'raw' : 'hashseq' })
   try {
