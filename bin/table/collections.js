@@ -10,12 +10,12 @@ export const selection = {
 }
 
 export const diff = define({
-  summary: 'compare a collection with a folder',
+  summary: 'compare a collection or manifest with a folder',
   operands: 'CID DIR',
   options: { store, ...selection, json },
   notes: [
-    'Prints a line for each file that differs: added when only DIR has it, removed when only the collection has it, ' +
-    'changed when it has other bytes. Exits with 1 when there are any. The names are those that add -r would give.'
+    'Prints a line for each file that differs: added when only DIR has it, removed when only CID has it, changed ' +
+    'when it has other bytes. Exits with 1 when there are any. The names are those that add -r would give.'
   ],
   examples: ['baobox diff site public', 'baobox diff bagaac... photos --ignore .DS_Store']
 })
