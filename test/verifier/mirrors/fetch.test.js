@@ -262,7 +262,8 @@ describe('mirrors', () => {
       if (globalThis.location !== undefined && !`${bad}`.includes(':')) continue // relative to the page
       expect(() => mirrorOf(bad)).to.throw(TypeError, `"from" ${expected} '${bad}'`)
     }
-    expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. A file is given as { source`)
+    const advice = 'A file is given as { source'
+    expect(() => mirrorOf('file:///x')).to.throw(TypeError, `"from" ${expected} 'file:///x'. ${advice}`)
     const { message } = await errorOf(fetchVerified('ftp://x', { cid }))
     expect(message).to.equal(`"input" ${expected} 'ftp://x'`)
   })

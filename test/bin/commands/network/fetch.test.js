@@ -51,7 +51,8 @@ describe('baobox fetch', () => {
   it('puts a blob into a store, from a URL with its CID, and tags it', async () => {
     const got = await folder.run(['fetch', `${served}/${CID}`, '--store', 'one', '--tag', 'kept', '--bytes'])
     expect(got).to.include({ code: 0, err: '' })
-    expect(got.out).to.match(new RegExp(`^${CID}  3000000 of 3000000 received, complete\n {2}3000000 from http://.*\n$`))
+    const lines = `${CID}  3000000 of 3000000 received, complete\n {2}3000000 from http://.*\n`
+    expect(got.out).to.match(new RegExp(`^${lines}$`))
     expect(same((await folder.run(['get', 'kept', '--store', 'one'])).bytes, BYTES)).to.equal(true)
     const again = await folder.run(['fetch', CID, '--from', `${served}/{cid}`, '--store', 'one', '--json'])
     expect(JSON.parse(again.out)).to.include({ received: 0, complete: true })
