@@ -8,8 +8,8 @@ import { WINDOW_LEN } from '../lib/engine/arena.js'
 /** @import { Mode, PairSink } from '../lib/core/types.js' */
 
 /**
- * Where whole windows fit, bytes go straight to the tree. Elsewhere, as close to the next subtree, they are gathered in
- * parts: perfect subtrees that are as large as their place allows.
+ * Where whole windows fit, bytes go straight to the tree. Elsewhere, such as just before the next subtree, they are
+ * gathered in parts: perfect subtrees that are as large as their place allows.
  */
 export class Tail {
   #mode
@@ -19,7 +19,7 @@ export class Tail {
   #part = /** @type {TreeBuilder | undefined} */ (undefined)
   /** Bytes that the part takes. */
   #partLen = 0
-  /** Where the whole windows end that go straight to the tree. */
+  /** Up to this place, bytes go straight to the tree. */
   #straightTo = 0
   /** Where the next subtree may be added. */
   #border = 0
