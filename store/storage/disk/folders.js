@@ -43,6 +43,9 @@ export async function makeFolder (path) {
   return true
 }
 
+/** Makes a folder, and those above it that are missing. @param {string} path */
+export const makeFolders = path => mkdir(path, { recursive: true })
+
 /**
  * Checks that a path leads to a folder and not to a link: the target of a link does not belong to the store.
  *

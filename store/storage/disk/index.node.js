@@ -2,11 +2,12 @@
 // files that this one exports need `node:fs`.
 
 export { openFolder, readFolder } from './blob-folder.js'
+export { claimFolder } from './claim.js'
 export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
-  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder,
-  syncFiles
+  linkFiles, makeFolder, makeFolders, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike,
+  replaceFolder, syncFiles
 } from './folders.js'

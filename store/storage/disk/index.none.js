@@ -1,7 +1,7 @@
 // Stands in for index.node.js in browsers, where all bytes are in the databases.
 
-/** @param {string} _path @returns {Promise<undefined>} */
-export const openFolder = async _path => undefined
+/** @param {string} _path @param {string} [_location] @returns {Promise<undefined>} */
+export const openFolder = async (_path, _location) => undefined
 
 /**
  * Callers ask before they open anything, because opening makes a store that is missing.
@@ -40,6 +40,9 @@ export const readText = async _path => ''
 
 /** @param {string} _path */
 export const makeFolder = async _path => true
+
+/** @param {string} _path */
+export const makeFolders = async _path => {}
 
 /** @param {string} _path */
 export const removeFolder = async _path => {}
@@ -92,6 +95,9 @@ export const removeFoldersLike = async (_path, _prefix) => {}
 
 export const ownPid = undefined
 
+/** @param {string} _path @param {string[]} _locks @returns {Promise<(() => Promise<void>) | undefined>} */
+export const claimFolder = async (_path, _locks) => async () => {}
+
 /** @param {string[]} _paths @returns {Promise<number | undefined>} */
 export const lockOwner = async _paths => undefined
 
@@ -104,5 +110,5 @@ export const copyLive = async (_from, _to, _signal) => {}
 /** @param {string[]} _paths */
 export const stampOf = async _paths => ''
 
-/** @param {string} _path @returns {import('./blob-folder.js').BlobFolder | undefined} */
-export const readFolder = _path => undefined
+/** @param {string} _path @param {string} [_location] @returns {import('./blob-folder.js').BlobFolder | undefined} */
+export const readFolder = (_path, _location) => undefined

@@ -1,13 +1,13 @@
 // Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
 // is being rescued, and deletes what an interrupted process has left.
 
-import { assertFolder, assertLevel, isHeadless, isStoreAt, openFolder } from '#disk'
+import { assertFolder, assertLevel, isHeadless, isStoreAt, makeFolders, openFolder, realPath } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
 import { Databases } from '../databases.js'
 import { absentError, diskFull, isDiskFull } from '../errors.js'
-import { heldError, holdLocation, lockedElsewhere } from './location-lock.js'
+import { holdLocation, lockedElsewhere } from './location-lock.js'
 import { NAMES, OUR_KIND, isLocked, levelsAt } from '../level/levels.js'
 import { makeMissing } from './making.js'
 import { recover } from './recovery.js'
@@ -51,15 +51,16 @@ function assertWhere (where) {
 
 /** @param {string | DatabasePair} where @param {{ sync: boolean, create: boolean, signal?: AbortSignal }} options */
 async function tryOpening (where, { sync, create, signal }) {
-  const release = typeof where === 'string' ? await holdLocation(where) : async () => {}
-  if (release === undefined) throw await heldError(locationOf(where))
+  const options = { sync, create, sweeps: true, isRescue: false, signal }
+  if (typeof where !== 'string') return openHeld(where, options)
+  const failed = (/** @type {unknown} */ cause) => { throw notOpened('open', where, cause) }
+  if (create) await makeFolders(where).catch(failed)
+  const release = await holdLocation(where)
   try {
-    if (typeof where === 'string') {
-      await assertOwnFolders(where)
-      await assertOpenable(where, create)
-      await makeMissing(where, { sync }).catch(cause => { throw notOpened('open', where, cause) })
-    }
-    return await openHeld(where, { sync, create, sweeps: true, isRescue: false, signal, release })
+    await assertOwnFolders(where)
+    await assertOpenable(where, create)
+    await makeMissing(where, { sync }).catch(failed)
+    return await openHeld(where, { ...options, release })
   } catch (error) {
     await release()
     throw error
@@ -82,13 +83,14 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
   const isDirectory = typeof where === 'string'
   const location = locationOf(where)
   const kind = isDirectory ? OUR_KIND : 'given'
-  const databases = new Databases(isDirectory ? levelsAt(where) : where, { location, isSync: sync, kind, release })
+  const path = isDirectory ? await realPath(where) : location
+  const databases = new Databases(isDirectory ? levelsAt(path) : where, { location, path, isSync: sync, kind, release })
   const { index, data } = databases
   try {
     await index.open()
     await data.open()
     if (isDirectory && !isRescue) await assertNoRescue(location)
-    if (isDirectory) databases.files = await openFolder(`${location}/blobs`)
+    if (isDirectory) databases.files = await openFolder(`${path}/blobs`, location)
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     if (cause instanceof BaoError) throw cause

@@ -4,7 +4,7 @@
 // Another process may have the store open. The index is copied before the data, because a store writes data before
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
-import { copyLive, exists, isStoreAt, makeCopyFolder, readFolder, removeFolder, stampOf } from '#disk'
+import { copyLive, exists, isStoreAt, makeCopyFolder, readFolder, realPath, removeFolder, stampOf } from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { Databases } from '../databases.js'
@@ -49,13 +49,14 @@ async function assertReadable (location) {
  * @returns {Promise<Databases>} databases that remove the folder when they are closed
  */
 async function openCopy (location, copy, signal) {
-  const originals = NAMES.map(name => `${location}/${name}`)
+  const path = await realPath(location)
+  const originals = NAMES.map(name => `${path}/${name}`)
   const stamp = await stampOf(originals)
-  for (const name of NAMES) await copyLive(`${location}/${name}`, `${copy}/${name}`, signal)
+  for (const name of NAMES) await copyLive(`${path}/${name}`, `${copy}/${name}`, signal)
   const databases = new Databases(levelsAt(copy), {
-    location, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
+    location, path, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })
-  databases.files = readFolder(`${location}/blobs`)
+  databases.files = readFolder(`${path}/blobs`, location)
   databases.hasChanged = async () => await stampOf(originals) !== stamp
   const { index, data, ids } = databases
   try {

@@ -19,7 +19,7 @@ import { isEventKey, stateKey } from '../format/keys.js'
 import { LAYOUT_VERSION, decodeState, encodeState } from '../format/records.js'
 import { NAMES, OUR_KIND, isLocked } from '../level/levels.js'
 import { copyReadable } from './copy-readable.js'
-import { heldError, holdLocation } from './location-lock.js'
+import { holdLocation } from './location-lock.js'
 import { assertOwnFolders, openHeld } from './open.js'
 import { markRescue, rescueFolder } from './rescue-mark.js'
 
@@ -47,7 +47,6 @@ const RESCUED = { sync: true, create: true, sweeps: false, isRescue: true }
  */
 export async function rescueDatabases (location, check, signal) {
   const release = await holdLocation(location)
-  if (release === undefined) throw await heldError(location)
   try {
     await assertOwnFolders(location)
     if (OUR_KIND !== 'LevelDB') return await check(await openHeld(location, RESCUED))
