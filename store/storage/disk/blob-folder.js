@@ -36,8 +36,8 @@ export async function openFolder (path, location) {
  */
 export const readFolder = (path, location) => new BlobFolder(path, { location, isReadOnly: true })
 
-/** @param {string} name  of a file */
-const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
+/** Is it the name of a blob file? @param {string} name */
+export const isId = name => String(Number(name)) === name && Number(name) >= 0 && Number(name) <= MAX_ID
 
 export class BlobFolder {
   #path

@@ -7,15 +7,6 @@ import {
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Is there a store? Callers ask before they open anything, because opening makes a store. @param {string} location */
-export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
-
-/** Is this a directory of LevelDB without the file CURRENT, which says what its files are? @param {string} path */
-export async function isHeadless (path) {
-  const names = await readdir(path).catch(() => /** @type {string[]} */ ([]))
-  return !names.includes('CURRENT') && names.some(name => /\.(ldb|sst|log)$|^MANIFEST-/.test(name))
-}
-
 /** @param {string} path */
 export const exists = path => access(path).then(() => true, () => false)
 

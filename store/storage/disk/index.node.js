@@ -2,12 +2,12 @@
 // files that this one exports need `node:fs`.
 
 export { openFolder, readFolder } from './blob-folder.js'
-export { claimFolder } from './claim.js'
-export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './level-folder.js'
+export { claimFolder } from './directory/claim.js'
+export { isStoreAt, nameStore, openingFault, rescueFault, storeIdOf } from './directory/parts.js'
+export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs } from './directory/level-folder.js'
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
-  linkFiles, makeFolder, makeFolders, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike,
-  replaceFolder, syncFiles
+  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isMissing, linkFile, linkFiles, makeFolder,
+  makeFolders, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'

@@ -20,8 +20,17 @@ export const assertFolder = async _path => false
 /** @param {string} _path */
 export const assertLevel = async _path => {}
 
-/** @param {string} _path */
-export const isHeadless = async _path => false
+/** @param {string} _location @returns {Promise<Error | undefined>} */
+export const openingFault = async _location => undefined
+
+/** @param {string} _location @returns {Promise<Error | undefined>} */
+export const rescueFault = async _location => undefined
+
+/** @param {string} _location */
+export const storeIdOf = async _location => ''
+
+/** @param {string} _path @param {string} _storeId */
+export const nameStore = async (_path, _storeId) => {}
 
 /** @param {string} _path */
 export const folderLen = async _path => 0

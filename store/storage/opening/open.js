@@ -1,7 +1,7 @@
 // Opens the databases and the folder of a store. It lets only one process at a time open a store, refuses a store that
 // is being rescued, and deletes what an interrupted process has left.
 
-import { assertFolder, assertLevel, isHeadless, isStoreAt, makeFolders, openFolder, realPath } from '#disk'
+import { assertFolder, assertLevel, isStoreAt, makeFolders, openFolder, openingFault, realPath } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { describe } from '../../../lib/core/bytes.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
@@ -98,7 +98,7 @@ export async function openHeld (where, { sync, isRescue, release = async () => {
     throw notOpened('open', location, cause)
   }
   try {
-    await recover(databases, options)
+    await recover(databases, { ...options, takesLostIndex: !isDirectory || isRescue })
   } catch (cause) {
     await Promise.allSettled([index.close(), data.close()])
     options.signal?.throwIfAborted()
@@ -128,18 +128,14 @@ export async function assertOwnFolders (location) {
 
 /**
  * Checks that a store can be opened. Call this before any level is made, because opening a level makes missing files.
- * LevelDB even takes a directory without the file CURRENT for a new database, and deletes everything in it.
  *
  * @param {string} location @param {boolean} create
  */
 async function assertOpenable (location, create) {
   await assertNoRescue(location)
   if (!create && !await isStoreAt(location)) throw absentError(location)
-  for (const name of NAMES) {
-    const path = `${location}/${name}`
-    if (!await isHeadless(path)) continue
-    throw notOpened('open', location, new Error(`${path} lacks the file CURRENT: call BlobStore.rescue`))
-  }
+  const fault = await openingFault(location)
+  if (fault !== undefined) throw notOpened('open', location, fault)
   await removeRescued(location)
 }
 

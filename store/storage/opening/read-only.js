@@ -4,7 +4,9 @@
 // Another process may have the store open. The index is copied before the data, because a store writes data before
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
-import { copyLive, exists, isStoreAt, makeCopyFolder, readFolder, realPath, removeFolder, stampOf } from '#disk'
+import {
+  copyLive, exists, isStoreAt, makeCopyFolder, openingFault, readFolder, realPath, removeFolder, stampOf
+} from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { Databases } from '../databases.js'
@@ -40,6 +42,8 @@ export async function openReadOnly (where, { tempDir, signal }) {
 async function assertReadable (location) {
   if (!await isStoreAt(location)) throw absentError(location)
   await assertOwnFolders(location)
+  const fault = await openingFault(location)
+  if (fault !== undefined) throw notOpened('open', location, fault)
   if (!await exists(rescueFolder(location))) return
   throw notOpened('open', location, new Error('it is being rescued, or its rescue was interrupted'))
 }

@@ -12,7 +12,10 @@
 // An interrupted rescue is run again. If it finds `rescue/new` it goes on from there, otherwise it begins again. Large
 // blobs are in files that LevelDB does not know: they stay where they are, and need no more space.
 
-import { assertFolder, exists, isMissing, makeFolder, moveFolder, removeFolder, replaceFolder, syncFiles } from '#disk'
+import {
+  assertFolder, exists, makeFolder, moveFolder, nameStore, removeFolder, replaceFolder, rescueFault, storeIdOf,
+  syncFiles
+} from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
 import { diskFull, isDiskFull, lockedError, unknownLayout } from '../errors.js'
 import { isEventKey, stateKey } from '../format/keys.js'
@@ -66,15 +69,19 @@ async function rescueFiles (location, check, signal) {
   const failed = (/** @type {unknown} */ cause) => {
     throw signal?.aborted ? signal.reason : notRescued(location, cause)
   }
-  const mark = await markRescue(location).catch(failed)
   let isMarked = await exists(newOf(location))
+  const fault = isMarked ? undefined : await rescueFault(location)
+  if (fault !== undefined) failed(fault)
+  const mark = await markRescue(location).catch(failed)
+  isMarked ||= await exists(newOf(location))
   try {
     if (!isMarked) await copyAll(location, signal).catch(failed)
     isMarked = true
     await replaceAll(location).catch(failed)
     await assertOwnFolders(location)
     const databases = await openHeld(location, RESCUED)
-    // Opening them has recorded that orphans were not deleted. So the store is usable, even if `check` fails.
+    // Opening them has recorded that orphans were not deleted, or has left the index without a state. So no opening
+    // deletes them, even if `check` fails.
     isMarked = false
     return await check(databases)
   } finally {
@@ -86,7 +93,7 @@ async function rescueFiles (location, check, signal) {
 async function copyAll (location, signal) {
   const [links, draft] = [`${rescueFolder(location)}/links`, `${rescueFolder(location)}/draft`]
   await Promise.all([removeFolder(links), removeFolder(draft)])
-  await assertNotEmpty(location)
+  const storeId = await storeIdOf(location)
   try {
     await makeFolder(links)
     await makeFolder(draft)
@@ -94,6 +101,7 @@ async function copyAll (location, signal) {
       const [from, to] = [`${location}/${name}`, `${draft}/${name}`]
       const change = (/** @type {Entry} */ entry) => changed(location, entry)
       await copyReadable(name, { from, links: `${links}/${name}`, to, change, signal })
+      await nameStore(to, storeId)
       await syncFiles(to)
     }
     await syncFiles(draft)
@@ -101,12 +109,6 @@ async function copyAll (location, signal) {
   } finally {
     await Promise.all([removeFolder(links), removeFolder(draft)])
   }
-}
-
-/** @param {string} location */
-async function assertNotEmpty (location) {
-  const areMissing = await Promise.all(NAMES.map(name => isMissing(`${location}/${name}`)))
-  if (!areMissing.includes(false)) throw new Error('neither of its databases has any files')
 }
 
 /**
