@@ -5,7 +5,7 @@
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
 import {
-  copyLive, exists, isStoreAt, makeCopyFolder, openingFault, readFolder, realPath, removeFolder, stampOf
+  copyLive, identityOf, isStoreAt, makeCopyFolder, openingFault, readFolder, realPath, removeFolder, stampOf
 } from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
@@ -14,7 +14,7 @@ import { absentError, unknownLayout } from '../errors.js'
 import { LAYOUT_VERSION } from '../format/records.js'
 import { NAMES, OUR_KIND, levelsAt } from '../level/levels.js'
 import { assertOwnFolders, notOpened } from './open.js'
-import { rescueFolder } from './rescue-mark.js'
+import { isHalfReplaced } from './rescue.js'
 
 /**
  * See `BlobStore.open`.
@@ -42,11 +42,13 @@ export async function openReadOnly (where, { tempDir, signal }) {
 async function assertReadable (location) {
   if (!await isStoreAt(location)) throw absentError(location)
   await assertOwnFolders(location)
-  const fault = await openingFault(location)
+  // A rescue copies the databases and leaves the old ones in place until the copies are complete.
+  const fault = await isHalfReplaced(location) ? halfReplaced() : await openingFault(location)
   if (fault !== undefined) throw notOpened('open', location, fault)
-  if (!await exists(rescueFolder(location))) return
-  throw notOpened('open', location, new Error('it is being rescued, or its rescue was interrupted'))
 }
+
+const halfReplaced = () =>
+  new Error('its rescue has not replaced both of its databases yet: if it was interrupted, call BlobStore.rescue again')
 
 /**
  * @param {string} location @param {string} copy  a new folder @param {AbortSignal} [signal]
@@ -56,7 +58,10 @@ async function openCopy (location, copy, signal) {
   const path = await realPath(location)
   const originals = NAMES.map(name => `${path}/${name}`)
   const stamp = await stampOf(originals)
+  const identities = () => Promise.all(originals.map(identityOf))
+  const before = await identities()
   for (const name of NAMES) await copyLive(`${path}/${name}`, `${copy}/${name}`, signal)
+  if (await isHalfReplaced(location) || `${await identities()}` !== `${before}`) throw halfReplaced()
   const databases = new Databases(levelsAt(copy), {
     location, path, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })

@@ -143,6 +143,16 @@ async function replaceAll (location) {
   }
 }
 
+/**
+ * Has a rescue replaced, or taken away, one database and not yet the other one? It begins with the index.
+ *
+ * @param {string} location
+ */
+export async function isHalfReplaced (location) {
+  const [index, data] = await Promise.all(NAMES.map(name => exists(`${newOf(location)}/${name}`)))
+  return index ? exists(`${oldOf(location)}/index`) : data
+}
+
 /** @param {string} location @param {unknown} cause */
 function notRescued (location, cause) {
   if (cause instanceof BaoError) return cause
