@@ -128,5 +128,8 @@ if (file === new URL(import.meta.url).pathname) {
   if (task === 'hold') await hold(location)
   if (task === 'rescue') await rescueAndStay(location)
   if (task === 'rescue-until') await rescueUntil(location, Number(first))
-  if (task === 'try') say(await BlobStore.open(location).then(() => 'open', ({ code }) => code))
+  if (task === 'try') {
+    const wait = Number(first ?? 0)
+    say(...await BlobStore.open(location, { wait }).then(() => ['open'], ({ code, pid }) => [code, pid]))
+  }
 }

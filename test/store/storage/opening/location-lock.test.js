@@ -48,13 +48,17 @@ describe('store: the lock of a location', () => {
     return { relative: relative('', place.where), 'with dots': join(place.where, 'data', '..') + '/.', link: path }
   }
 
+  /** What comes of it when another process tries to open the store. @param {number} [wait]  milliseconds */
+  function tryElsewhere (wait = 0) {
+    const args = [WORKER, 'try', place.where, `${wait}`]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: child.stdout })
+    return { begun: once(child, 'spawn'), answer: once(lines, 'line').then(([line]) => line) }
+  }
+
   /** Another process cannot open the store, because this one has kept its lock. */
   async function expectLockedForOthers () {
-    if (!tellsFiles) return
-    const child = spawn(process.execPath, [WORKER, 'try', place.where], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const exit = once(child, 'exit')
-    for await (const line of createInterface({ input: child.stdout })) expect(line).to.equal('STORE_LOCKED')
-    expect((await exit)[0]).to.equal(0)
+    if (tellsFiles) expect(await tryElsewhere().answer).to.equal(`STORE_LOCKED ${process.pid}`)
   }
 
   it('keeps other threads of the process out, by whatever path they come', async () => {
@@ -81,6 +85,15 @@ describe('store: the lock of a location', () => {
       expect(await errorOf(BlobStore.rescue(path)), name).to.include({ ...LOCKED, pid: process.pid })
     }
     await expectLockedForOthers()
+  })
+
+  it('is not that of a process which this one has started, and to which LevelDB leaves its open files', async () => {
+    const store = await place.open()
+    await expectLockedForOthers()
+    const { begun, answer } = tryElsewhere(60_000)
+    await begun
+    await store.close()
+    expect(await answer).to.equal('open')
   })
 
   it('is left when its thread ends', async () => {
