@@ -80,27 +80,27 @@ export class BlobStore {
   }
 
   /**
-   * Rescues a store that cannot be opened, or whose databases LevelDB cannot read (`isReadable`). It copies everything
-   * that can be read of them to new databases, which need as much space, and then replace the old ones. After that it
-   * verifies every record and byte, and repairs the store as `fsck({ repair: true })` does. A whole blob without a
-   * record gets one, so deleted blobs may be back.
+   * Rescues a store that cannot be opened, or whose databases are damaged (`isReadable`). It copies everything that can
+   * be read of a damaged database to a new one, which needs as much space, and then replaces the old one. A single
+   * flipped bit in a block of LevelDB is corrected. After that it verifies every record and byte, and repairs the store
+   * as `fsck({ repair: true })` does. A whole blob without a record gets one, so deleted blobs may be back.
    *
    * The store must not be open, and cannot be opened meanwhile. When a rescue was interrupted, call it again: nothing
    * is lost, and until then the store cannot be opened.
    *
    * @param {string} location
    * @param {ProgressOptions} [options]  `onProgress` gets `baobox:fsck`
-   * @returns {Promise<FsckReport>} what the check of the new databases has found. What LevelDB could not read may have
-   *   left no trace
+   * @returns {Promise<FsckReport>} what the check of the new databases has found, and `lostBytes`
    * @throws {BaoError} STORE_LOCKED, STORE_OPEN_FAILED, STORE_VERSION, STORE_FULL
    */
   static async rescue (location, options) {
     assertKnownOptions(options, ['signal', 'onProgress'])
-    return rescueDatabases(location, async databases => {
+    return rescueDatabases(location, async (databases, lostBytes) => {
       const context = new StoreContext(databases)
       try {
         await context.catalog.log.begin(Date.now())
-        return await new Fsck(context, { ...options, repair: true, adopts: true }).run()
+        const report = await new Fsck(context, { ...options, repair: true, adopts: true }).run()
+        return { ...report, lostBytes }
       } finally {
         await context.close()
       }

@@ -1,6 +1,7 @@
 // Checks everything in a store: every extent and page against the roots, every record against its checksum, and
 // whatever lies beside them. With `repair` it repairs what it can.
 
+import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../storage/concurrency/in-order.js'
 import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
@@ -36,9 +37,12 @@ import { SharerCheck } from './check-sharers.js'
  * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
  *   link, a folder or a device that has the name of a file of the store stays where it is, even with `repair`
  * @property {boolean} isStateDamaged
- * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find every entry in
- *   them: call `BlobStore.rescue` then. Until then, a repair leaves data without a record alone, since LevelDB may be
- *   unable to read the record. When LevelDB does not find an entry, a repair leaves everything alone
+ * @property {boolean} isReadable  false when files of LevelDB are damaged, or LevelDB does not find every entry in
+ *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
+ *   an entry, a repair leaves everything alone. Otherwise it leaves data without a record alone, since LevelDB may be
+ *   unable to read the record
+ * @property {number} [lostBytes]  only after a rescue: bytes of LevelDB's files in which nothing could be read. Records
+ *   and tags may have been there
  */
 
 export class Fsck {
@@ -109,6 +113,7 @@ export class Fsck {
   }
 
   async #checkAll () {
+    if (!await this.#checkFiles()) return
     // Data that comes from now on is not checked: it may be there before its record is.
     const limit = this.#store.databases.ids.next
     const underWay = new Set(this.#store.databases.ids.underWay)
@@ -141,6 +146,22 @@ export class Fsck {
     }
     for (const { record } of blobs) await this.#blobs.expect(record)
     for (const { root, record } of blobs) await this.#blobs.check(root, record, false)
+  }
+
+  /**
+   * Checks LevelDB's files. When one is damaged, nothing may be read through LevelDB: that might end the process.
+   *
+   * @returns {Promise<boolean>} are they sound?
+   */
+  async #checkFiles () {
+    try {
+      await this.#store.databases.assertSound({ checksOrder: true, signal: this.#signal })
+      return true
+    } catch (error) {
+      if (!(error instanceof BaoError) || error.code !== 'STORE_CORRUPT') throw error
+      this.#isInOrder = false
+      return false
+    }
   }
 
   /**

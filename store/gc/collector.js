@@ -49,6 +49,8 @@ export class Collector {
     return this.#store.locks.run('gc', async () => {
       if (!dryRun) this.#store.databases.assertWritable()
       signal?.throwIfAborted()
+      // A damaged table may hide a tag.
+      await this.#store.databases.assertSound({ names: ['index'], signal })
       const freed = { blobs: 0, bytes: 0 }
       if (!dryRun) await this.#store.tags.sweepExpired(signal)
       const { marks, end } = await this.mark(signal)
@@ -96,6 +98,7 @@ export class Collector {
     return locks.run('gc', async () => {
       databases.assertWritable()
       signal?.throwIfAborted()
+      await databases.assertSound({ signal }) // LevelDB reads all tables.
       await sweepOrphansInUse(databases, signal)
       await databases.compact()
     })

@@ -2,7 +2,7 @@
 // so after a power cut.
 
 import {
-  access, copyFile, link, lstat, mkdir, open, readFile, readdir, realpath, rename, rm, stat
+  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat
 } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,9 +27,6 @@ export const realPath = path => realpath(path).catch(() => resolve(path))
 
 /** @param {string | URL} path */
 export const absolute = path => resolve(path instanceof URL ? fileURLToPath(path) : path)
-
-/** @param {string} path */
-export const readText = path => readFile(path, 'utf8')
 
 /** @param {string} path  its parent must exist @returns {Promise<boolean>} false when the folder exists already */
 export async function makeFolder (path) {
@@ -124,23 +121,6 @@ export async function replaceFolder (from, to, old) {
   await rename(from, to)
   await syncFolder(dirname(to))
   await syncFolder(dirname(from))
-}
-
-/**
- * Makes a folder with links to the files of another one, or with copies where the system has no links. LevelDB replaces
- * files and never writes to them again, so what it does in one folder does not change the files of the other.
- *
- * @param {string} from  may be missing
- * @param {string} to  must not exist
- * @param {string[]} except  names of files to leave out
- */
-export async function linkFiles (from, to, except) {
-  await mkdir(to)
-  for (const entry of await readdir(from, { withFileTypes: true }).catch(unlessMissing) ?? []) {
-    if (!entry.isFile() || except.includes(entry.name)) continue
-    const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`]
-    await link(source, target).catch(() => copyFile(source, target))
-  }
 }
 
 /**

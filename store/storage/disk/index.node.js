@@ -7,6 +7,10 @@ export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
   absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
-  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder,
-  syncFiles
+  makeFolder, moveFolder, placeFolder, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
+export { checkDatabase } from '../leveldb/check.js'
+export { Salvage } from '../leveldb/salvage.js'
+export {
+  bytesLostSinceClosing, checkBeforeOpening, findFaultInUse, removeSeal, sealStore
+} from '../leveldb/seal.js'

@@ -44,13 +44,16 @@ export async function heldError (location) {
 /** Folders whose locks keep other processes away from a store: its two databases, and the database of a rescue. */
 const LOCKS = [...NAMES, 'rescue/lock']
 
+/** Returns the process that has a store open, where the system tells it. @param {string} location */
+export const ownerOf = location => lockOwner(LOCKS.map(folder => `${location}/${folder}/LOCK`))
+
 /**
  * Returns the error for a lock of LevelDB that another process holds. It names the process where the system tells it.
  *
  * @param {string} location @param {unknown} [cause]
  */
 export async function lockedElsewhere (location, cause) {
-  return lockedError(location, { pid: await lockOwner(LOCKS.map(folder => `${location}/${folder}/LOCK`)), cause })
+  return lockedError(location, { pid: await ownerOf(location), cause })
 }
 
 /** @param {string} location @returns {Promise<(() => Promise<void>) | undefined>} */

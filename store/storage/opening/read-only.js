@@ -4,7 +4,9 @@
 // Another process may have the store open. The index is copied before the data, because a store writes data before
 // the record that names it: so every record of the copy finds its data, unless the blob was deleted meanwhile.
 
-import { copyLive, exists, isStoreAt, makeCopyFolder, readFolder, removeFolder, stampOf } from '#disk'
+import {
+  checkDatabase, copyLive, exists, isStoreAt, makeCopyFolder, moveFolder, readFolder, removeFolder, stampOf
+} from '#disk'
 import { describe } from '../../../lib/core/bytes.js'
 import { BaoError } from '../../../lib/core/errors.js'
 import { Databases } from '../databases.js'
@@ -12,6 +14,7 @@ import { absentError, unknownLayout } from '../errors.js'
 import { LAYOUT_VERSION } from '../format/records.js'
 import { NAMES, OUR_KIND, levelsAt } from '../level/levels.js'
 import { assertOwnFolders, notOpened } from './open.js'
+import { copyReadable } from './copy-readable.js'
 import { rescueFolder } from './rescue-mark.js'
 
 /**
@@ -51,7 +54,7 @@ async function assertReadable (location) {
 async function openCopy (location, copy, signal) {
   const originals = NAMES.map(name => `${location}/${name}`)
   const stamp = await stampOf(originals)
-  for (const name of NAMES) await copyLive(`${location}/${name}`, `${copy}/${name}`, signal)
+  for (const name of NAMES) await copyDatabase(name, location, copy, signal)
   const databases = new Databases(levelsAt(copy), {
     location, isSync: false, kind: OUR_KIND, isReadOnly: true, release: () => removeFolder(copy)
   })
@@ -68,4 +71,20 @@ async function openCopy (location, copy, signal) {
     await Promise.allSettled([index.close(), data.close()])
     throw error
   }
+}
+
+/**
+ * Copies a database. Of a damaged one it copies what can be read, because LevelDB must not meet the damage.
+ *
+ * @param {'index' | 'data'} name @param {string} location @param {string} copy @param {AbortSignal} [signal]
+ */
+async function copyDatabase (name, location, copy, signal) {
+  const path = `${copy}/${name}`
+  await copyLive(`${location}/${name}`, path, signal)
+  const { fault } = await checkDatabase(path, { forgivesValues: name === 'data', signal })
+  if (fault === undefined) return
+  const damaged = `${path}.damaged`
+  await moveFolder(path, damaged)
+  await copyReadable(name, { from: damaged, to: path, change: entry => entry, signal })
+  await removeFolder(damaged)
 }

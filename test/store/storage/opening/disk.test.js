@@ -60,7 +60,7 @@ describe('store: on a disk', () => {
       const store = await BlobStore.open(location)
       await store.put(noise(100))
       await store.close()
-      expect(await readdir(location)).to.have.members(['blobs', 'data', 'index'])
+      expect(await readdir(location)).to.have.members(['blobs', 'data', 'index', 'seal'])
     }
   })
 
@@ -72,7 +72,7 @@ describe('store: on a disk', () => {
     const store = await place.open()
     const { cid } = await store.put(noise(100))
     expect(same(await store.bytes(cid), noise(100))).to.equal(true)
-    expect(await readdir(place.where)).to.have.members(['blobs', 'data', 'index'])
+    expect(await readdir(place.where)).to.have.members(['blobs', 'data', 'index', 'seal'])
   })
 
   it('does not take folders, or files whose names are no ids, for blobs', async () => {
