@@ -124,7 +124,11 @@ function headerOf (bytes) {
 function correct (bytes) {
   if (bytes.length < HEADER_LEN) return false
   const { checksum, end } = headerOf(bytes)
-  if (end <= bytes.length && correctBit(bytes.subarray(KIND_AT, end), checksum)) return true
+  const checked = bytes.subarray(KIND_AT, end)
+  if (end <= bytes.length && correctBit(checked, checksum)) {
+    new DataView(bytes.buffer, bytes.byteOffset).setUint32(0, checksumOf(checked), true)
+    return true
+  }
   for (let bit = 0; bit < 16; bit++) { // of the length
     const [at, mask] = [LENGTH_AT + (bit >> 3), 1 << (bit & 7)]
     bytes[at] ^= mask

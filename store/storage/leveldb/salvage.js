@@ -63,8 +63,13 @@ export class Salvage {
     const doubtful = []
     for (const span of spans) {
       const block = bytes.subarray(span.start, span.end)
-      if (!correctBlock(block)) doubtful.push(span)
-      else yield { entries: entriesOf(contentsOf(block) ?? NOTHING).entries, isDoubtful: false }
+      if (!correctBlock(block)) {
+        doubtful.push(span)
+        continue
+      }
+      const { entries, isInOrder } = entriesOf(contentsOf(block) ?? NOTHING)
+      // Without the index, it is not known which blocks have entries. Others look out of order.
+      if (table !== undefined || isInOrder) yield { entries, isDoubtful: false }
     }
     if (doubtful.length > 0) this.#doubtful.set(name, doubtful)
   }
