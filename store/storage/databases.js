@@ -17,7 +17,7 @@ import { encodeDoomed } from './format/records.js'
 
 /** @import { BlobFolder } from './disk/blob-folder.js' */
 /** @import { Operation } from './level/safe-database.js' */
-/** @import { Checked } from './leveldb/seal.js' */
+/** @import { Checked } from './disk/leveldb/seal.js' */
 /** @import { DatabasePair, Kind } from './level/levels.js' */
 /** @import { Home } from './format/records.js' */
 

@@ -42,7 +42,7 @@ export const LEFT_OUT = {
   'store/gc/gc-files.test.js': 'files',
   'store/exchange/download/download-file.test.js': 'files',
   'store/storage/level/order.test.js': 'files of LevelDB',
-  'store/storage/leveldb/files.test.js': 'files of LevelDB',
+  'store/storage/disk/leveldb/files.test.js': 'files of LevelDB',
   'store/storage/opening/damaged-tables.test.js': 'files of LevelDB',
   'store/write/receive/receive-interrupted.test.js': 'files',
   'store/read/sync-reads.test.js': 'files',

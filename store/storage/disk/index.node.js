@@ -9,8 +9,8 @@ export {
   absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
   makeFolder, moveFolder, placeFolder, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
-export { checkDatabase } from '../leveldb/check.js'
-export { Salvage } from '../leveldb/salvage.js'
+export { checkDatabase } from './leveldb/check.js'
+export { Salvage } from './leveldb/salvage.js'
 export {
   bytesLostSinceClosing, checkBeforeOpening, findFaultInUse, removeSeal, sealStore
-} from '../leveldb/seal.js'
+} from './leveldb/seal.js'

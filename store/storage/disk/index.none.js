@@ -118,7 +118,7 @@ export const checkDatabase = async (_path, _options) => ({})
 
 export class Salvage {
   lostBytes = 0
-  /** @returns {AsyncGenerator<import('../leveldb/salvage.js').Salvaged>} */
+  /** @returns {AsyncGenerator<import('./leveldb/salvage.js').Salvaged>} */
   async * entries () {}
 }
 

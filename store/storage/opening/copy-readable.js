@@ -6,7 +6,7 @@ import { encode, u64At } from '../format/codec.js'
 import { BATCH, VIEWS } from '../format/keys.js'
 import { newLevel } from '../level/levels.js'
 
-/** @import { Versioned } from '../leveldb/block.js' */
+/** @import { Versioned } from '../disk/leveldb/block.js' */
 /** @import { AnyLevel } from '../level/levels.js' */
 
 /** @typedef {[key: Uint8Array, value: Uint8Array]} Entry */

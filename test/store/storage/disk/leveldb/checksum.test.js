@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import {
   checksumOf, correctBit, findChecksum, loadChecksum
-} from '../../../../store/storage/leveldb/checksum.js'
-import { concat, same } from '../../../support/bytes.js'
-import { noise } from '../../../support/inputs.js'
+} from '../../../../../store/storage/disk/leveldb/checksum.js'
+import { concat, same } from '../../../../support/bytes.js'
+import { noise } from '../../../../support/inputs.js'
 
 /** A checksum as LevelDB writes it. */
 function le32 (value) {

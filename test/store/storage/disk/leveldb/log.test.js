@@ -1,10 +1,10 @@
 // Logs of LevelDB: what was written to them is read, and what is damaged is told from what a power cut has torn.
 import { expect } from 'chai'
-import { loadChecksum, checksumOf } from '../../../../store/storage/leveldb/checksum.js'
-import { readLog } from '../../../../store/storage/leveldb/log.js'
-import { entriesOfBatch } from '../../../../store/storage/leveldb/write-batch.js'
-import { concat, same } from '../../../support/bytes.js'
-import { noise } from '../../../support/inputs.js'
+import { loadChecksum, checksumOf } from '../../../../../store/storage/disk/leveldb/checksum.js'
+import { readLog } from '../../../../../store/storage/disk/leveldb/log.js'
+import { entriesOfBatch } from '../../../../../store/storage/disk/leveldb/write-batch.js'
+import { concat, same } from '../../../../support/bytes.js'
+import { noise } from '../../../../support/inputs.js'
 
 const BLOCK = 32768
 const HEADER = 7

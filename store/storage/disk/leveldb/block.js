@@ -9,7 +9,7 @@
 import { snappyUncompressor } from 'hysnappy'
 import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
-import { concat } from '../../../lib/core/bytes.js'
+import { concat } from '../../../../lib/core/bytes.js'
 import { checksumOf, correctBit } from './checksum.js'
 import { Cursor, orIfMalformed } from './cursor.js'
 

@@ -6,7 +6,7 @@
 //
 // A block that has fewer than seven bytes left ends with zeros.
 
-import { concat } from '../../../lib/core/bytes.js'
+import { concat } from '../../../../lib/core/bytes.js'
 import { checksumOf, correctBit } from './checksum.js'
 import { Cursor } from './cursor.js'
 
