@@ -81,16 +81,17 @@ export class Healer {
     let readers = 0
     const enter = () => {
       readers++
-      return () => { if (--readers === 0) ending.abort(new DOMException('no read waits any more', 'AbortError')) }
+      return () => {
+        if (--readers > 0) return
+        end() // Later reads must not wait for this call, which may still be keeping what has come.
+        ending.abort(new DOMException('no read waits any more', 'AbortError'))
+      }
     }
     const fetching = () => this.#fetch(root, ranges, ending.signal)
     const done = this.#store.activity.run(fetching, reason => ending.abort(reason))
     const ask = { ranges, done, enter }
     this.#asks.set(name, asks.add(ask))
-    const end = () => {
-      asks.delete(ask)
-      if (asks.size === 0) this.#asks.delete(name)
-    }
+    const end = () => { if (asks.delete(ask) && asks.size === 0) this.#asks.delete(name) }
     done.then(end, end)
     return ask
   }
