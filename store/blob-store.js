@@ -99,7 +99,7 @@ export class BlobStore {
     return rescueDatabases(location, async databases => {
       const context = new StoreContext(databases)
       try {
-        await context.catalog.log.begin(Date.now())
+        await context.catalog.log.begin()
         return await new Fsck(context, { ...options, repair: true, adopts: true }).run()
       } finally {
         await context.close()
