@@ -107,6 +107,10 @@ export const sharerEntry = (index, base, size) => new Entry(index, sharerKey(bas
 /** An extent. @param {number} offset  bytes, whole chunks */
 export const extentEntry = (data, id, offset) => new Entry(data, extentKey(id, offset))
 
+/** The keys of all records, and of all tags. */
+export const blobKeys = allBlobs
+export const tagKeys = tagsWith('')
+
 /** Keys of a record, a time of use and a deletion, with a length that none has. @param {number} len  bytes */
 export const malformedKeys = len =>
   [allBlobs, allUsed, allDoomed].map(({ gte: [kind] }) => new Uint8Array(len).fill(kind))
