@@ -83,7 +83,7 @@ export class Catalog extends Records {
     super(store.databases)
     this.#store = store
     this.aliases = new Aliases(store.databases.index)
-    this.uses = new Uses(store.databases.index)
+    this.uses = new Uses(store.databases.index, roots => this.filterRecorded(roots))
     this.log = new EventLog(store.databases)
     this.bases = new Bases(store.databases)
   }

@@ -42,6 +42,9 @@ export const countedBytes = (store, quota) => contextOf(store).quota.excess(quot
 /** Does a call that goes on protect this blob from garbage collection? */
 export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
 
+/** Writes the times of use that are only in memory. */
+export const flushUses = store => contextOf(store).catalog.uses.flush()
+
 /** Runs an action once, after the store has looked several records up and before it uses them. */
 export function afterNextLookup (store, action) {
   const { catalog } = contextOf(store)
