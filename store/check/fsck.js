@@ -3,9 +3,9 @@
 
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../storage/concurrency/in-order.js'
-import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
-import { isCorruption, isOfSystem } from '../storage/errors.js'
+import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../catalog/roots.js'
 import { findRecord } from './find-owner.js'
@@ -33,8 +33,9 @@ import { SharerCheck } from './check-sharers.js'
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
  * @property {number} orphans  ids with data that no record names
- * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
- *   link, a folder or a device that has the name of a file of the store stays where it is, even with `repair`
+ * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
+ *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
+ *   stays where it is, even with `repair`
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when LevelDB cannot read some of its files, or does not find every entry in
  *   them: call `BlobStore.rescue` then. Until then, a repair leaves data without a record alone, since LevelDB may be
@@ -121,6 +122,7 @@ export class Fsck {
     await this.#blobs.checkAll(this.#recordBatches(), limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
+    await this.#checkUses()
   }
 
   /**
@@ -293,6 +295,26 @@ export class Fsck {
         if (isThere && record === undefined) await this.#store.catalog.remove(root)
       })
     }
+  }
+
+  /** Finds times of use of blobs that have no record. */
+  async #checkUses () {
+    const { catalog, locks } = this.#store
+    for await (const batch of this.#entryBatches(allUsed)) {
+      const roots = batch.flatMap(([key, value]) => isWellFormed(key, value) ? hashOfKey(key) ?? [] : [])
+      const recorded = new Set(await catalog.filterRecorded(roots))
+      for (const root of roots) {
+        if (!recorded.has(root)) await locks.run(nameOf(root), () => this.#settleUse(root))
+      }
+    }
+  }
+
+  /** Looks at the use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
+  async #settleUse (root) {
+    const { catalog, databases: { index } } = this.#store
+    const key = usedKey(root)
+    if ((await catalog.find(root)).isThere || await orIfUnreadable(index.get(key, VIEWS)) === undefined) return
+    await this.#stray(() => index.del(key))
   }
 
   async * #records () { for await (const batch of this.#recordBatches()) yield * batch }

@@ -101,4 +101,36 @@ describe('store: times of use', () => {
       expect(await used(made)).to.deep.equal([true, false])
     })
   })
+
+  it('fsck() counts those of blobs without a record, and repair deletes them', async () => {
+    const { store, place, index } = await newStore()
+    await putAndRead(store, [BLOBS[0]])
+    await flushUses(store)
+    await usedEntry(index, ROOTS[1]).write(new Uint8Array(8))
+    expect(await store.fsck()).to.include({ isSound: false, strays: 1 })
+    expect(await store.fsck({ repair: true })).to.include({ isSound: false, strays: 1 })
+    expect(await store.fsck()).to.include({ isSound: true, strays: 0 })
+    expect(await usedEntry(index, ROOTS[1]).read()).to.equal(undefined)
+    expect(await usedEntry(index, ROOTS[0]).read()).to.have.length(8)
+    await usedEntry(index, ROOTS[1]).write(new Uint8Array(8))
+    expect(await store.gc()).to.deep.equal({ blobs: 1, bytes: 100 })
+    await store.close()
+    expect(await (await place.open()).fsck()).to.include({ strays: 1 })
+  })
+
+  it('fsck({ repair: true }) keeps the time of a blob that is put meanwhile', async () => {
+    const { store, index } = await newStore()
+    await store.put(BLOBS[0])
+    await usedEntry(index, ROOTS[1]).write(new Uint8Array(8))
+    const { getMany } = index
+    index.getMany = async function (keys, ...args) {
+      const found = await getMany.call(this, keys, ...args)
+      index.getMany = getMany
+      await putAndRead(store, [BLOBS[1]])
+      await flushUses(store)
+      return found
+    }
+    expect(await store.fsck({ repair: true })).to.include({ strays: 0 })
+    expect(await usedEntry(index, ROOTS[1]).read()).to.have.length(8)
+  })
 })
