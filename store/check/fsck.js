@@ -180,12 +180,11 @@ export class Fsck {
 
   /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
   async #count () {
-    const { index } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
-        if (!isSound) await this.#stray(() => index.del(key))
+        if (!isSound) await this.#stray(() => this.#store.catalog.removeStray(key))
       }
     }
     for await (const batch of this.#recordBatches()) {

@@ -6,30 +6,18 @@ import { asBlockstore } from '../../../../store/index.js'
 import { GROUP, MIB } from '../../../support/constants.js'
 import { errorOf, listed } from '../../../support/feeding.js'
 import { noise } from '../../../support/inputs.js'
-import { blobKeys, damageRecord, tagKeys } from '../../../support/store/inspect.js'
+import { afterNextRead, blobKeys, damageRecord, tagKeys } from '../../../support/store/inspect.js'
 import { newStores, onDisk, sliceOf } from '../../../support/store/stores.js'
 
-/** Holds back the entries that the next look at some keys of an index finds. `reached` tells that they are read. */
-function heldRead (index, { gte: [kind] }) {
-  const { iterator } = index
-  const held = { isUsed: false }
+/** Holds back the next look at some keys of an index. `reached` tells that it has begun. */
+function heldRead (index, range) {
+  const held = {}
   const opened = new Promise(resolve => { held.open = resolve })
   held.reached = new Promise(resolve => {
-    index.iterator = function (options) {
-      const entries = iterator.call(this, options)
-      if (options.gte?.[0] !== kind || held.isUsed) return entries
-      held.isUsed = true
-      for (const read of ['next', 'nextv']) {
-        const own = entries[read]
-        entries[read] = async (...args) => {
-          const found = await own.apply(entries, args)
-          resolve()
-          await opened
-          return found
-        }
-      }
-      return entries
-    }
+    afterNextRead(index, range, () => {
+      resolve()
+      return opened
+    })
   })
   return held
 }
