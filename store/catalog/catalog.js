@@ -108,7 +108,7 @@ export class Catalog extends Records {
   async commit (changes, { sync = true, also, tags = [], deletesData = true } = {}) {
     // If `removal` has made the changes, the bases are known and this awaits nothing.
     const bases = basesOf(changes)
-    if (!this.bases.knows(bases)) await this.bases.load(bases)
+    while (!this.bases.knows(bases)) await this.bases.load(bases)
     const operations = changes.length === 0 ? [] : this.#operations(changes)
     if (also !== undefined) operations.push(...also)
     // Forget a use that is not written yet: if it were written later, the index would have a use without a blob.
@@ -170,7 +170,7 @@ export class Catalog extends Records {
    * @param {Uint8Array} root @param {BlobRecord} record
    */
   async addSharer (root, record) {
-    await this.bases.load([record.base])
+    while (!this.bases.knows([record.base])) await this.bases.load([record.base])
     // The base knows the sharer before the write, so that no deletion of the others takes its bytes meanwhile.
     const { operation, gained } = this.bases.restore(root, record)
     this.#tellRecord({ root, before: record, after: record, gained })

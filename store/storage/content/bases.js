@@ -26,6 +26,7 @@ import { readEntries } from '../level/entries.js'
 
 export class Bases {
   #databases
+  /** The bases that were read, until their last sharers are deleted. */
   #known = /** @type {Map<number, Base>} */ (new Map())
   #reading = /** @type {Map<number, Promise<void>>} */ (new Map())
   /** Bases whose files a caller is writing to or cutting off. */
@@ -86,7 +87,19 @@ export class Bases {
       await this.#cutOffBehindLongest(base)
     } finally {
       this.#locked.delete(base)
+      this.#forgetUnused(base)
     }
+  }
+
+  /**
+   * Forgets a base without sharers. A caller that has locked it must still learn whether it is gone.
+   *
+   * @param {number} base
+   */
+  #forgetUnused (base) {
+    const known = this.#known.get(base)
+    if (known === undefined || known.sizes.length > 0 || known.leaving > 0) return
+    if (!known.isInDoubt && !this.#locked.has(base)) this.#known.delete(base)
   }
 
   /** Cuts the file of a base off behind its longest sharer, unless it is being written to. @param {number} base */
@@ -179,6 +192,7 @@ export class Bases {
       change.isBaseGone ||= this.#isUnshared(left)
       if (change.isBaseGone) this.#of(left).isGone = true
     }
+    for (const base of basesLeft(changes)) this.#forgetUnused(base)
   }
 
   /**

@@ -42,6 +42,9 @@ export const countedBytes = (store, quota) => contextOf(store).quota.excess(quot
 /** Does a call that goes on protect this blob from garbage collection? */
 export const isHeld = (store, root) => contextOf(store).protection.isHeld(nameOf(root))
 
+/** Is anything remembered of a file that several blobs share? */
+export const knowsBase = (store, base) => contextOf(store).catalog.bases.knows([base])
+
 /** Writes the times of use that are only in memory. */
 export const flushUses = store => contextOf(store).catalog.uses.flush()
 
