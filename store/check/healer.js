@@ -6,6 +6,7 @@ import { ChunkRanges } from '../../lib/tree/ranges.js'
 import { nameOf } from '../catalog/roots.js'
 import { toCid } from '../../lib/hash/cid.js'
 import { untilAborted } from '../../lib/source/async-util.js'
+import { cancelSource } from '../../lib/source/source.js'
 import { missing } from '../storage/errors.js'
 
 /** @import { CID } from 'multiformats/cid' */
@@ -100,7 +101,11 @@ export class Healer {
   async #fetch (root, ranges, signal) {
     const heal = /** @type {Heal} */ (this.#heal)
     const cid = toCid(root)
-    const source = await untilAborted((async () => heal(cid, ranges, { signal }))(), signal)
+    const asked = (async () => heal(cid, ranges, { signal }))()
+    const source = await untilAborted(asked, signal).catch(error => {
+      asked.then(late => { if (late !== undefined) cancelSource(late) }, () => {}) // Nobody reads what comes now.
+      throw error
+    })
     if (source === undefined) throw new Error(`"heal" has nothing of ${cid}`)
     await this.#store.receiver.receive(cid, source, ranges, { signal })
   }

@@ -263,6 +263,21 @@ describe('store: heal', () => {
     expect(await store.fsck()).to.include({ isSound: true, blobs: 1 })
   })
 
+  it('what heal gives after the last read was aborted is cancelled', async () => {
+    const leave = new AbortController()
+    const given = {}
+    const cancelled = new Promise(resolve => {
+      given.source = new ReadableStream({ cancel: resolve })
+    })
+    const { store } = await damagedStore(async (_cid, _ranges, { signal }) => {
+      leave.abort(new Error('enough'))
+      while (!signal.aborted) await yieldToEventLoop()
+      return given.source
+    })
+    expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
+    await cancelled
+  })
+
   it('close() ends what is asked', async () => {
     const signals = []
     const { store } = await damagedStore((_cid, _ranges, { signal }) => {
