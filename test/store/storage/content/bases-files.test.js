@@ -1,7 +1,7 @@
 // What the store remembers of files that several blobs share.
 import { expect } from 'chai'
 import { errorOf } from '../../../support/feeding.js'
-import { knowsBase, recordOf } from '../../../support/store/inspect.js'
+import { databasesOf, knowsBase, recordOf } from '../../../support/store/inspect.js'
 import { ALL, expectSound, grow, lensOfFiles, part, rootOf } from '../../../support/store/sharers.js'
 import { gated, onDisk } from '../../../support/store/stores.js'
 
@@ -58,5 +58,19 @@ describe('store: what is remembered of shared files', () => {
     expect(knowsBase(store, base)).to.equal(false)
     expect(await lensOfFiles(store)).to.deep.equal([])
     await expectSound(store)
+  })
+
+  it('is forgotten when all blobs are deleted during an append, although its bytes cannot be deleted', async () => {
+    const [first, next] = SIZES
+    await store.put(part(first))
+    const gate = gated([ALL.subarray(first, first + 1000)], [ALL.subarray(first + 1000, next)])
+    const appending = errorOf(store.append(rootOf(first), gate.source))
+    await gate.reached
+    const { base } = await recordOf(store, rootOf(first))
+    await store.delete(rootOf(first), { force: true })
+    databasesOf(store).files.remove = async () => { throw new Error('not today') }
+    gate.open()
+    expect(await appending).to.include({ code: 'STORE_NOT_FOUND' })
+    expect(knowsBase(store, base)).to.equal(false)
   })
 })
