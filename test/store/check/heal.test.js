@@ -1,10 +1,10 @@
 // The option `heal` of a store: a read that finds damaged or missing groups has them brought, and goes on.
 import { expect } from 'chai'
 import { ChunkRanges, hash } from '../../../lib/index.js'
-import { yieldToEventLoop } from '../../../lib/source/async-util.js'
 import { BlobStore, asBlockstore } from '../../../store/index.js'
 import { flipped, same } from '../../support/bytes.js'
 import { EXTENT, GROUP } from '../../support/constants.js'
+import { turn } from '../../support/fake-clock.js'
 import { collect, errorOf, listed, stream } from '../../support/feeding.js'
 import { noise } from '../../support/inputs.js'
 import { entriesOf } from '../../support/store/inspect.js'
@@ -251,7 +251,7 @@ describe('store: heal', () => {
       data.batch = async function (...args) { // holds back the first write, which keeps what has come
         delete data.batch
         resolve()
-        for (let i = 0; i < 100; i++) await yieldToEventLoop()
+        for (let i = 0; i < 100; i++) await turn()
         return batch.apply(this, args)
       }
     })
@@ -271,7 +271,7 @@ describe('store: heal', () => {
     })
     const { store } = await damagedStore(async (_cid, _ranges, { signal }) => {
       leave.abort(new Error('enough'))
-      while (!signal.aborted) await yieldToEventLoop()
+      while (!signal.aborted) await turn()
       return given.source
     })
     expect(await errorOf(store.bytes(ROOT, { signal: leave.signal }))).to.have.property('message', 'enough')
