@@ -1,11 +1,11 @@
 // What the store remembers of files that several blobs share.
 import { expect } from 'chai'
+import { MIB } from '../../../support/constants.js'
 import { errorOf } from '../../../support/feeding.js'
 import { databasesOf, knowsBase, recordOf } from '../../../support/store/inspect.js'
 import { ALL, expectSound, grow, lensOfFiles, part, rootOf } from '../../../support/store/sharers.js'
 import { gated, onDisk } from '../../../support/store/stores.js'
 
-const MIB = 1 << 20
 const SIZES = [MIB + 5, MIB + 90_000, 2 * MIB]
 
 describe('store: what is remembered of shared files', () => {
