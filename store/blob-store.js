@@ -98,7 +98,7 @@ export class BlobStore {
     return rescueDatabases(location, async (databases, lostBytes) => {
       const context = new StoreContext(databases)
       try {
-        await context.catalog.log.begin(Date.now())
+        await context.catalog.log.begin()
         const report = await new Fsck(context, { ...options, repair: true, adopts: true }).run()
         return { ...report, lostBytes }
       } finally {
@@ -457,14 +457,15 @@ export class BlobStore {
    * @returns {Promise<FsckReport>}
    */
   fsck (options = {}) {
-    const { repair = false, cids, signal, onProgress } = options
-    const run = async () => {
-      if (repair) this.#context.databases.assertWritable()
-      return new Fsck(this.#context, { repair, cids, signal, onProgress }).run()
-    }
-    // A collection would delete data that a repair is about to give a record.
-    const work = () => repair ? this.#context.locks.run('gc', run) : run()
-    return this.#run(work, options, ['repair', 'cids', 'signal', 'onProgress'])
+    return this.#run(() => {
+      const { repair = false, ...rest } = options
+      const run = async () => {
+        if (repair) this.#context.databases.assertWritable()
+        return new Fsck(this.#context, { repair, ...rest }).run()
+      }
+      // A collection would delete data that a repair is about to give a record.
+      return repair ? this.#context.locks.run('gc', run) : run()
+    }, options, ['repair', 'cids', 'signal', 'onProgress'])
   }
 
   /**

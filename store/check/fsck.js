@@ -4,9 +4,9 @@
 import { BaoError } from '../../lib/core/errors.js'
 import { parseRoot, toCid } from '../../lib/hash/cid.js'
 import { assertMany } from '../storage/concurrency/in-order.js'
-import { allBlobs, allOfIndex, hashOfKey, isKnownKind } from '../storage/format/keys.js'
+import { VIEWS, allBlobs, allOfIndex, allUsed, hashOfKey, isKnownKind, usedKey } from '../storage/format/keys.js'
 import { decodeRecord, fileIdOf, isWellFormed } from '../storage/format/records.js'
-import { isCorruption, isOfSystem } from '../storage/errors.js'
+import { isCorruption, isOfSystem, orIfUnreadable } from '../storage/errors.js'
 import { isInOrder } from '../storage/level/order.js'
 import { nameOf } from '../catalog/roots.js'
 import { findRecord } from './find-owner.js'
@@ -34,8 +34,9 @@ import { SharerCheck } from './check-sharers.js'
  * @property {DamagedTag[]} tags  damaged tags; `isRestored`: the other entry of the tag says what it names. With
  *   `repair` the others are deleted; before that, no garbage can be collected
  * @property {number} orphans  ids with data that no record names
- * @property {number} strays  entries and files that no store writes, and missing entries of blobs that share a file. A
- *   link, a folder or a device that has the name of a file of the store stays where it is, even with `repair`
+ * @property {number} strays  entries and files that no store writes, missing entries of blobs that share a file, and
+ *   times of use of blobs that have no record. A link, a folder or a device that has the name of a file of the store
+ *   stays where it is, even with `repair`
  * @property {boolean} isStateDamaged
  * @property {boolean} isReadable  false when files of LevelDB are damaged, or LevelDB does not find every entry in
  *   them: call `BlobStore.rescue` then. When a checksum is wrong, nothing else was checked. When LevelDB does not find
@@ -126,6 +127,7 @@ export class Fsck {
     await this.#blobs.checkAll(this.#recordBatches(), limit)
     await this.#checkOrphans(id => id < limit && !underWay.has(id))
     await this.#dropRecords()
+    await this.#checkUses()
   }
 
   /**
@@ -199,12 +201,11 @@ export class Fsck {
 
   /** Walks through the index: adds up the total for progress, and finds ids that have records, and stray entries. */
   async #count () {
-    const { index } = this.#store.databases
     for await (const batch of this.#entryBatches(allOfIndex)) {
       for (const [key, value] of batch) {
         const isSound = isWellFormed(key, value)
         if (!isSound || !isKnownKind(key)) this.#adopts = true
-        if (!isSound) await this.#stray(() => index.del(key))
+        if (!isSound) await this.#stray(() => this.#store.catalog.removeStray(key))
       }
     }
     for await (const batch of this.#recordBatches()) {
@@ -314,6 +315,26 @@ export class Fsck {
         if (isThere && record === undefined) await this.#store.catalog.remove(root)
       })
     }
+  }
+
+  /** Finds times of use of blobs that have no record. */
+  async #checkUses () {
+    const { catalog, locks } = this.#store
+    for await (const batch of this.#entryBatches(allUsed)) {
+      const roots = batch.flatMap(([key, value]) => isWellFormed(key, value) ? hashOfKey(key) ?? [] : [])
+      const recorded = new Set(await catalog.filterRecorded(roots))
+      for (const root of roots) {
+        if (!recorded.has(root)) await locks.run(nameOf(root), () => this.#settleUse(root))
+      }
+    }
+  }
+
+  /** Looks at the use of a blob again. The caller holds the blob's lock. @param {Uint8Array} root */
+  async #settleUse (root) {
+    const { catalog, databases: { index } } = this.#store
+    const key = usedKey(root)
+    if ((await catalog.find(root)).isThere || await orIfUnreadable(index.get(key, VIEWS)) === undefined) return
+    await this.#stray(() => index.del(key))
   }
 
   async * #records () { for await (const batch of this.#recordBatches()) yield * batch }

@@ -215,6 +215,9 @@ export const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
  */
 export const nameOfTag = key => UTF8.decode(key.subarray(1))
 
+/** Reads the name in the key of a tag beside a blob. @param {Uint8Array} key */
+export const nameBeside = key => UTF8.decode(key.subarray(1 + HASH_LEN))
+
 /** @param {number} id @param {number} offset  bytes, whole chunks @param {Allocate} [allocate] */
 export function extentKey (id, offset, allocate = allocateFresh) {
   const key = allocate(DATA_KEY_LEN)
