@@ -2,6 +2,7 @@
 
 import { BaoError, fetchFailed } from '../../../lib/core/errors.js'
 import { untilAborted } from '../../../lib/source/async-util.js'
+import { endOverEncoded } from './encodings.js'
 import { locationOf } from './urls.js'
 
 /**
@@ -14,17 +15,24 @@ import { locationOf } from './urls.js'
  * @throws {BaoError} FETCH_FAILED; what `check` throws
  */
 export async function * requestBody ({ fetch, url, headers, signals }, check) {
-  const ended = new AbortController()
+  endOverEncoded()
   const given = signals.filter(signal => signal !== undefined)
-  const signal = AbortSignal.any([ended.signal, ...given])
+  // A signal of its own: when `fetch` has failed, aborts do not reach it any more. Some fetches do not stand that.
+  const request = new AbortController()
+  const onAbort = () => request.abort(given.find(({ aborted }) => aborted)?.reason)
+  for (const signal of given) signal.addEventListener('abort', onAbort)
+  let isAnswered = false
   try {
     for (const signal of given) signal.throwIfAborted()
-    yield * bodyOf(await answered(fetch(url, { headers, signal }), signal), check, signal)
+    const response = await answered(fetch(url, { headers, signal: request.signal }), request.signal)
+    isAnswered = true
+    yield * bodyOf(response, check, request.signal)
   } catch (error) {
     for (const signal of given) signal.throwIfAborted()
     throw error instanceof BaoError ? error : fetchFailed(locationOf(url), error)
   } finally {
-    ended.abort()
+    for (const signal of given) signal.removeEventListener('abort', onAbort)
+    if (isAnswered) request.abort()
   }
 }
 
