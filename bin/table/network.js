@@ -48,7 +48,7 @@ export const fetch = define({
     'into that folder, as by get -r. Prints a line for each file that is whole, also for those that were there. A ' +
     'URL stands for all blobs of its server: the CID in its path is replaced.',
     'gc keeps what has come of a blob that has a --tag, also when the download was interrupted: until all is there, ' +
-    'the tag is called NAME.part.'
+    'the tag is called NAME.part, or NAME.part2 if that name is taken.'
   ],
   examples: [
     'baobox fetch http://localhost:4700/bafkr4i...',
