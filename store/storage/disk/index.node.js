@@ -6,7 +6,7 @@ export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs }
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
-  linkFiles, makeFolder, moveFolder, placeFolder, readText, realPath, removeFolder, removeFoldersLike, replaceFolder,
-  syncFiles
+  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMarkedFolder, isMissing, isStoreAt,
+  linkFile, linkFiles, makeFolder, makeMarkedFolder, moveFolder, placeFolder, readText, realPath, removeFolder,
+  removeFolderAtOnce, removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
