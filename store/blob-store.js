@@ -115,7 +115,8 @@ export class BlobStore {
    * @param {string | URL} path
    * @param {FileDownloadOptions} options
    * @returns {Promise<DownloadResult>}
-   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded
+   * @throws {BaoError} as `download`; STORE_LOCKED when the same file is being downloaded; PATH_EXISTS { location }
+   *   when `path.part` is a folder that no download has made: it stays as it is
    */
   static async downloadFile (cid, path, options) {
     assertOptions('options', options, '{ from, ... }')

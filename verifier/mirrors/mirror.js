@@ -125,7 +125,7 @@ export class Mirror {
  *
  * Behind a URL may be a Bao endpoint, or a plain file. The outboard of a plain file is looked for where its
  * `Link: <...>; rel=describedby` says, then at `.obao4` and `.obao6` beside it. Without one, a blob of up to 16 MiB is
- * read whole. What was found is tried first at the next URL of the same origin.
+ * read whole. What was found is tried first at the next URL of the same origin, for ten minutes and the same headers.
  *
  * A RASL URL stands for the servers of its hints, which are asked without headers and credentials. The first of them is
  * the mirror, and has the others as `others`: whatever takes mirrors takes them, too.

@@ -2,10 +2,11 @@
 // so after a power cut.
 
 import {
-  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat
+  access, link, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile
 } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openRegular } from './regular-file.js'
 
 /** Is there a store? Callers ask before they open anything, because opening makes a store. @param {string} location */
 export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
@@ -70,6 +71,49 @@ export async function assertLevel (path) {
 
 /** @param {string} path */
 export const removeFolder = path => rm(path, { recursive: true, force: true })
+
+/**
+ * Removes a folder in one step: a process that is killed meanwhile leaves what is left of it under another name.
+ *
+ * @param {string} path
+ */
+export async function removeFolderAtOnce (path) {
+  const left = besideOf(path)
+  await rename(path, left)
+  await removeFolder(left)
+}
+
+/**
+ * Makes a folder that has a file from its first moment on, and the folders above it. Leaves what is there, unless it is
+ * an empty folder.
+ *
+ * @param {string} path @param {{ name: string, text: string }} mark  the file
+ */
+export async function makeMarkedFolder (path, { name, text }) {
+  const draft = besideOf(path)
+  await mkdir(draft, { recursive: true })
+  await writeFile(join(draft, name), text)
+  await syncFiles(draft)
+  await placeFolder(draft, path, { sync: true })
+}
+
+/**
+ * Is there a folder, and no link to one, that has this file?
+ *
+ * @param {string} path @param {{ name: string, text: string }} mark
+ */
+export async function isMarkedFolder (path, { name, text }) {
+  if (!(await lstat(path).catch(unlessMissing))?.isDirectory()) return false
+  const file = await openRegular(join(path, name)).catch(() => undefined)
+  try {
+    return file !== undefined && (await file.stat()).size === text.length && await file.readFile('utf8') === text
+  } finally {
+    await file?.close()
+  }
+}
+
+/** A path beside another one, which nobody has. @param {string} path */
+const besideOf = path => join(dirname(path), `.baobox-${crypto.randomUUID()}`)
 
 /** Is there no folder, or nothing in it? @param {string} path */
 export const isMissing = async path => (await readdir(path).catch(unlessMissing) ?? []).length === 0

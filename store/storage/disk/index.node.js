@@ -6,8 +6,9 @@ export { assertSpaceFor, identityOf, lockOwner, logsLen, ownPid, syncOlderLogs }
 export { copyLive, makeCopyFolder, stampOf } from './live-copy.js'
 export { openRegular } from './regular-file.js'
 export {
-  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMissing, isStoreAt, linkFile,
-  makeFolder, moveFolder, placeFolder, realPath, removeFolder, removeFoldersLike, replaceFolder, syncFiles
+  absolute, assertFolder, assertLevel, exists, folderLen, isFolder, isHeadless, isMarkedFolder, isMissing, isStoreAt,
+  linkFile, makeFolder, makeMarkedFolder, moveFolder, placeFolder, realPath, removeFolder, removeFolderAtOnce,
+  removeFoldersLike, replaceFolder, syncFiles
 } from './folders.js'
 export { checkDatabase } from './leveldb/check.js'
 export { Salvage } from './leveldb/salvage.js'

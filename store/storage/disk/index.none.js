@@ -41,6 +41,15 @@ export const makeFolder = async _path => true
 /** @param {string} _path */
 export const removeFolder = async _path => {}
 
+/** @param {string} _path */
+export const removeFolderAtOnce = async _path => {}
+
+/** @param {string} _path @param {{ name: string, text: string }} _mark */
+export const makeMarkedFolder = async (_path, _mark) => {}
+
+/** @param {string} _path @param {{ name: string, text: string }} _mark */
+export const isMarkedFolder = async (_path, _mark) => false
+
 /** @param {string} _from @param {string} _to */
 export const moveFolder = async (_from, _to) => {}
 
