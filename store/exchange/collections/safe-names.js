@@ -12,7 +12,7 @@ const NOT_IN_WINDOWS = /[<>:"|?*\x00-\x1f]/
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
 /** Bytes in UTF-8 that a part of a path, and a path, may have at most, so that all systems can have it. */
 const MAX_PART_LEN = 255
-const MAX_PATH_LEN = 4096
+export const MAX_PATH_LEN = 4096
 /** Folders of one collection, at most: a name of 4 KiB makes up to 2048 of them. */
 const MAX_FOLDERS = 1 << 22
 /** Characters of a name that an error message repeats, at most. */

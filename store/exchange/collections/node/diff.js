@@ -8,6 +8,7 @@ import { HASH_MODE } from '../../../../lib/engine/mode.js'
 import { fromCid } from '../../../../lib/hash/cid.js'
 import { hash } from '../../../../lib/hash/hasher.js'
 import { hashSource } from '../../../../lib/parallel/hash-source.js'
+import { createYielder } from '../../../../lib/source/async-util.js'
 import { CheckedFile } from '../../../../lib/source/source.js'
 import { inOrder } from '../../../storage/concurrency/in-order.js'
 import { paceBeside } from '../../../storage/content/read-pace.js'
@@ -83,7 +84,9 @@ async function namesIn (collection, path, options) {
   const location = await realpath(absolute(path))
   const prefix = prefixOf(location, options.top)
   const names = new Set()
+  const yieldWhenDue = createYielder(options.signal) // names of thousands of folders take a while
   for (const [name] of collection) {
+    await yieldWhenDue()
     const isBelow = name.startsWith(prefix)
     if (!isBelow || hasFile(name.slice(prefix.length))) names.add(name)
   }
