@@ -32,9 +32,9 @@ import { walkFolder } from './walk.js'
  * @property {'copy' | 'reference'} [mode]  `reference`: of files above 16 KiB keep only the tree, as `importFile` does.
  *   Default: `copy`
  * @property {string} [top]  what names begin with instead of the folder's own name; empty for nothing
- * @property {string} [known]  path of a file that remembers which files were imported. Those whose size, times and
- *   inode are the same as at the last import, and which the store has as `mode` asks, are not read again. Default: all
- *   are read
+ * @property {string} [known]  path of a regular file that remembers which files were imported; made when it is
+ *   missing. Those whose size, times and inode are the same as at the last import, and which the store has as `mode`
+ *   asks, are not read again. Default: all are read
  * @property {(event: DirectoryEvent) => void} [onProgress]  gets `baobox:import` for every file
  */
 /** @typedef {PutCollectionOptions & SelectionOptions & ImportRules} ImportDirectoryOptions */
@@ -79,14 +79,16 @@ export async function importDirectory (store, path, options = {}) {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }
   const location = await realPath(databases.location)
-  const known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath)
-  const hold = store.tempTag()
   const pace = paceBeside(databases.data)
-  // When the store or the file of known hashes lies in the folder, it is left out.
-  const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
-  const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
-  const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
+  const hold = store.tempTag()
+  /** @type {KnownFiles | undefined} */
+  let known
   try {
+    known = knownPath === undefined ? undefined : await KnownFiles.open(knownPath, signal)
+    // When the store or the file of known hashes lies in the folder, it is left out.
+    const isLeftOut = (/** @type {string} */ file) => file === location || known?.isOwn(file) === true
+    const files = walkFolder(path, { include, ignore, top, signal }, pace, isLeftOut)
+    const importing = new Importing(store, { hold, known, mode, pace, signal, onProgress })
     const { cid, length, isNew } = await putCollection(store, importing.entries(files), collectionOptions)
     await known?.commit()
     const { size, unread, unsafe: { count, names } } = importing
