@@ -7,6 +7,7 @@ import { basename, join } from 'node:path'
 import { absolute } from '#disk'
 import { sourceChanged } from '../../../../lib/core/errors.js'
 import { describe } from '../../../../lib/core/bytes.js'
+import { withRoom } from '../../../../lib/source/open-files.js'
 import { compareNames, unsafe } from '../safe-names.js'
 import { isSame, isStagingName } from './export/staging.js'
 import { selectionOf } from './selection.js'
@@ -107,7 +108,7 @@ async function openFolder (path, prefix, above) {
 /** @param {string} path @param {string} prefix @returns {Promise<OpenFolder['left']>} */
 async function entriesOf (path, prefix) {
   const found = /** @type {{ relative: string, isFolder: boolean, key: string }[]} */ ([])
-  const entries = await readdir(path, { withFileTypes: true }).catch(error => {
+  const entries = await withRoom(() => readdir(path, { withFileTypes: true })).catch(error => {
     throw error.code === 'ENOTDIR' ? sourceChanged(path) : error
   })
   for (const entry of entries) {
