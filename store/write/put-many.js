@@ -43,10 +43,18 @@ const BATCHES_AHEAD = 3
  * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
  * @returns {AsyncGenerator<PutResult>}
  */
-export async function * putMany (store, blobs, options) {
+export function putMany (store, blobs, options) {
   assertMany('blobs', blobs, 'sources')
   assertKnownOptions(options, ['tag', 'signal', 'onProgress'])
   if (options.tag !== undefined) store.protection.assertMayTag(options.tag)
+  return told(store, blobs, options)
+}
+
+/**
+ * @param {StoreContext} store @param {Many<Source>} blobs @param {PutManyOptions} options
+ * @returns {AsyncGenerator<PutResult>}
+ */
+async function * told (store, blobs, options) {
   let done = 0
   for await (const result of results(store, blobs, options)) {
     yield result

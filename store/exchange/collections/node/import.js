@@ -17,7 +17,7 @@ import { PUT_COLLECTION_OPTIONS, putCollection } from '../put.js'
 import { KnownFiles } from './known-files.js'
 import { asChange, assertFound, readSmallFile } from './read-file.js'
 import { UnsafeNames } from './unsafe-names.js'
-import { walkFolder } from './walk.js'
+import { assertTop, walkFolder } from './walk.js'
 
 /** @import { CID } from 'multiformats/cid' */
 /** @import { BlobStore } from '../../../blob-store.js' */
@@ -80,6 +80,7 @@ export async function importDirectory (store, path, options = {}) {
   if (mode !== 'copy' && mode !== 'reference') {
     throw new TypeError(`"mode" expected 'copy' or 'reference', got '${mode}'`)
   }
+  assertTop(top)
   const location = await realPath(databases.location)
   const pace = paceBeside(databases.data)
   const hold = store.tempTag()

@@ -75,10 +75,12 @@ export async function * walkFolder (location, options, pace, isLeftOut) {
 const statOf = async (path, pace) =>
   pace.read(() => lstatSync(path, { bigint: true }), () => lstat(path, { bigint: true }))
 
-/** @param {string} path @param {unknown} top  what names begin with @returns {string} */
-export function prefixOf (path, top = basename(path)) {
-  if (typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
-  return top === '' ? '' : `${top}/`
+/** @param {string} path @param {string} [top]  what names begin with @returns {string} */
+export const prefixOf = (path, top = basename(path)) => top === '' ? '' : `${top}/`
+
+/** @param {unknown} top  that a caller has given @throws {TypeError} */
+export function assertTop (top) {
+  if (top !== undefined && typeof top !== 'string') throw new TypeError(`"top" expected a name, got ${describe(top)}`)
 }
 
 /**
