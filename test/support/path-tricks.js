@@ -58,7 +58,7 @@ export const TRICKS = {
   'a selector of variants behind a letter that has none': ['out\ufe0f'],
   'a line feed at the end': ['out\n'],
   'a character of no width at the beginning': ['top/\u200bout'],
-  'a character that turns the text behind it around': ['out\u202egpj.exe'],
+  'a character that turns the text after it around': ['out\u202egpj.exe'],
   'an odd space for a space': ['a b', 'a\u00a0b'],
   'an odd space for another in a folder': ['a\u2003b/c', 'a\u3000b/d'],
   'the same name twice': ['out', 'out'],

@@ -19,7 +19,7 @@ const UNSEEN = new RegExp([
   /[\s\u0085\u00ad\u180e\u200b\u2060-\u2064\u2800\u3164]$/u,
   /[\x20-\x7e][\p{Join_Control}\p{Variation_Selector}]$/u
 ].map(({ source }) => source).join('|'), 'u')
-/** Characters that turn the text behind them around, so that a person reads another name. */
+/** Characters that turn the text after them around, so that a person reads another name. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/
 /** What Windows leaves out at the end of a part, also where a program has put simpler characters in their places. */
 const LEFT_OUT = /[. \uff0e\ufe52\u2024]$/
@@ -120,7 +120,7 @@ function faultOf (part, isForWindows) {
   if (/^[a-z]:/i.test(seen)) return 'it begins with a drive letter'
   if (LEFT_OUT.test(seen)) return 'Windows leaves out the dot or space at the end of a part'
   if (UNSEEN.test(part) || UNSEEN.test(seen)) return 'nobody sees a character at the beginning or end of a part'
-  if (TURNING.test(part)) return 'it has a character that turns the text behind it around'
+  if (TURNING.test(part)) return 'it has a character that turns the text after it around'
   if (DEVICE.test(simple.split(/[.:]/)[0].trimEnd())) return 'it is a device in Windows'
   if (isForWindows && NOT_IN_WINDOWS.test(seen)) return 'Windows does not have such names'
   return undefined

@@ -125,7 +125,7 @@ const keyOf = ({ stat: { size, mtimeNs, ctimeNs, ino } }) => `${size},"${mtimeNs
 
 /**
  * @param {FileHandle | undefined} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<KnownFile>} those in front of the first line that makes no sense
+ * @returns {AsyncGenerator<KnownFile>} those before the first line that makes no sense
  */
 async function * knownIn (file, signal) {
   if (file === undefined) return
@@ -140,7 +140,7 @@ async function * knownIn (file, signal) {
 
 /**
  * @param {FileHandle} file @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<string>} the lines that the file has by now, in front of the first that is too long
+ * @returns {AsyncGenerator<string>} the lines that the file has by now, up to the first that is too long
  */
 async function * linesOf (file, signal) {
   const { size } = await file.stat()

@@ -75,7 +75,7 @@ describe('KnownFiles', () => {
     })
   })
 
-  it('knows nothing behind a line that is longer than any name makes it', async () => {
+  it('knows nothing after a line that is longer than any name makes it', async () => {
     await withKnown(line('a') + line('b'.repeat(2 ** 20)) + line('c'), async find => {
       expect(await find('a')).to.deep.equal(root)
       expect(await find('c')).to.equal(undefined)
