@@ -22,6 +22,7 @@ import { GROW_OPTIONS, splice } from './write/grow/splice.js'
 import { getMany } from './read/get-many.js'
 import { putMany } from './write/put-many.js'
 import { copyTo } from './exchange/transfer/copy.js'
+import { assertExportOptions } from './exchange/transfer/selection.js'
 import { DOWNLOAD_OPTIONS, download } from './exchange/download/download.js'
 import { downloadFile } from './exchange/download/download-file.js'
 
@@ -329,7 +330,10 @@ export class BlobStore {
    * @throws {BaoError} STORE_CORRUPT { cid } for a damaged record, after all others were given; STORE_NOT_FOUND { cid }
    *   for `after`, in the order of a time
    */
-  list (options = {}) { return this.#context.life.each(() => list(this.#context, options)) }
+  list (options = {}) {
+    const blobs = list(this.#context, options)
+    return this.#context.life.each(() => blobs)
+  }
 
   /**
    * Deletes a blob, whole or in part. Readers that have already begun get the rest, or STORE_NOT_FOUND.
@@ -519,7 +523,13 @@ export class BlobStore {
    * @throws {BaoError} as `get`: the archive is not complete then; CID_UNSUPPORTED { cid } for an alias whose hash
    *   function is not among `hashers`; STORE_TAG_NOT_FOUND { tag }
    */
-  async * export (options = {}) {
+  export (options = {}) {
+    assertExportOptions(options)
+    return this.#export(options)
+  }
+
+  /** @param {ExportOptions} options @returns {AsyncGenerator<Uint8Array<ArrayBuffer>>} */
+  async * #export (options) {
     // Loading the packages for CARs takes 40 ms, so load them only when they are needed.
     const { exportCar } = await import('./exchange/transfer/export.js')
     yield * this.#context.life.each(() => exportCar(this, options))

@@ -81,12 +81,15 @@ export class BoundedReader {
  * @returns {AsyncGenerator<CollectionEntry>} in their order. An error may come after entries that were right
  * @throws {BaoError} COLLECTION_INVALID { start }; and what `store.get` may throw
  */
-export async function * collectionEntries (store, cid, options = {}) {
+export function collectionEntries (store, cid, options = {}) {
   contextOf(store)
   assertKnownOptions(options, ['signal'])
-  for await (const batch of entryBatches(store, parseRoot(cid, 'cid'), options.signal)) {
-    for (const entry of batch) yield entry
-  }
+  return oneByOne(entryBatches(store, parseRoot(cid, 'cid'), options.signal))
+}
+
+/** @param {AsyncIterable<CollectionEntry[]>} batches @returns {AsyncGenerator<CollectionEntry>} */
+async function * oneByOne (batches) {
+  for await (const batch of batches) for (const entry of batch) yield entry
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openRegular } from './regular-file.js'
+import { withRoom } from '../../../lib/source/open-files.js'
 
 /** Is there a store? Callers ask before they open anything, because opening makes a store. @param {string} location */
 export const isStoreAt = async location => await exists(`${location}/index/CURRENT`) || isHeadless(`${location}/index`)
@@ -211,7 +212,7 @@ const lenOnDisk = ({ blocks, size }) => process.platform === 'win32' ? size : bl
 export async function syncFiles (path) {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     if (!entry.isFile()) continue
-    const file = await open(`${path}/${entry.name}`, 'r+')
+    const file = await withRoom(() => open(`${path}/${entry.name}`, 'r+'))
     await file.sync().finally(() => file.close())
   }
   await syncFolder(path)
@@ -220,7 +221,7 @@ export async function syncFiles (path) {
 /** Makes the names that were added to a folder, or removed from it, survive a power cut. @param {string} path */
 export async function syncFolder (path) {
   if (process.platform === 'win32') return // Windows cannot open directories, and needs no sync of them.
-  const folder = await open(path, 'r')
+  const folder = await withRoom(() => open(path, 'r'))
   await folder.sync().finally(() => folder.close())
 }
 

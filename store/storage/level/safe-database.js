@@ -8,6 +8,7 @@
 
 import { assertSpaceFor, identityOf, logsLen, syncOlderLogs } from '#disk'
 import { BaoError } from '../../../lib/core/errors.js'
+import { withRoom } from '../../../lib/source/open-files.js'
 import { compare } from 'uint8arrays/compare'
 import { equals } from 'uint8arrays/equals'
 import { BATCH, VIEWS } from '../format/keys.js'
@@ -107,7 +108,7 @@ export class SafeDatabase {
   }
 
   async open () {
-    await this.#level.open()
+    await withRoom(() => this.#level.open())
     this.#identity = await this.#lockIdentity()
   }
 
@@ -324,7 +325,7 @@ export class SafeDatabase {
   async #openWhenUnlocked () {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#level.open({ createIfMissing: false })
+        return await withRoom(() => this.#level.open({ createIfMissing: false }))
       } catch (error) {
         if (!isLocked(error) || tries === LOCK_TRIES) throw /** @type {Error} */ (error).cause ?? error
         await new Promise(resolve => setTimeout(resolve, LOCK_PAUSE))
