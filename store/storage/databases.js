@@ -259,21 +259,27 @@ export class Databases {
 
   /** @param {boolean} isClean  is no call under way that would leave data behind? */
   async close (isClean) {
+    let isWhole = false
     try {
       if (isClean && !this.isReadOnly) {
         await this.dropNotes()
         await this.syncDeletions() // The next opening does not look at ids below the next id again.
         await this.ids.end()
+        isWhole = await this.index.isWhole() && await this.data.isWhole()
       }
     } finally {
       try {
         await Promise.all([this.index.close(), this.data.close(), this.files?.close()])
-        // Without a seal, the next opening checks all tables.
-        if (isClean && this.checked !== undefined) await sealStore(this.location, this.checked).catch(() => {})
+        if (isWhole) await this.#seal()
       } finally {
         await this.#release()
       }
     }
+  }
+
+  /** Writes the seal. Without one, the next opening checks all tables, so it does no harm when that fails. */
+  async #seal () {
+    if (this.checked !== undefined) await sealStore(this.location, this.checked).catch(() => {})
   }
 }
 

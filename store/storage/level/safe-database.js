@@ -280,9 +280,14 @@ export class SafeDatabase {
     await this.#assertInPlace()
   }
 
+  /** Is no record of the log torn, and does the path lead to the directory that was opened? */
+  async isWhole () { return this.#failure === undefined && await this.#isInPlace() }
+
+  async #isInPlace () { return await this.#lockIdentity() === this.#identity }
+
   /** @throws {BaoError} STORE_MOVED when the path leads to another directory than the one that was opened */
   async #assertInPlace () {
-    if (await this.#lockIdentity() !== this.#identity) throw movedError(this.#location)
+    if (!await this.#isInPlace()) throw movedError(this.#location)
   }
 
   /** Returns the identity of LevelDB's lock file. LevelDB has the file open, so no other file can have the same. */
